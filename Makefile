@@ -1,0 +1,56 @@
+# `make serve` and `make test` set up all they need on a machine with Python 3.11 to 3.13 and make.
+
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	command -v $$python >/dev/null 2>&1 || continue; \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
+	&& echo $$python && break; done)
+VENV ?= .venv
+PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
+
+.PHONY: serve setup test lint simulate bench lock clean
+
+serve: $(VENV)/run.stamp
+	exec $(VENV)/bin/python -m service serve
+
+setup: $(VENV)/run.stamp
+
+test: $(VENV)/test.stamp
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/test.stamp
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+# A longer simulation than the suite's: make simulate SEEDS=1000
+SEEDS ?= 1000
+simulate: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.simulation --seeds 0:$(SEEDS)
+
+bench: $(VENV)/bench.stamp
+	$(VENV)/bin/python -m bench
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.lock | $(VENV)/bin/python
+	$(PIP) -r requirements/run.lock
+	@touch $@
+
+$(VENV)/test.stamp: requirements/test.lock | $(VENV)/bin/python
+	$(PIP) -r requirements/test.lock
+	@touch $@ $(VENV)/run.stamp
+
+$(VENV)/bench.stamp: requirements/bench.lock $(VENV)/test.stamp
+	$(PIP) -r requirements/bench.lock
+	@touch $@
+
+# Pin again what pyproject.toml names, for every Python that is supported. Needs uv.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group test pyproject.toml -o requirements/test.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group bench pyproject.toml -o requirements/bench.lock
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,223 @@
+"""The actor: a mailbox, a loop, and one commit per batch.
+
+An actor takes everything that waits, commits it in one transaction, and only then answers each caller with its own
+result. While a commit is under way the next batch gathers by itself. Knows nothing of what its messages mean.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+import trio
+
+from actors.mailbox import Envelope, Mailbox, request_id, twin
+from actors.values import ActorFailed, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable, Turn
+
+M = TypeVar("M")
+R = TypeVar("R")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorLimits:
+    """Bounds of one actor. A mailbox that is full refuses; an answer that is late is given up by its caller."""
+
+    mailbox: int = 4_096
+    batch: int = 512
+    answer_seconds: float = 10.0
+    settle_attempts: int = 8
+    settle_pause_seconds: float = 0.05
+    settle_pause_max_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        assert 0 < self.batch <= self.mailbox, "a batch must fit the mailbox"
+        assert self.settle_attempts > 0
+        assert 0 < self.settle_pause_seconds <= self.settle_pause_max_seconds
+
+
+class State(Enum):
+    """Where an actor is in its life."""
+
+    NEW = "new"
+    RUNNING = "running"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class ActorStatistics:
+    """A picture of one actor; counts are since the process began."""
+
+    name: str
+    state: State
+    accepting: bool
+    waiting: int
+    capacity: int
+    peak: int
+    batches: int
+    messages: int
+    refused: int
+    unavailable: int
+    settled: int
+    restarts: int
+    commit_seconds: float
+    last_batch: int
+
+
+class Actor(Generic[M, R]):
+    """Base of all actors. A concern subclasses it with intents (public methods that `ask`) and `commit`."""
+
+    def __init__(self, name: str, node: str, limits: ActorLimits) -> None:
+        self.name = name
+        self.limits = limits
+        self.state = State.NEW
+        self.observer: Callable[[int, float], None] | None = None
+        """Told the size and the commit time in seconds of each batch: metrics hook in here."""
+        self._owner = f"{node}/{name}"
+        self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
+        self._turns = 0
+        self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
+        self._last_batch = 0
+        self._commit_seconds = 0.0
+
+    # What a concern provides.
+
+    async def load(self) -> None:
+        """Bring the actor's memory up from the store; called at each start, before the first batch."""
+
+    async def commit(self, turn: Turn, messages: Sequence[M]) -> Sequence[R]:
+        """Commit one batch and return one answer for each message, in order.
+
+        Raises `StorageUnavailable` (callers are refused), `Contended` or `OutcomeUnknown` (called again with the same
+        turn and the same messages); anything else is a bug, fails the batch and restarts the actor.
+        """
+        raise NotImplementedError
+
+    # What callers and the troupe use.
+
+    async def ask(self, message: M) -> R:
+        """Post a message and wait for its answer.
+
+        Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
+        the work is done all the same.
+        """
+        envelope: Envelope[M, R] = Envelope(message, request_id=request_id.get())
+        try:
+            self._mailbox.post(envelope)
+        except (Overloaded, Stopped):
+            self._refused += 1
+            raise
+        with trio.move_on_after(self.limits.answer_seconds):
+            return await envelope.reply.wait()
+        raise StorageUnavailable(f"{self.name} gave no answer within {self.limits.answer_seconds:g} s")
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve batches until the mailbox is closed and drained. An error that leaves here is a bug."""
+        try:
+            await self.load()
+            self.state = State.RUNNING
+            task_status.started()
+            while envelopes := await self._mailbox.take(self.limits.batch):
+                await self._serve(envelopes)
+            self.state = State.STOPPED
+        except Exception:
+            self.state = State.FAILED
+            self._restarts += 1
+            raise
+
+    def close(self) -> None:
+        """Refuse new messages; `run` ends once those that wait are answered."""
+        self._mailbox.close()
+
+    def abandon(self) -> None:
+        """Nobody will run this actor again: refuse what waits and what comes."""
+        self._mailbox.close()
+        self._mailbox.fail_all(Stopped())
+        self.state = State.STOPPED
+
+    @property
+    def accepting(self) -> bool:
+        return self.state is State.RUNNING and not self._mailbox.closed and len(self._mailbox) < self._mailbox.capacity
+
+    def statistics(self) -> ActorStatistics:
+        return ActorStatistics(
+            name=self.name,
+            state=self.state,
+            accepting=self.accepting,
+            waiting=len(self._mailbox),
+            capacity=self._mailbox.capacity,
+            peak=self._mailbox.peak,
+            batches=self._batches,
+            messages=self._messages,
+            refused=self._refused,
+            unavailable=self._unavailable,
+            settled=self._settled,
+            restarts=self._restarts,
+            commit_seconds=self._commit_seconds,
+            last_batch=self._last_batch,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.name!r} {self.state.value} {self._mailbox!r} after {self._batches} batches>"
+        )
+
+    # One batch.
+
+    async def _serve(self, envelopes: list[Envelope[M, R]]) -> None:
+        started = trio.current_time()
+        try:
+            answers = await self._settle([envelope.message for envelope in envelopes])
+        except StorageUnavailable as error:
+            self._unavailable += len(envelopes)
+            _fail(envelopes, error)
+        except BaseException as error:
+            _fail(envelopes, ActorFailed(self.name))
+            if isinstance(error, Exception):
+                ids = ", ".join(sorted({envelope.request_id for envelope in envelopes if envelope.request_id}))
+                log.exception("%s failed on a batch of %d; requests: %s", self.name, len(envelopes), ids or "none")
+            raise
+        else:
+            for envelope, answer in zip(envelopes, answers, strict=True):
+                envelope.reply.answer(answer)
+        finally:
+            self._batches += 1
+            self._messages += len(envelopes)
+            self._last_batch = len(envelopes)
+            self._commit_seconds += trio.current_time() - started
+            if self.observer is not None:
+                self.observer(len(envelopes), trio.current_time() - started)
+
+    async def _settle(self, messages: Sequence[M]) -> Sequence[R]:
+        """Commit under one turn until the outcome is known: running a turn again is harmless."""
+        self._turns += 1
+        turn = Turn(self._owner, self._turns)
+        pause = self.limits.settle_pause_seconds
+        in_doubt = False
+        for attempt in range(self.limits.settle_attempts):
+            if attempt:
+                await trio.sleep(pause)
+                pause = min(pause * 2, self.limits.settle_pause_max_seconds)
+            try:
+                answers = await self.commit(turn, messages)
+            except OutcomeUnknown:
+                in_doubt = True
+                self._settled += 1
+            except Contended:
+                pass
+            except StorageUnavailable:
+                # Refusing is the truth only while no attempt may have committed; afterwards it has to be found out.
+                if not in_doubt:
+                    raise
+            else:
+                assert len(answers) == len(messages), f"{self.name} gave {len(answers)} answers to {len(messages)}"
+                return answers
+        raise StorageUnavailable(f"{self.name} could not settle a batch in {self.limits.settle_attempts} attempts")
+
+
+def _fail(envelopes: Sequence[Envelope[M, R]], error: BaseException) -> None:
+    for envelope in envelopes:
+        envelope.reply.fail(twin(error))

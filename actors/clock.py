@@ -1,0 +1,62 @@
+"""Time and randomness as ports, so that a test or the simulation can pass its own.
+
+Deciding code takes `now_ms` as an argument; only intents and runners ask a clock or a source of entropy.
+"""
+
+import secrets
+import time
+from typing import Protocol
+
+import trio
+
+SECOND_MS = 1_000
+MINUTE_MS = 60 * SECOND_MS
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+
+class Clock(Protocol):
+    """Wall time in UTC epoch milliseconds."""
+
+    def now_ms(self) -> int: ...
+
+
+class Entropy(Protocol):
+    """A source of unpredictable bytes."""
+
+    def token(self, size: int) -> bytes: ...
+
+
+class SystemClock:
+    """The wall clock of this machine."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class TrioClock:
+    """Wall time that follows Trio's clock from a base: virtual in tests, with an optional skew."""
+
+    def __init__(self, base_ms: int, skew_ms: int = 0) -> None:
+        self._base_ms = base_ms + skew_ms
+
+    def now_ms(self) -> int:
+        return self._base_ms + int(trio.current_time() * SECOND_MS)
+
+
+class SystemEntropy:
+    """The operating system's CSPRNG."""
+
+    def token(self, size: int) -> bytes:
+        return secrets.token_bytes(size)
+
+
+def day_of(now_ms: int) -> int:
+    """Days since the epoch, UTC."""
+    return now_ms // DAY_MS
+
+
+def month_of(now_ms: int) -> int:
+    """Calendar month, UTC, as months since year 0 (2026-11 is 2026 * 12 + 10)."""
+    moment = time.gmtime(now_ms // SECOND_MS)
+    return moment.tm_year * 12 + moment.tm_mon - 1

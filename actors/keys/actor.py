@@ -1,0 +1,210 @@
+"""The key keeper: mints, claims, issues and revokes keys, a batch a transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from actors.actor import Actor, ActorLimits
+from actors.clock import Clock, Entropy
+from actors.keys.messages import (
+    Answer,
+    Claimed,
+    CompleteClaim,
+    Issue,
+    Kept,
+    Key,
+    Letter,
+    Message,
+    Mint,
+    Resolved,
+    Revoke,
+    Sent,
+    SetTier,
+    StartClaim,
+    TierSet,
+)
+from actors.keys.secret import (
+    ENTROPY_BYTES,
+    Kind,
+    code_from,
+    code_proof,
+    digest,
+    new_claim_token,
+    new_id,
+    new_key,
+    prefix_of,
+)
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
+from actors.keys.store import KeyStore
+from actors.mailbox import request_id
+from actors.values import AuditRecord, Refused, Scope, Tier, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Minted:
+    """A fresh anonymous key. `api_key` and `claim_token` exist in clear only here, for the one who asked."""
+
+    api_key: str
+    claim_token: str
+    key: Key
+
+    def __repr__(self) -> str:
+        return f"<Minted {self.key.prefix}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A fresh full or scoped key; `api_key` exists in clear only here."""
+
+    api_key: str
+    key: Key
+
+    def __repr__(self) -> str:
+        return f"<Issued {self.key.prefix}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who acts, for the audit: the command line or a key."""
+
+    type: str
+    id: str
+    email: str | None = None
+
+
+class KeyKeeper(Actor[Message, Answer]):
+    """Owns the life of keys, claims and accounts."""
+
+    def __init__(
+        self,
+        store: KeyStore,
+        clock: Clock,
+        entropy: Entropy,
+        server_secret: bytes,
+        rules: KeyRules,
+        *,
+        node: str,
+        limits: ActorLimits,
+    ) -> None:
+        super().__init__("keys", node, limits)
+        self._store = store
+        self._clock = clock
+        self._entropy = entropy
+        self._secret = server_secret
+        self.rules = rules
+
+    # Intents.
+
+    async def mint(self) -> Minted:
+        """A new anonymous key with a tenant of its own and a claim token."""
+        now_ms = self._clock.now_ms()
+        text = new_key(Kind.ANONYMOUS, self._entropy.token(ENTROPY_BYTES))
+        token = new_claim_token(self._entropy.token(ENTROPY_BYTES))
+        key = self._key(text, Kind.ANONYMOUS, now_ms, expires_ms=now_ms + self.rules.anonymous_life_ms)
+        answer = await self.ask(Mint(key, digest(token)))
+        assert isinstance(answer, Kept)
+        return Minted(text, token, answer.key)
+
+    async def start_claim(self, claim_token: str, email: str) -> Sent | Refused:
+        """Send a code to `email` (normalised) for `claim_token`; the mail is in the outbox when this returns."""
+        now_ms = self._clock.now_ms()
+        nonce = self._entropy.token(16)
+        token_hash = digest(claim_token)
+        letter = Letter(
+            id=self._id("let"),
+            recipient=email,
+            template="claim_code",
+            nonce=nonce,
+            created_ms=now_ms,
+            expires_ms=now_ms + self.rules.code_life_ms,
+        )
+        proof = code_proof(self._secret, token_hash, email, code_from(self._secret, nonce))
+        answer = await self.ask(StartClaim(token_hash, email, proof, letter))
+        assert isinstance(answer, Sent | Refused)
+        return answer
+
+    async def complete_claim(self, claim_token: str, email: str, code: str) -> Claimed | Refused:
+        """Claim the key of `claim_token` for the account of `email` with the emailed code."""
+        token_hash = digest(claim_token)
+        proof = code_proof(self._secret, token_hash, email, code)
+        message = CompleteClaim(token_hash, email, proof, self._id("aud"), request_id.get())
+        answer = await self.ask(message)
+        assert isinstance(answer, Claimed | Refused)
+        return answer
+
+    async def issue(
+        self, email: str, agent: Agent, *, scopes: tuple[Scope, ...] | None = None, name: str | None = None
+    ) -> Issued | Refused:
+        """A new key of the account of `email`, which is made where it does not exist: full, or with `scopes` only."""
+        kind = Kind.USER if scopes is None else Kind.SCOPED
+        text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
+        key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name)
+        audit = self._audit(agent, "key.issued", "key", key.id)
+        answer = await self.ask(Issue(key, email, audit))
+        assert isinstance(answer, Kept | Refused)
+        return answer if isinstance(answer, Refused) else Issued(text, answer.key)
+
+    async def revoke(self, key_id: str, agent: Agent) -> Kept | Refused:
+        """End a key for good; revoking it again changes nothing."""
+        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id)))
+        assert isinstance(answer, Kept | Refused)
+        return answer
+
+    async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
+        """Set the tier of the account of `email`: claimed or upgraded."""
+        answer = await self.ask(SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")))
+        assert isinstance(answer, TierSet | Refused)
+        return answer
+
+    async def by_prefix(self, prefix: str) -> Sequence[Resolved]:
+        """The keys whose displayed prefix is `prefix`, at most 10. Raises `StorageUnavailable`."""
+        return await self._store.resolve_prefix(prefix)
+
+    # The batch.
+
+    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+        now_ms = self._clock.now_ms()
+
+        def on(snapshot: Snapshot) -> Decision:
+            return decide(snapshot, messages, now_ms, self.rules)
+
+        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+
+    # Making records.
+
+    def _id(self, prefix: str) -> str:
+        return new_id(prefix, self._entropy.token(16))
+
+    def _key(
+        self,
+        text: str,
+        kind: Kind,
+        now_ms: int,
+        *,
+        expires_ms: int | None = None,
+        scopes: tuple[Scope, ...] | None = None,
+        name: str | None = None,
+    ) -> Key:
+        return Key(
+            id=self._id("key"),
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=self._id("ten"),
+            created_ms=now_ms,
+            expires_ms=expires_ms,
+            scopes=scopes,
+            name=name,
+        )
+
+    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
+        return AuditRecord(
+            id=self._id("aud"),
+            created_ms=self._clock.now_ms(),
+            actor_type=agent.type,
+            actor_id=agent.id,
+            actor_email=agent.email,
+            action=action,
+            target_type=target_type,
+            target_id=target_id,
+            request_id=request_id.get(),
+        )

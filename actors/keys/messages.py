@@ -1,0 +1,168 @@
+"""What is kept of keys, claims and accounts, what the key keeper is asked, and what it answers.
+
+No message and no record holds a key, a token or a code in clear: intents hash them before they ask.
+"""
+
+from dataclasses import dataclass
+
+from actors.keys.secret import Kind
+from actors.values import AuditRecord, Refused, Scope, Tenant, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One API key at rest. `scopes` None means a full key; `expires_ms` is set for unclaimed anonymous keys only."""
+
+    id: str
+    hash: bytes
+    prefix: str
+    kind: Kind
+    tenant_id: str
+    created_ms: int
+    scopes: tuple[Scope, ...] | None = None
+    name: str | None = None
+    expires_ms: int | None = None
+    revoked_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The claim token of an anonymous key and the code that was last sent for it."""
+
+    token_hash: bytes
+    key_id: str
+    created_ms: int
+    email: str | None = None
+    proof: bytes | None = None
+    code_expires_ms: int = 0
+    attempts: int = 0
+    sent_ms: int = 0
+    sent_day: int = 0
+    sent_today: int = 0
+    completed_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An email with its one tenant."""
+
+    email: str
+    tenant_id: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A row of the outbox. `nonce` stands for the code, which the sender derives from it when it renders the mail."""
+
+    id: str
+    recipient: str
+    template: str
+    nonce: bytes
+    created_ms: int
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a key stands for, as the directory caches it."""
+
+    key: Key
+    tier: Tier
+    email: str | None
+
+
+# Messages.
+
+
+@dataclass(frozen=True, slots=True)
+class Mint:
+    """Keep a fresh anonymous key with its tenant and claim."""
+
+    key: Key
+    claim_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StartClaim:
+    """Send a code for a claim token to an email; the letter carries the code's nonce."""
+
+    token_hash: bytes
+    email: str
+    proof: bytes
+    letter: Letter
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteClaim:
+    """Turn an anonymous key into one of an account, if `proof` is that of the code that was sent."""
+
+    token_hash: bytes
+    email: str
+    proof: bytes
+    audit_id: str
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Keep a fresh full or scoped key of an account, which is made with `tenant_id` where it does not exist."""
+
+    key: Key
+    email: str
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """End a key by its id."""
+
+    key_id: str
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SetTier:
+    """Set an account's tier: claimed or upgraded."""
+
+    email: str
+    tier: Tier
+    audit: AuditRecord
+
+
+Message = Mint | StartClaim | CompleteClaim | Issue | Revoke | SetTier
+
+
+# Answers.
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Committed: the key as it is now, and the hashes of all keys whose standing changed."""
+
+    key: Key
+    changed: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Committed: the letter is in the outbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Committed: the key belongs to the account; with its tenant's counters."""
+
+    key: Key
+    tenant: Tenant
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class TierSet:
+    """Committed: the account's tenant as it is now, and its keys' hashes."""
+
+    tenant: Tenant
+
+
+Answer = Kept | Sent | Claimed | TierSet | Refused

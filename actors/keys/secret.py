@@ -1,0 +1,106 @@
+"""Key texts, claim tokens and emailed codes: made from entropy, checked, hashed. Pure.
+
+A key is `cs_<kind>_<32 base62><6 base62 CRC32>` as decided in section 1: the checksum rejects typos and guesses without
+a look at the database, the hash is all that is stored.
+"""
+
+import hashlib
+import hmac
+import re
+import zlib
+from enum import StrEnum
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+RANDOM_LENGTH = 32
+CHECKSUM_LENGTH = 6
+CLAIM_PREFIX = "clm_"
+ENTROPY_BYTES = 48
+"""How many random bytes make 32 base62 digits: 384 bits reduced to 190, so the bias is below 2**-190."""
+
+
+class Kind(StrEnum):
+    """Where a key comes from; part of its text."""
+
+    ANONYMOUS = "anon"
+    USER = "user"
+    SCOPED = "scoped"
+
+
+_KEY = re.compile(
+    rf"cs_({'|'.join(Kind)})_([0-9A-Za-z]{{{RANDOM_LENGTH}}})_([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII
+)
+_CLAIM = re.compile(rf"{CLAIM_PREFIX}[0-9A-Za-z]{{{RANDOM_LENGTH}}}")
+
+
+def base62(number: int, length: int) -> str:
+    """The last `length` base62 digits of a non-negative number."""
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits.append(ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def new_key(kind: Kind, entropy: bytes) -> str:
+    """A key text from `ENTROPY_BYTES` random bytes."""
+    body = f"cs_{kind}_{_random(entropy)}"
+    return f"{body}_{_checksum(body)}"
+
+
+def is_key(text: str) -> bool:
+    """Whether the text has the shape of a key and its checksum holds."""
+    return _KEY.fullmatch(text) is not None and text[-CHECKSUM_LENGTH:] == _checksum(text[: -CHECKSUM_LENGTH - 1])
+
+
+def prefix_of(key: str) -> str:
+    """What may be displayed: up to and including the first 4 random characters."""
+    return key[: -(RANDOM_LENGTH + CHECKSUM_LENGTH + 1) + 4]
+
+
+def new_claim_token(entropy: bytes) -> str:
+    """A claim token from `ENTROPY_BYTES` random bytes."""
+    return CLAIM_PREFIX + _random(entropy)
+
+
+def is_claim_token(text: str) -> bool:
+    return _CLAIM.fullmatch(text) is not None
+
+
+def new_id(prefix: str, entropy: bytes) -> str:
+    """A public identifier such as `ten_...` from 16 random bytes: 22 base62 digits."""
+    return f"{prefix}_{base62(int.from_bytes(entropy[:16]), 22)}"
+
+
+def digest(secret: str) -> bytes:
+    """SHA-256 of a key or token: 190 random bits need no slow hash."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def code_from(server_secret: bytes, nonce: bytes) -> str:
+    """The 6-digit code that belongs to a random nonce.
+
+    Derived by HMAC, so that neither the outbox nor a dump of the database holds a code: only who has the server's
+    secret can render it.
+    """
+    mac = hmac.digest(server_secret, b"emailed-code\0" + nonce, "sha256")
+    return f"{int.from_bytes(mac) % 1_000_000:06d}"
+
+
+def code_proof(server_secret: bytes, subject: bytes, email: str, code: str) -> bytes:
+    """What is stored of a code: an HMAC that binds it to the subject (a claim token's hash) and the email."""
+    message = b"code-proof\0" + subject + email.encode() + b"\0" + code.encode()
+    return hmac.digest(server_secret, message, "sha256")
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Equality in constant time."""
+    return hmac.compare_digest(one, other)
+
+
+def _random(entropy: bytes) -> str:
+    assert len(entropy) >= ENTROPY_BYTES, "too little entropy"
+    return base62(int.from_bytes(entropy), RANDOM_LENGTH)
+
+
+def _checksum(body: str) -> str:
+    return base62(zlib.crc32(body.encode()), CHECKSUM_LENGTH)

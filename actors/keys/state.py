@@ -1,0 +1,360 @@
+"""The rules of minting, claiming, issuing and revoking keys, pure.
+
+Source of the rules: decisions, sections 1 and 2. A snapshot of locked rows and messages go in; changes and answers come
+out. Later messages of a batch see what earlier ones changed.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of, month_of
+from actors.keys.messages import (
+    Account,
+    Answer,
+    Claim,
+    Claimed,
+    CompleteClaim,
+    Issue,
+    Kept,
+    Key,
+    Letter,
+    Message,
+    Mint,
+    Revoke,
+    Sent,
+    SetTier,
+    StartClaim,
+    TierSet,
+)
+from actors.keys.secret import same
+from actors.values import AuditRecord, Code, Refused, Tenant, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """The numbers of sections 1 and 2; times in milliseconds."""
+
+    anonymous_life_ms: int = 72 * 60 * MINUTE_MS
+    code_life_ms: int = 10 * MINUTE_MS
+    code_attempts: int = 5
+    code_pause_ms: int = 60 * SECOND_MS
+    codes_per_day: int = 5
+    repeat_ms: int = 10 * MINUTE_MS
+    full_keys_per_account: int = 10
+    scoped_keys_per_account: int = 25
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Rows that a batch touches, locked. The same class holds what a decision changed.
+
+    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not).
+    """
+
+    keys: dict[str, Key] = field(default_factory=dict)
+    claims: dict[bytes, Claim] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    live_keys: dict[tuple[str, bool], int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Decision:
+    """What to keep, and one answer for each message in order. `touched` names key hashes and tenants to announce."""
+
+    changed: Snapshot = field(default_factory=Snapshot)
+    letters: list[Letter] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    touched_keys: list[bytes] = field(default_factory=list)
+    touched_tenants: list[str] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants."""
+
+    token_hashes: tuple[bytes, ...]
+    key_ids: tuple[str, ...]
+    emails: tuple[str, ...]
+
+
+def wanted(messages: Iterable[Message]) -> Wanted:
+    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    token_hashes: set[bytes] = set()
+    key_ids: set[str] = set()
+    emails: set[str] = set()
+    for message in messages:
+        match message:
+            case StartClaim(token_hash=token_hash):
+                token_hashes.add(token_hash)
+            case CompleteClaim(token_hash=token_hash, email=email):
+                token_hashes.add(token_hash)
+                emails.add(email)
+            case Issue(email=email) | SetTier(email=email):
+                emails.add(email)
+            case Revoke(key_id=key_id):
+                key_ids.add(key_id)
+            case Mint():
+                pass
+    return Wanted(tuple(sorted(token_hashes)), tuple(sorted(key_ids)), tuple(sorted(emails)))
+
+
+def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: KeyRules) -> Decision:
+    """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
+    desk = _Desk(snapshot, now_ms, rules)
+    for message in messages:
+        desk.decision.answers.append(desk.handle(message))
+    return desk.decision
+
+
+class _Desk:
+    """A snapshot with the changes of this batch laid over it."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: KeyRules) -> None:
+        self._snapshot = snapshot
+        self._now_ms = now_ms
+        self._rules = rules
+        self._new_keys: dict[tuple[str, bool], int] = {}
+        self.decision = Decision()
+
+    def handle(self, message: Message) -> Answer:
+        match message:
+            case Mint():
+                return self._mint(message)
+            case StartClaim():
+                return self._start_claim(message)
+            case CompleteClaim():
+                return self._complete_claim(message)
+            case Issue():
+                return self._issue(message)
+            case Revoke():
+                return self._revoke(message)
+            case SetTier():
+                return self._set_tier(message)
+
+    def _mint(self, mint: Mint) -> Answer:
+        key = mint.key
+        self._keep_tenant(Tenant(key.tenant_id, Tier.ANONYMOUS))
+        self._keep_key(key)
+        self._keep_claim(Claim(mint.claim_hash, key.id, key.created_ms))
+        return Kept(key)
+
+    def _start_claim(self, start: StartClaim) -> Answer:
+        claim = self._claim(start.token_hash)
+        if claim is None:
+            return _unknown_token()
+        if claim.completed_ms is not None:
+            return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
+        wait_ms = claim.sent_ms + self._rules.code_pause_ms - self._now_ms
+        if wait_ms > 0:
+            return _wait("A code was sent a moment ago.", wait_ms)
+        today = day_of(self._now_ms)
+        sent_today = claim.sent_today if claim.sent_day == today else 0
+        if sent_today >= self._rules.codes_per_day:
+            return _wait("No more codes are sent for this token today.", DAY_MS - self._now_ms % DAY_MS)
+        self._keep_claim(
+            replace(
+                claim,
+                email=start.email,
+                proof=start.proof,
+                code_expires_ms=self._now_ms + self._rules.code_life_ms,
+                attempts=0,
+                sent_ms=self._now_ms,
+                sent_day=today,
+                sent_today=sent_today + 1,
+            )
+        )
+        self.decision.letters.append(start.letter)
+        return Sent()
+
+    def _complete_claim(self, complete: CompleteClaim) -> Answer:
+        claim = self._claim(complete.token_hash)
+        if claim is None or claim.email is None or claim.proof is None:
+            return _unknown_token()
+        if claim.email != complete.email:
+            if claim.completed_ms is not None:
+                return Refused(Code.ALREADY_UPGRADED, "This key has been claimed with another email.")
+            return _unknown_token()
+        if claim.attempts >= self._rules.code_attempts or not self._code_lives(claim):
+            return _wrong_code()
+        # The attempt is charged in the transaction of the comparison, before anyone learns of either.
+        claim = replace(claim, attempts=claim.attempts + 1)
+        self._keep_claim(claim)
+        if not same(claim.proof or b"", complete.proof):
+            return _wrong_code()
+        key = self._key(claim.key_id)
+        if key is None or key.revoked_ms is not None:
+            return _unknown_token()
+        if claim.completed_ms is not None:
+            self._keep_claim(replace(claim, attempts=0))
+            return Claimed(key, self._live_tenant(key.tenant_id), complete.email)
+        return self._claim_key(claim, key, complete)
+
+    def _code_lives(self, claim: Claim) -> bool:
+        """Until its time runs out; after success the same code answers the same for a while, for lost answers."""
+        if claim.completed_ms is not None:
+            return self._now_ms <= claim.completed_ms + self._rules.repeat_ms
+        return self._now_ms < claim.code_expires_ms
+
+    def _claim_key(self, claim: Claim, key: Key, complete: CompleteClaim) -> Answer:
+        account = self._account(complete.email)
+        source = self._live_tenant(key.tenant_id)
+        if account is None:
+            target = replace(source, tier=Tier.CLAIMED)
+            self._keep_account(Account(complete.email, target.id, self._now_ms))
+        else:
+            if self._live_keys(account.tenant_id, scoped=False) >= self._rules.full_keys_per_account:
+                return self._key_limit(self._rules.full_keys_per_account, "full")
+            target = merged(self._live_tenant(account.tenant_id), source, self._now_ms)
+            self._keep_tenant(replace(source, merged_into=target.id))
+        self._keep_tenant(target)
+        key = replace(key, tenant_id=target.id, expires_ms=None)
+        self._keep_key(key)
+        self._keep_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
+        self._announce(key, target)
+        self.decision.audits.append(
+            AuditRecord(
+                id=complete.audit_id,
+                created_ms=self._now_ms,
+                actor_type="key",
+                actor_id=key.id,
+                actor_email=complete.email,
+                action="key.claimed",
+                target_type="key",
+                target_id=key.id,
+                request_id=complete.request_id,
+                changes=json.dumps({"tenantId": [source.id, target.id]}),
+            )
+        )
+        return Claimed(key, target, complete.email)
+
+    def _issue(self, issue: Issue) -> Answer:
+        account = self._account(issue.email)
+        if account is None:
+            account = Account(issue.email, issue.key.tenant_id, self._now_ms)
+            self._keep_account(account)
+            self._keep_tenant(Tenant(account.tenant_id, Tier.CLAIMED))
+        scoped = issue.key.scopes is not None
+        most = self._rules.scoped_keys_per_account if scoped else self._rules.full_keys_per_account
+        if self._live_keys(account.tenant_id, scoped=scoped) >= most:
+            return self._key_limit(most, "scoped" if scoped else "full")
+        key = replace(issue.key, tenant_id=account.tenant_id)
+        self._keep_key(key)
+        self.decision.audits.append(issue.audit)
+        return Kept(key)
+
+    def _revoke(self, revoke: Revoke) -> Answer:
+        key = self._key(revoke.key_id)
+        if key is None:
+            return Refused(Code.NOT_FOUND, "There is no such key.")
+        if key.revoked_ms is None:
+            key = replace(key, revoked_ms=self._now_ms)
+            self._keep_key(key)
+            self.decision.touched_keys.append(key.hash)
+            self.decision.audits.append(revoke.audit)
+        return Kept(key, changed=(key.hash,))
+
+    def _set_tier(self, order: SetTier) -> Answer:
+        assert order.tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
+        account = self._account(order.email)
+        if account is None:
+            return Refused(Code.NOT_FOUND, f"There is no account with the email {order.email}.")
+        tenant = self._live_tenant(account.tenant_id)
+        if tenant.tier is not order.tier:
+            tenant = replace(tenant, tier=order.tier)
+            self._keep_tenant(tenant)
+            self.decision.touched_tenants.append(tenant.id)
+            self.decision.audits.append(replace(order.audit, target_id=tenant.id))
+        return TierSet(tenant)
+
+    def _key_limit(self, most: int, what: str) -> Refused:
+        return Refused(
+            Code.KEY_LIMIT, f"This account has {most} live {what} keys, the most it may have. Revoke one first."
+        )
+
+    def _announce(self, key: Key, tenant: Tenant) -> None:
+        self.decision.touched_keys.append(key.hash)
+        self.decision.touched_tenants.append(tenant.id)
+
+    # Rows, with this batch's changes in front.
+
+    def _claim(self, token_hash: bytes) -> Claim | None:
+        return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
+
+    def _key(self, key_id: str) -> Key | None:
+        return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
+
+    def _account(self, email: str) -> Account | None:
+        return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
+
+    def _live_tenant(self, tenant_id: str) -> Tenant:
+        tenant = self.decision.changed.tenants.get(tenant_id) or self._snapshot.tenants.get(tenant_id)
+        assert tenant is not None, f"tenant {tenant_id} was not prefetched"
+        assert tenant.merged_into is None, f"tenant {tenant_id} was merged and still has a key"
+        return tenant
+
+    def _live_keys(self, tenant_id: str, *, scoped: bool) -> int:
+        place = (tenant_id, scoped)
+        return self._snapshot.live_keys.get(place, 0) + self._new_keys.get(place, 0)
+
+    def _keep_key(self, key: Key) -> None:
+        for row, step in ((self._key(key.id), -1), (key, 1)):
+            if row is not None and is_live(row, self._now_ms):
+                place = (row.tenant_id, row.scopes is not None)
+                self._new_keys[place] = self._new_keys.get(place, 0) + step
+        self.decision.changed.keys[key.id] = key
+
+    def _keep_claim(self, claim: Claim) -> None:
+        self.decision.changed.claims[claim.token_hash] = claim
+
+    def _keep_account(self, account: Account) -> None:
+        self.decision.changed.accounts[account.email] = account
+
+    def _keep_tenant(self, tenant: Tenant) -> None:
+        self.decision.changed.tenants[tenant.id] = tenant
+
+
+def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
+    """`target` with the counts of `source` added, window by window; a window that has ended adds nothing."""
+    day = max(target.day, source.day, day_of(now_ms))
+    month = max(target.month, source.month, month_of(now_ms))
+    both = (target, source)
+    return replace(
+        target,
+        lifetime_used=sum(tenant.lifetime_used for tenant in both),
+        usecase_reads=sum(tenant.usecase_reads for tenant in both),
+        month=month,
+        month_used=sum(tenant.month_used for tenant in both if tenant.month == month),
+        day=day,
+        day_used=sum(tenant.day_used for tenant in both if tenant.day == day),
+    )
+
+
+def is_live(key: Key, now_ms: int) -> bool:
+    """Neither revoked nor expired."""
+    return key.revoked_ms is None and (key.expires_ms is None or now_ms < key.expires_ms)
+
+
+def count_live(keys: Iterable[Key], now_ms: int) -> Mapping[tuple[str, bool], int]:
+    """Live keys by (tenant id, scoped or not), as `Snapshot.live_keys` has them."""
+    counts: dict[tuple[str, bool], int] = {}
+    for key in keys:
+        if is_live(key, now_ms):
+            place = (key.tenant_id, key.scopes is not None)
+            counts[place] = counts.get(place, 0) + 1
+    return counts
+
+
+def _unknown_token() -> Refused:
+    return Refused(Code.INVALID_CLAIM, "The claim token is unknown, or the code was sent to another email.")
+
+
+def _wrong_code() -> Refused:
+    return Refused(Code.INVALID_CODE, "The code is wrong or no longer valid. Ask for a new one.")
+
+
+def _wait(why: str, wait_ms: int) -> Refused:
+    seconds = max(1, -(-wait_ms // SECOND_MS))
+    return Refused(Code.RATE_LIMITED, f"{why} Try again in {seconds} s.", seconds)

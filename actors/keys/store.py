@@ -1,0 +1,31 @@
+"""What the key keeper and the directory need of a store. Two of them pass one contract."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from actors.keys.messages import Resolved
+from actors.keys.state import Decision, Snapshot, Wanted
+from actors.values import Turn
+
+Decide = Callable[[Snapshot], Decision]
+
+
+class KeyStore(Protocol):
+    """Keys, claims, accounts, their tenants, the outbox and the audit."""
+
+    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+        """Lock the wanted rows (claims, keys, accounts, tenants: each sorted), decide, keep all changes and the turn.
+
+        One transaction. A turn that was kept before is not decided again: its decision is returned. Announces
+        `touched_keys` and `touched_tenants` to all nodes with the commit. Raises `StorageUnavailable`, `Contended` or
+        `OutcomeUnknown`.
+        """
+        ...
+
+    async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
+        """The keys that exist among `hashes`, live or not, with their tenant's tier and account's email."""
+        ...
+
+    async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
+        """The keys whose displayed prefix is `prefix`, at most 10: for the command line."""
+        ...

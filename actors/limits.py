@@ -1,0 +1,60 @@
+"""Rate limits in memory: a fixed window that opens with a key's first request. Local to the node and approximate."""
+
+from dataclasses import dataclass
+
+from actors.clock import SECOND_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left of a window: `remaining` requests until `reset_seconds` from now, or a refusal."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+
+class WindowLimiter:
+    """At most `limit` hits per key in each window of `window_seconds`.
+
+    Remembers at most `capacity` keys; beyond it the oldest windows are forgotten first, which errs towards letting
+    requests through and keeps an attacker with many addresses from growing memory.
+    """
+
+    def __init__(self, window_seconds: int, capacity: int = 100_000) -> None:
+        self.window_seconds = window_seconds
+        self._window_ms = window_seconds * SECOND_MS
+        self._capacity = capacity
+        # key -> (end of its window, hits); in the order in which windows opened.
+        self._windows: dict[str, tuple[int, int]] = {}
+
+    def hit(self, key: str, limit: int, now_ms: int) -> Allowance:
+        """Count one request of `key`; a refused one is not counted."""
+        end_ms, hits = self._windows.get(key, (0, 0))
+        if end_ms <= now_ms or end_ms > now_ms + self._window_ms:
+            self._windows.pop(key, None)
+            self._make_room(now_ms)
+            end_ms, hits = now_ms + self._window_ms, 0
+        allowed = hits < limit
+        if allowed:
+            hits += 1
+            self._windows[key] = (end_ms, hits)
+        reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
+        return Allowance(allowed, limit, max(0, limit - hits), reset_seconds)
+
+    def _make_room(self, now_ms: int) -> None:
+        """Forget windows that have ended, oldest first, and more where there is no room: constant work for each hit."""
+        for _ in range(2):
+            oldest = next(iter(self._windows), None)
+            if oldest is None:
+                return
+            if self._windows[oldest][0] > now_ms and len(self._windows) < self._capacity:
+                return
+            del self._windows[oldest]
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def __repr__(self) -> str:
+        return f"<WindowLimiter {self.window_seconds} s, {len(self)} keys>"

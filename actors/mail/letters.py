@@ -1,0 +1,111 @@
+"""What letters say: an outbox letter in, a mail out, and a mail as an internet message. Pure.
+
+Knows nothing of how mails travel. A code exists in clear only in what this makes.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime, parseaddr
+
+from actors.clock import MINUTE_MS, SECOND_MS
+from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+
+# Neither space, control, nor any character that means something in a list of addresses: no header can be broken out of.
+_PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
+_LETTER_ID = re.compile(r"[0-9A-Za-z_]+")
+
+_CLAIM_CODE = """\
+Hello,
+
+somebody asked to claim an API key for this email address, at
+{site}
+This is the code:
+
+{code}
+
+It is valid for {minutes}, until {until} UTC.
+
+If you did not ask for this, ignore this message: nothing happens without the
+code.
+"""
+TEMPLATES = {"claim_code": ("Your code to claim an API key", _CLAIM_CODE)}
+"""Template -> subject and text. A subject is seen on locked screens and in the logs of servers, so it holds no code."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetterWriter:
+    """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`.
+
+    `code_of` derives the code that a letter's nonce stands for. Raises ValueError on a sender that is no address.
+    """
+
+    sender: str
+    site: str
+    code_of: Callable[[bytes], str]
+
+    def __post_init__(self) -> None:
+        sender_address(self.sender)
+
+    def write(self, letter: OutboxLetter) -> Mail:
+        """The letter in words; raises `MailRefused` where its recipient is no plain address, and `MailFailed` on a
+        template of a newer version of this program: a node of that version will send it."""
+        if not _PLAIN_ADDRESS.fullmatch(letter.recipient):
+            raise MailRefused("the recipient is not a plain address")
+        if letter.template not in TEMPLATES:
+            raise MailFailed(f"this node does not know the template {letter.template!r}")
+        subject, text = TEMPLATES[letter.template]
+        return Mail(
+            letter_id=letter.id,
+            sender=self.sender,
+            recipient=letter.recipient,
+            subject=subject,
+            text=text.format(
+                site=self.site,
+                code=self.code_of(letter.nonce),
+                minutes=_minutes(letter.expires_ms - letter.created_ms),
+                until=f"{_moment(letter.expires_ms):%H:%M}",
+            ),
+            created_ms=letter.created_ms,
+        )
+
+
+def as_message(mail: Mail) -> EmailMessage:
+    """The mail as an internet message. A repeat of a letter has the same Message-ID, so that it can be recognised."""
+    assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "the writer lets plain addresses through only"
+    assert _LETTER_ID.fullmatch(mail.letter_id), f"not an id: {mail.letter_id!r}"
+    sender = sender_address(mail.sender)
+    message = EmailMessage()
+    message["From"] = sender
+    message["To"] = _address(mail.recipient)
+    message["Subject"] = mail.subject
+    message["Date"] = format_datetime(_moment(mail.created_ms))
+    message["Message-ID"] = f"<{mail.letter_id}@{sender.domain}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.text)
+    return message
+
+
+def sender_address(text: str) -> Address:
+    """The configured sender; raises ValueError unless it is `address` or `Name <address>` in ASCII."""
+    name, address = parseaddr(text)
+    if not (text.isascii() and text.isprintable() and _PLAIN_ADDRESS.fullmatch(address)):
+        raise ValueError(f"mail.sender must be an address or `Name <address>` in ASCII, not {text!r}")
+    return _address(address, name)
+
+
+def _address(plain: str, name: str = "") -> Address:
+    username, _, domain = plain.rpartition("@")
+    return Address(name, username, domain)
+
+
+def _minutes(life_ms: int) -> str:
+    minutes = max(1, life_ms // MINUTE_MS)
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def _moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms // SECOND_MS, UTC)

@@ -1,0 +1,134 @@
+"""A bounded mailbox and the one-shot reply that each message carries.
+
+The mailbox never waits on the sending side: a full one refuses at once, so overload is answered and not queued.
+The receiving side takes all that waits, up to a limit: the natural batch.
+"""
+
+from collections import deque
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import outcome
+import trio
+
+from actors.values import Overloaded, Stopped
+
+M = TypeVar("M")
+R = TypeVar("R")
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+"""The request on whose behalf the current task works; an envelope remembers it for the log."""
+
+
+class Reply(Generic[R]):
+    """A slot that is filled once and read by at most one task.
+
+    Filling it never blocks and never raises, also when the reader has left or the slot is full already.
+    """
+
+    __slots__ = ("_outcome", "_reader")
+
+    def __init__(self) -> None:
+        self._outcome: outcome.Outcome[R] | None = None
+        self._reader: trio.lowlevel.Task | None = None
+
+    def answer(self, value: R) -> None:
+        self._fill(outcome.Value(value))
+
+    def fail(self, error: BaseException) -> None:
+        self._fill(outcome.Error(error))
+
+    def _fill(self, result: outcome.Outcome[R]) -> None:
+        if self._outcome is not None:
+            return
+        self._outcome = result
+        if self._reader is not None:
+            trio.lowlevel.reschedule(self._reader)
+            self._reader = None
+
+    async def wait(self) -> R:
+        """The answer, or the error that the actor gave instead of one."""
+        if self._outcome is None:
+            await self._park()
+        else:
+            await trio.lowlevel.checkpoint()
+        assert self._outcome is not None
+        return self._outcome.unwrap()
+
+    async def _park(self) -> None:
+        assert self._reader is None, "a reply has one reader"
+        self._reader = trio.lowlevel.current_task()
+
+        def leave(_: object) -> trio.lowlevel.Abort:
+            self._reader = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(leave)
+
+    def __repr__(self) -> str:
+        state = "empty" if self._outcome is None else repr(self._outcome)
+        return f"<Reply {state}>"
+
+
+def twin(error: BaseException) -> BaseException:
+    """The same error for one more reader: a raised exception gathers the traceback of everyone who raises it."""
+    one = copy(error).with_traceback(error.__traceback__)
+    one.__cause__ = error.__cause__
+    return one
+
+
+@dataclass(slots=True, eq=False)
+class Envelope(Generic[M, R]):
+    """A message on its way, with the slot for its answer."""
+
+    message: M
+    reply: Reply[R] = field(default_factory=Reply)
+    request_id: str = ""
+
+
+class Mailbox(Generic[M, R]):
+    """A queue of at most `capacity` envelopes with one taker."""
+
+    def __init__(self, capacity: int) -> None:
+        assert capacity > 0
+        self.capacity = capacity
+        self.closed = False
+        self.peak = 0
+        self._waiting: deque[Envelope[M, R]] = deque()
+        self._arrival = trio.lowlevel.ParkingLot()
+
+    def post(self, envelope: Envelope[M, R]) -> None:
+        """Add an envelope, or raise `Overloaded` (full) or `Stopped` (closed) at once."""
+        if self.closed:
+            raise Stopped
+        if len(self._waiting) >= self.capacity:
+            raise Overloaded
+        self._waiting.append(envelope)
+        self.peak = max(self.peak, len(self._waiting))
+        self._arrival.unpark()
+
+    async def take(self, limit: int) -> list[Envelope[M, R]]:
+        """All that waits, oldest first, at most `limit`; waits for the first. Empty means closed and drained."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._waiting and not self.closed:
+            await self._arrival.park()
+        size = min(limit, len(self._waiting))
+        return [self._waiting.popleft() for _ in range(size)]
+
+    def close(self) -> None:
+        """Refuse further messages; what waits can still be taken."""
+        self.closed = True
+        self._arrival.unpark_all()
+
+    def fail_all(self, error: BaseException) -> None:
+        """Answer everything that still waits with `error`."""
+        while self._waiting:
+            self._waiting.popleft().reply.fail(twin(error))
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __repr__(self) -> str:
+        return f"<Mailbox {len(self)}/{self.capacity}{' closed' if self.closed else ''}>"

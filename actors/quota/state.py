@@ -1,0 +1,102 @@
+"""The rules of quota, pure: tenants and messages in, changed tenants and answers out.
+
+Source of the rules: decisions, section 1 ("What counts", "Lifetime or month used up", `claim_required`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from actors.clock import DAY_MS, SECOND_MS, day_of, month_of
+from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
+from actors.values import Code, Refused, Tenant, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What one tier may use; None is no cap. `lifetime` and `usecase_reads` bind anonymous tenants only."""
+
+    daily: int
+    monthly: int | None = None
+    lifetime: int | None = None
+    usecase_reads: int | None = None
+
+
+@dataclass(slots=True)
+class Decision:
+    """The tenants that changed, as they are now, and one answer for each message in order."""
+
+    changed: dict[str, Tenant] = field(default_factory=dict)
+    answers: list[Answer] = field(default_factory=list)
+
+
+def decide(
+    tenants: Mapping[str, Tenant], messages: Sequence[Message], now_ms: int, caps: Mapping[Tier, Caps]
+) -> Decision:
+    """Answer `messages` in order against `tenants`, which are locked until the decision is committed."""
+    decision = Decision()
+    for message in messages:
+        tenant = decision.changed.get(message.tenant_id) or tenants.get(message.tenant_id)
+        if tenant is None or tenant.merged_into is not None:
+            decision.answers.append(Moved(None if tenant is None else tenant.merged_into))
+            continue
+        tenant = turned(tenant, now_ms)
+        match message:
+            case Charge():
+                answer = charged(tenant, message, now_ms, caps[tenant.tier])
+            case Refund():
+                answer = refunded(tenant, message)
+            case Read():
+                answer = Metered(tenant)
+        if isinstance(answer, Metered) and not isinstance(message, Read):
+            decision.changed[tenant.id] = answer.tenant
+        decision.answers.append(answer)
+    return decision
+
+
+def turned(tenant: Tenant, now_ms: int) -> Tenant:
+    """The tenant with the windows of `now_ms`. Windows never go back: another node's clock may be ahead of ours."""
+    day, month = max(tenant.day, day_of(now_ms)), max(tenant.month, month_of(now_ms))
+    if day != tenant.day:
+        tenant = replace(tenant, day=day, day_used=0)
+    if month != tenant.month:
+        tenant = replace(tenant, month=month, month_used=0)
+    return tenant
+
+
+def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered | Refused:
+    """One request more, or the first cap that forbids it."""
+    if caps.lifetime is not None and tenant.lifetime_used >= caps.lifetime:
+        return Refused(
+            Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to go on."
+        )
+    if caps.monthly is not None and tenant.month_used >= caps.monthly:
+        return Refused(Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used.")
+    if charge.usecase and caps.usecase_reads is not None and tenant.usecase_reads >= caps.usecase_reads:
+        return Refused(
+            Code.CLAIM_REQUIRED, f"An unclaimed key may read use cases {caps.usecase_reads} times. Claim it to go on."
+        )
+    if tenant.day_used >= caps.daily:
+        return Refused(Code.RATE_LIMITED, f"All {caps.daily} requests of today are used.", seconds_to_next_day(now_ms))
+    return Metered(_moved_by(tenant, 1, charge.usecase, day=True, month=True))
+
+
+def refunded(tenant: Tenant, refund: Refund) -> Metered:
+    """One request less, in the windows that are still those of the charge."""
+    return Metered(
+        _moved_by(tenant, -1, refund.usecase, day=tenant.day == refund.day, month=tenant.month == refund.month)
+    )
+
+
+def _moved_by(tenant: Tenant, step: int, usecase: bool, *, day: bool, month: bool) -> Tenant:
+    return replace(
+        tenant,
+        lifetime_used=max(0, tenant.lifetime_used + step),
+        usecase_reads=max(0, tenant.usecase_reads + step) if usecase else tenant.usecase_reads,
+        month_used=max(0, tenant.month_used + step) if month else tenant.month_used,
+        day_used=max(0, tenant.day_used + step) if day else tenant.day_used,
+    )
+
+
+def seconds_to_next_day(now_ms: int) -> int:
+    """Whole seconds until 00:00 UTC, at least 1."""
+    return max(1, -(-(DAY_MS - now_ms % DAY_MS) // SECOND_MS))

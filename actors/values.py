@@ -1,0 +1,132 @@
+"""Values that actors, stores and the HTTP edge share: errors of a batch, refusals, and what the domain is made of."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class StorageUnavailable(Exception):
+    """The store cannot serve now; nothing of the batch was kept. The caller may try again."""
+
+
+class OutcomeUnknown(Exception):
+    """The connection broke inside the commit: the batch was kept whole or not at all, and running it again tells."""
+
+
+class Contended(Exception):
+    """The batch met another node's and was rolled back; running it again is right."""
+
+
+class Overloaded(Exception):
+    """The mailbox is full: the caller is refused at once."""
+
+
+class Stopped(Exception):
+    """The actor takes no more messages: the process is going down."""
+
+
+class ActorFailed(Exception):
+    """A bug hit the batch that held this message; whether it was kept is not known to the caller."""
+
+
+class Turn:
+    """The identity of one batch: its owner (node and actor) and a number that only grows.
+
+    A store journals the turn in the transaction that keeps the batch, so a turn that runs again after an unknown
+    outcome is kept once. `decided` is the decision of the latest attempt: when the journal says that the turn was
+    kept, it is the one that was.
+    """
+
+    __slots__ = ("decided", "owner", "seq")
+
+    def __init__(self, owner: str, seq: int) -> None:
+        self.owner = owner
+        self.seq = seq
+        self.decided: Any = None
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.owner} #{self.seq}>"
+
+
+class Code(StrEnum):
+    """Every refusal that a client can meet; `service/errors.py` gives each its status and hint."""
+
+    INVALID_REQUEST = "invalid_request"
+    INVALID_CLAIM = "invalid_claim"
+    INVALID_CODE = "invalid_code"
+    UNAUTHORIZED = "unauthorized"
+    INVALID_API_KEY = "invalid_api_key"
+    KEY_EXPIRED = "key_expired"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    CLAIM_REQUIRED = "claim_required"
+    INSUFFICIENT_SCOPE = "insufficient_scope"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    ALREADY_UPGRADED = "already_upgraded"
+    KEY_LIMIT = "key_limit"
+    PAYLOAD_TOO_LARGE = "payload_too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    RATE_LIMITED = "rate_limited"
+    INTERNAL_ERROR = "internal_error"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps."""
+
+    code: Code
+    message: str
+    retry_after_seconds: int | None = None
+
+
+class Tier(StrEnum):
+    """What a tenant may use; also the `status` of `Usage`."""
+
+    ANONYMOUS = "anonymous"
+    CLAIMED = "claimed"
+    UPGRADED = "upgraded"
+
+
+class Scope(StrEnum):
+    """What a scoped key may do (specification, "Scopes")."""
+
+    LIBRARY_READ = "library:read"
+    SPONSOR_READ = "sponsor:read"
+    SPONSOR_WRITE = "sponsor:write"
+    BILLING_WRITE = "billing:write"
+    ADMIN_READ = "admin:read"
+    ADMIN_WRITE = "admin:write"
+    KEYS_MANAGE = "keys:manage"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """The unit of usage, with its counters. `day` counts days since the epoch, `month` as `clock.month_of` does."""
+
+    id: str
+    tier: Tier
+    lifetime_used: int = 0
+    usecase_reads: int = 0
+    month: int = 0
+    month_used: int = 0
+    day: int = 0
+    day_used: int = 0
+    merged_into: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """What was changed by whom; written in the transaction of the change (decisions, section 10)."""
+
+    id: str
+    created_ms: int
+    actor_type: str
+    actor_id: str
+    action: str
+    target_type: str
+    target_id: str
+    actor_email: str | None = None
+    request_id: str = ""
+    changes: str = "{}"

@@ -1,0 +1,153 @@
+"""The Quart-Trio application: a route for every operation and every page, and JSON for everything that goes wrong."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import trio
+from quart import Response, request
+from quart_trio import QuartTrio
+from quart_trio.asgi import TrioASGIHTTPConnection
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from actors.values import Code, Refused
+from service.callers import client_address
+from service.dispatch import dispatch, internal_error, refusal
+from service.edge import App, Edge
+from service.errors import Family
+from service.metrics import Metrics
+from service.operation import Operation
+from service.pages import add_pages
+from service.services import Services
+from service.wire import Answer, Request
+
+RESPONSE_SECONDS = 60.0
+PREFLIGHT_SECONDS = 86_400
+
+
+class ShieldedConnection(TrioASGIHTTPConnection):
+    """Sends a response to its end also when the server says `http.disconnect` in the middle of its own clean-up.
+
+    Without the shield that message cancels the clean-up, and connections that should close stay open.
+    """
+
+    async def _send_response(self, send: Any, response: Any) -> None:
+        with trio.move_on_after(RESPONSE_SECONDS, shield=True):
+            await super()._send_response(send, response)
+
+
+def build_app(services: Services, operations: Sequence[Operation], metrics: Metrics) -> App:
+    """The ASGI application of a node."""
+    app = QuartTrio("service", template_folder="templates", static_folder="static", static_url_path="/static")
+    app.asgi_http_class = ShieldedConnection
+    app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
+    app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
+    app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
+    app.url_map.merge_slashes = False
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    for operation in operations:
+        _add_operation(app, services, operation)
+    for path in dict.fromkeys(operation.path for operation in operations if operation.cors):
+        _add_preflight(app, path, [operation for operation in operations if operation.path == path])
+    add_pages(app, services, operations, metrics)
+    _add_errors(app)
+    return Edge(cast(App, app), metrics, services.entropy)
+
+
+def _add_operation(app: QuartTrio, services: Services, operation: Operation) -> None:
+    async def view(**path_values: str) -> Response:
+        body = cast(bytes, await request.get_data(cache=False)) if operation.body is not None else b""
+        return _response(await dispatch(services, operation, _request(services, path_values, body)))
+
+    app.add_url_rule(
+        _rule(operation.path),
+        endpoint=operation.name,
+        view_func=view,
+        methods=[operation.method],
+        provide_automatic_options=False,
+    )
+
+
+def _add_preflight(app: QuartTrio, path: str, operations: Sequence[Operation]) -> None:
+    """Answer a browser's question whether another site's page may call these operations: yes, without credentials."""
+    methods = ", ".join(operation.method for operation in operations)
+
+    async def view(**_: str) -> Response:
+        return Response(
+            status=204,
+            headers={
+                "access-control-allow-origin": "*",
+                "access-control-allow-methods": methods,
+                "access-control-allow-headers": "authorization, content-type, if-none-match, x-request-id",
+                "access-control-max-age": str(PREFLIGHT_SECONDS),
+            },
+        )
+
+    app.add_url_rule(
+        _rule(path), endpoint=f"preflight {path}", view_func=view, methods=["OPTIONS"], provide_automatic_options=False
+    )
+
+
+def _rule(path: str) -> str:
+    return path.replace("{", "<").replace("}", ">")
+
+
+def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:
+    scope = request.scope
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    peer = (scope.get("client") or ("", 0))[0]
+    return Request(
+        method=request.method,
+        path=request.path,
+        path_values=path_values,
+        query=request.query_string.decode("latin-1"),
+        headers=headers,
+        body=body,
+        client=client_address(peer, headers.get("x-forwarded-for"), services.config.server.trusted_proxies),
+    )
+
+
+def _response(answer: Answer) -> Response:
+    response = Response(answer.body, status=answer.status, content_type=answer.content_type)
+    for name, value in answer.headers:
+        response.headers.add(name, value)
+    return response
+
+
+def _add_errors(app: QuartTrio) -> None:
+    @app.errorhandler(HTTPException)
+    async def on_http_error(error: HTTPException) -> Response:
+        response = _response(refusal(_refused(error), family_of(request.path)))
+        if isinstance(error, MethodNotAllowed) and error.valid_methods:
+            response.headers["allow"] = ", ".join(sorted(error.valid_methods))
+        return response
+
+    @app.errorhandler(Exception)
+    async def on_bug(error: Exception) -> Response:
+        app.logger.error("a page failed", exc_info=error)
+        return _response(refusal(internal_error(), family_of(request.path)))
+
+
+def family_of(path: str) -> Family:
+    """Which error body stands for a path that is no operation's."""
+    if path.startswith(("/api/v1/sponsors", "/api/v1/admin")):
+        return Family.SPONSORSHIP
+    return Family.CATALOG
+
+
+def _refused(error: HTTPException) -> Refused:
+    match error.code:
+        case 404:
+            return Refused(Code.NOT_FOUND, "There is nothing at this address.")
+        case 405:
+            return Refused(Code.METHOD_NOT_ALLOWED, "This address does not take this method.")
+        case 413:
+            return Refused(Code.PAYLOAD_TOO_LARGE, "The body is too large.")
+        case 415:
+            return Refused(Code.UNSUPPORTED_MEDIA_TYPE, "This content type is not taken.")
+        case code if code is not None and code >= 500:
+            return internal_error()
+        case _:
+            return Refused(Code.INVALID_REQUEST, "The request is not valid.")

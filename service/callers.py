@@ -1,0 +1,101 @@
+"""From the Authorization header to the caller: a key's owner, or nobody."""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from actors.clock import Clock
+from actors.keys.directory import KeyDirectory
+from actors.keys.messages import Resolved
+from actors.values import Code, Refused, Scope, Tier
+from service.operation import Access
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls. Without a key all but the address are empty."""
+
+    address: str
+    resolved: Resolved | None = None
+
+    @property
+    def tenant_id(self) -> str:
+        assert self.resolved is not None, "a keyless caller has no tenant"
+        return self.resolved.key.tenant_id
+
+    @property
+    def tier(self) -> Tier:
+        assert self.resolved is not None, "a keyless caller has no tier"
+        return self.resolved.tier
+
+    def lacks(self, scopes: Sequence[Scope]) -> list[Scope]:
+        """Those of `scopes` that the caller's key does not hold; a full key holds all."""
+        if self.resolved is None or self.resolved.key.scopes is None:
+            return []
+        return [scope for scope in scopes if scope not in self.resolved.key.scopes]
+
+
+async def authenticate(
+    authorization: str | None, access: Access, address: str, directory: KeyDirectory, clock: Clock
+) -> Caller | Refused:
+    """The caller, or why not (decisions, section 1): a header that is present has to be right, also where it is optional."""
+    if access is Access.PUBLIC:
+        return Caller(address)
+    if authorization is None:
+        if access is Access.OPTIONAL:
+            return Caller(address)
+        return Refused(Code.UNAUTHORIZED, "Send your API key as 'Authorization: Bearer <key>'.")
+    scheme, _, text = authorization.partition(" ")
+    text = text.strip(" ")
+    if scheme.lower() != "bearer" or not text or " " in text or "," in text:
+        return Refused(Code.UNAUTHORIZED, "The Authorization header is not 'Bearer <key>'.")
+    resolved = await directory.resolve(text)
+    if resolved is None or resolved.key.revoked_ms is not None:
+        return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
+    if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
+        return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to go on using it.")
+    return Caller(address, resolved)
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
+    """The client's address: the rightmost of X-Forwarded-For that is no trusted proxy, where the peer is one."""
+    address = peer
+    for hop in reversed((forwarded_for or "").split(",")):
+        if not _is_in(address, trusted):
+            break
+        hop = hop.strip()
+        if not hop:
+            break
+        address = hop
+    return address
+
+
+def limited_as(address: str) -> str:
+    """What shares one limit: an IPv4 address, or the /64 of an IPv6 one."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return str(parsed)
+
+
+def _is_in(address: str, networks: Sequence[Network]) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed in network for network in networks)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether the address is this machine's own."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,329 @@
+"""The catalog in memory: an immutable snapshot that requests read, and the holder that follows the store.
+
+Serving is joining bytes: entries are kept as the JSON that goes over the wire. Knows nothing of HTTP, and of cursors
+only that a page may carry one.
+"""
+
+import logging
+from base64 import urlsafe_b64encode
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import NamedTuple
+
+import trio
+
+from actors.catalog.store import CatalogStore, Entry, Kind
+from actors.values import Contended, OutcomeUnknown, Overloaded, StorageUnavailable
+
+SEARCH_CHARACTERS = 200
+"""The longest `q` (decisions, section 5)."""
+
+DIGEST_BYTES = 16
+TRANSIENT = (StorageUnavailable, Contended, OutcomeUnknown)
+
+log = logging.getLogger(__name__)
+
+
+class Position(NamedTuple):
+    """A place in a list: newest first, then by slug. It stays a place when its entry is removed."""
+
+    added_ms: int
+    slug: str
+
+
+class Item(NamedTuple):
+    """One entry as JSON, with its strong ETag."""
+
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries as JSON, in order. `last` is the position of the last one when more follow it."""
+
+    documents: Sequence[bytes]
+    digests: bytes
+    last: Position | None = None
+
+    def body(self, cursor: str | None = None) -> bytes:
+        """The list as JSON: `{"data": [...], "nextCursor": ...}`."""
+        next_cursor = "null" if cursor is None else f'"{cursor}"'
+        return b'{"data":[' + b",".join(self.documents) + b'],"nextCursor":' + next_cursor.encode() + b"}"
+
+    def etag(self, cursor: str | None = None) -> str:
+        """The strong ETag of `body(cursor)`: the same on every node, and after an import that left this page alone."""
+        return _etag(_digest(self.digests + (cursor or "").encode()))
+
+
+class Shelf:
+    """The entries of one kind in the order of their list.
+
+    Holds bytes in tuples, which the cyclic collector does not track, so 100,000 entries cost it nothing.
+    """
+
+    __slots__ = ("_digests", "_documents", "_keys", "_places")
+
+    def __init__(self, keys: Sequence[bytes], documents: Sequence[bytes], digests: bytes) -> None:
+        assert len(keys) == len(documents) == len(digests) // DIGEST_BYTES
+        self._keys = tuple(keys)
+        self._documents = tuple(documents)
+        self._digests = digests
+        self._places = {_slug_of(key): place for place, key in enumerate(self._keys)}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def item(self, slug: str) -> Item | None:
+        place = self._places.get(slug)
+        return None if place is None else Item(self._documents[place], _etag(self.digest(place)))
+
+    def page(self, position: Position | None, limit: int) -> Page:
+        """At most `limit` entries strictly after `position`, or from the start."""
+        assert limit > 0
+        start = 0 if position is None else bisect_right(self._keys, _key(*position))
+        end = min(start + limit, len(self._keys))
+        last = _position_of(self._keys[end - 1]) if end < len(self._keys) else None
+        return Page(self._documents[start:end], self._digests[start * DIGEST_BYTES : end * DIGEST_BYTES], last)
+
+    def pick(self, slugs: Iterable[str]) -> Page:
+        """The entries with these slugs, in this order; those that are not here are left out."""
+        places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
+        return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
+
+    def digest(self, place: int) -> bytes:
+        return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
+
+    def find(self, slug: str) -> tuple[bytes, bytes] | None:
+        """The document and digest under a slug."""
+        place = self._places.get(slug)
+        return None if place is None else (self._documents[place], self.digest(place))
+
+
+EMPTY = Shelf((), (), b"")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSnapshot:
+    """The whole catalog as of one revision. A request reads one snapshot, whatever is imported meanwhile."""
+
+    revision: int = -1
+    shelves: Mapping[Kind, Shelf] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
+
+    def item(self, kind: Kind, slug: str) -> Item | None:
+        """One entry, or None."""
+        return self.shelves[kind].item(slug)
+
+    def page(self, kind: Kind, position: Position | None, limit: int) -> Page:
+        """The entries after `position`. Walking a list gives each entry once, also while others are added."""
+        return self.shelves[kind].page(position, limit)
+
+    def pick(self, kind: Kind, slugs: Iterable[str]) -> Page:
+        """The entries with these slugs, in this order; those that are not here are left out."""
+        return self.shelves[kind].pick(slugs)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(shelf)} {kind}" for kind, shelf in self.shelves.items())
+        return f"<CatalogSnapshot revision {self.revision}: {sizes}>"
+
+
+class Building:
+    """A snapshot on its way: takes a load in chunks, and shares with the previous snapshot what did not change."""
+
+    def __init__(self, previous: CatalogSnapshot) -> None:
+        self._previous = previous
+        self._keys: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
+        self._documents: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
+        self._digests: dict[Kind, bytearray] = {kind: bytearray() for kind in Kind}
+
+    def take(self, kind: Kind, entries: Sequence[Entry]) -> None:
+        """Add the next entries of a kind, which come in the order of its list."""
+        keys, documents, digests = self._keys[kind], self._documents[kind], self._digests[kind]
+        previous = self._previous.shelves[kind]
+        for entry in entries:
+            key = _key(entry.added_ms, entry.slug)
+            assert not keys or keys[-1] < key, f"the store gave {entry.slug} out of order"
+            document, digest = entry.document, None
+            known = previous.find(entry.slug)
+            if known is not None and known[0] == document:
+                document, digest = known
+            keys.append(key)
+            documents.append(document)
+            digests += digest or _digest(document)
+
+    def finished(self, revision: int) -> CatalogSnapshot:
+        shelves = {kind: Shelf(self._keys[kind], self._documents[kind], bytes(self._digests[kind])) for kind in Kind}
+        return CatalogSnapshot(revision, MappingProxyType(shelves))
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogLimits:
+    """Bounds of the catalog. A search that finds `search_waiters` waiting behind `searches` at work is refused."""
+
+    check_seconds: float = 0.5
+    searches: int = 4
+    search_waiters: int = 64
+    remembered_searches: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogStatistics:
+    """A picture of the catalog; counts are since the process began. `away` while the store does not answer."""
+
+    revision: int
+    usecases: int
+    bots: int
+    loads: int
+    load_seconds: float
+    away: bool
+    searches: int
+    remembered: int
+
+
+class Catalog:
+    """Holds the newest snapshot. A member of the troupe: `run` loads it, then follows the store's revision.
+
+    While the store is away the last snapshot is served; searches that are not remembered are refused.
+    """
+
+    name = "catalog"
+
+    def __init__(self, store: CatalogStore, limits: CatalogLimits | None = None) -> None:
+        self.snapshot = CatalogSnapshot()
+        self._store = store
+        self._limits = limits or CatalogLimits()
+        self._slots = trio.CapacityLimiter(self._limits.searches)
+        # (kind, q, limit) -> slugs, oldest use first. A new snapshot brings a new dict, so that a search which began
+        # before it cannot leave its result behind.
+        self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
+        self._wake = trio.Event()
+        self._closed = self._away = False
+        self._loads = self._searches = 0
+        self._load_seconds = 0.0
+
+    # What requests use.
+
+    async def search(self, kind: Kind, q: str, limit: int) -> Page:
+        """At most `limit` entries that match `q`, best first. Raises `Overloaded` or `StorageUnavailable`."""
+        assert len(q) <= SEARCH_CHARACTERS, "a longer q is refused by the handler"
+        remembered, key = self._remembered, (kind, q, limit)
+        slugs = remembered.pop(key, None)
+        if slugs is None:
+            slugs = await self._search(kind, q, limit)
+        else:
+            await trio.lowlevel.checkpoint()
+        remembered[key] = slugs
+        while len(remembered) > self._limits.remembered_searches:
+            del remembered[next(iter(remembered))]
+        return self.snapshot.pick(kind, slugs)
+
+    async def _search(self, kind: Kind, q: str, limit: int) -> tuple[str, ...]:
+        if self._slots.statistics().tasks_waiting >= self._limits.search_waiters:
+            raise Overloaded
+        async with self._slots:
+            self._searches += 1
+            return tuple(await self._store.search(kind, q, limit))
+
+    def nudge(self) -> None:
+        """The catalog may have changed: look now."""
+        self._wake.set()
+
+    # What the troupe uses.
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Load the catalog, then swap the snapshot whenever the revision has changed, until closed."""
+        starting = True
+        while not self._closed:
+            await self._refresh()
+            if starting and self.loaded:
+                starting = False
+                task_status.started()
+            with trio.move_on_after(self._limits.check_seconds):
+                await self._wake.wait()
+            self._wake = trio.Event()
+        if starting:
+            # Closed before the store ever answered: the process goes down, which is no failure of the catalog.
+            task_status.started()
+
+    def close(self) -> None:
+        """Follow no more; the snapshot goes on being served."""
+        self._closed = True
+        self._wake.set()
+
+    def abandon(self) -> None:
+        self.close()
+
+    @property
+    def loaded(self) -> bool:
+        return self.snapshot.revision >= 0
+
+    @property
+    def accepting(self) -> bool:
+        return self.loaded and not self._closed
+
+    def statistics(self) -> CatalogStatistics:
+        return CatalogStatistics(
+            revision=self.snapshot.revision,
+            usecases=len(self.snapshot.shelves[Kind.USECASES]),
+            bots=len(self.snapshot.shelves[Kind.BOTS]),
+            loads=self._loads,
+            load_seconds=self._load_seconds,
+            away=self._away,
+            searches=self._searches,
+            remembered=len(self._remembered),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Catalog {self.snapshot!r}{' away' if self._away else ''}{' closed' if self._closed else ''}>"
+
+    # Following.
+
+    async def _refresh(self) -> None:
+        try:
+            if not self.loaded or await self._store.revision() != self.snapshot.revision:
+                await self._load()
+        except TRANSIENT as error:
+            if not self._away:
+                log.warning("the catalog cannot be read, revision %d is served on: %s", self.snapshot.revision, error)
+            self._away = True
+        else:
+            if self._away:
+                log.info("the catalog can be read again")
+            self._away = False
+
+    async def _load(self) -> None:
+        started = trio.current_time()
+        building = Building(self.snapshot)
+        revision = await self._store.load(building.take)
+        self.snapshot = building.finished(revision)
+        self._remembered = {}
+        self._loads += 1
+        self._load_seconds = trio.current_time() - started
+        log.info("loaded %r in %.1f s", self.snapshot, self._load_seconds)
+
+
+_NEWEST_FIRST = 2**63 - 1
+"""Subtracting a time from it turns 'newest first' into the order of bytes."""
+
+
+def _key(added_ms: int, slug: str) -> bytes:
+    return (_NEWEST_FIRST - added_ms).to_bytes(8, "big") + slug.encode()
+
+
+def _position_of(key: bytes) -> Position:
+    return Position(_NEWEST_FIRST - int.from_bytes(key[:8], "big"), _slug_of(key))
+
+
+def _slug_of(key: bytes) -> str:
+    return key[8:].decode()
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=DIGEST_BYTES).digest()
+
+
+def _etag(digest: bytes) -> str:
+    return f'"{urlsafe_b64encode(digest).rstrip(b"=").decode()}"'

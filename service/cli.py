@@ -1,0 +1,145 @@
+"""The command line of those who run the service. Errors are one clear line and exit code 2."""
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import trio
+
+from service import commands
+from service.config import Config, ConfigError, load
+from service.logs import set_up
+from service.main import run
+from service.openapi import document
+from service.operations import OPERATIONS
+from storage.opening import StorageError
+
+DATA_DIR = Path("data")
+SUCCESS, BUG, USAGE = 0, 1, 2
+
+log = logging.getLogger(__name__)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message} (try --help)\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the process's exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        config = load(options.config, os.environ)
+        if options.bind is not None:
+            config = load(options.config, {**os.environ, "CATALOG__SERVER__BIND": options.bind})
+        set_up(config.log.level, config.log.format)
+        return int(options.command(config, options))
+    except (ConfigError, StorageError, commands.CommandError) as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        return 130
+    except BaseExceptionGroup as group:
+        return _of_group(group)
+
+
+def _of_group(group: BaseExceptionGroup[BaseException]) -> int:
+    """What comes out of nested nurseries: a clear line for what a person can mend, else the traceback."""
+    expected, rest = group.split((ConfigError, StorageError, commands.CommandError))
+    if rest is None and expected is not None:
+        return _complain(str(_first(expected)))
+    if group.split(KeyboardInterrupt)[1] is None:
+        return 130
+    log.critical("the service ends after a failure", exc_info=group)
+    return BUG
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _complain(words: str) -> int:
+    flat = " ".join(words.split())
+    print(f"service: {flat}", file=sys.stderr)
+    return USAGE
+
+
+# The commands.
+
+
+def _serve(config: Config, options: argparse.Namespace) -> int:
+    def ready(url: str) -> None:
+        print(f"listening on {url}", flush=True)
+
+    trio.run(run, config, options.data_dir, ready)
+    return SUCCESS
+
+
+def _openapi(config: Config, options: argparse.Namespace) -> int:
+    base_url = config.server.base_url or f"http://{config.server.bind}"
+    print(json.dumps(document(OPERATIONS, base_url), indent=1, ensure_ascii=False))
+    return SUCCESS
+
+
+def _over_storage(work: Callable[..., Awaitable[int]], *names: str) -> Callable[[Config, argparse.Namespace], int]:
+    """A command that needs storage and the arguments called `names`."""
+
+    def command(config: Config, options: argparse.Namespace) -> int:
+        values = {name: getattr(options, name) for name in names}
+        return trio.run(partial(work, config, options.data_dir, **values))
+
+    return command
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="python -m service", description="The catalog and sponsorship service.")
+    shared = Parser(add_help=False)
+    shared.add_argument("--config", type=Path, metavar="FILE", help="settings over those of the project's config.toml")
+    shared.add_argument(
+        "--data-dir", type=Path, metavar="DIR", default=DATA_DIR, help="where the embedded Postgres and the secret live"
+    )
+    shared.set_defaults(bind=None)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+
+    def add(name: str, words: str, command: Callable[[Config, argparse.Namespace], int]) -> argparse.ArgumentParser:
+        made = subparsers.add_parser(name, help=words, description=words, parents=[shared])
+        made.set_defaults(command=command)
+        return made
+
+    serve = add("serve", "Start the service; prints 'listening on URL' when it is ready.", _serve)
+    serve.add_argument("--bind", metavar="HOST:PORT", help="address to listen on; port 0 takes a free one")
+    add("migrate", "Bring the database's schema up to date.", _over_storage(commands.migrate))
+    imports = add(
+        "import-catalog",
+        "Import use cases and bots from a JSON or JSON lines file: all or nothing.",
+        _over_storage(commands.import_catalog, "file", "prune", "dry_run"),
+    )
+    imports.add_argument("file", type=Path, metavar="FILE")
+    imports.add_argument("--prune", action="store_true", help="remove entries that the file does not have")
+    imports.add_argument("--dry-run", action="store_true", help="say what would change, and change nothing")
+    issue = add(
+        "issue-key",
+        "Issue a full key of an account, or a scoped one; it is printed once.",
+        _over_storage(commands.issue_key, "email", "scopes", "name"),
+    )
+    issue.add_argument("--email", required=True, help="the account; made where it does not exist")
+    issue.add_argument("--scopes", metavar="A,B", help="scopes between commas; without them the key is a full one")
+    issue.add_argument("--name", help="what the key is for")
+    revoke = add("revoke-key", "End a key for good.", _over_storage(commands.revoke_key, "key"))
+    revoke.add_argument("key", metavar="ID|PREFIX", help="its id, or its displayed prefix where only one key has it")
+    tier = add("set-tier", "Set an account's tier.", _over_storage(commands.set_tier, "email", "tier"))
+    tier.add_argument("--email", required=True)
+    tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
+    add("openapi", "Print the OpenAPI document.", _openapi)
+    add("doctor", "Look for what keeps the service from running well.", _over_storage(commands.doctor))
+    return parser

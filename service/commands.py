@@ -1,0 +1,184 @@
+"""What the commands do, beside a running server or alone. Each returns the exit code and prints for a person."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from actors.catalog.store import Import, Kind
+from actors.clock import SystemClock, SystemEntropy
+from actors.keys.actor import Agent, KeyKeeper
+from actors.troupe import running
+from actors.values import OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
+from service.config import Config, ConfigError
+from service.importing import Parsed, parse, unknown_bots
+from service.main import actor_limits, key_rules, storage_options
+from service.replacing import carry_out
+from service.schemas.keys import Email
+from service.secret import Secrets
+from storage.opening import Opened, open_storage
+from storage.schema import server_version, unsafe_settings
+
+AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")
+
+
+class CommandError(Exception):
+    """A command cannot do what it was asked; the text is one line for a person."""
+
+
+async def migrate(config: Config, data_dir: Path) -> int:
+    """Opening storage migrates it."""
+    async with open_storage(storage_options(config), data_dir, beside=True):
+        print("the schema is up to date")
+    return 0
+
+
+async def import_catalog(config: Config, data_dir: Path, *, file: Path, prune: bool, dry_run: bool) -> int:
+    parsed = _parsed(file)
+    batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=_progress)
+    async with open_storage(storage_options(config), data_dir, beside=True) as opened:
+        try:
+            present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
+            counts = await carry_out(opened.catalog, batch)
+        except StorageUnavailable as error:
+            raise CommandError(f"the database is not available: {error}") from None
+    for warning in unknown_bots(parsed, present):
+        print(f"warning: {warning}", file=sys.stderr)
+    for kind, count in counts.by_kind.items():
+        print(
+            f"{kind}: {count.added} added, {count.changed} changed, {count.unchanged} unchanged, {count.removed} removed"
+        )
+    if dry_run:
+        print("nothing was changed: this was a dry run")
+    return 0
+
+
+def _parsed(file: Path) -> Parsed:
+    try:
+        with file.open("rb") as stream:
+            parsed = parse(stream)
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror}") from None
+    if not parsed.errors:
+        return parsed
+    for line in parsed.errors:
+        print(line, file=sys.stderr)
+    if parsed.more_errors:
+        print(f"and {parsed.more_errors} more", file=sys.stderr)
+    raise CommandError(f"{file}: {len(parsed.errors) + parsed.more_errors} errors; nothing was imported")
+
+
+def _progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done} of {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+
+
+async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> int:
+    address, wanted = _email(email), _scopes(scopes)
+
+    async def work(keys: KeyKeeper) -> int:
+        issued = await keys.issue(address, AGENT, scopes=wanted, name=name)
+        if isinstance(issued, Refused):
+            raise CommandError(issued.message)
+        print(issued.api_key)
+        return 0
+
+    return await _with_keys(config, data_dir, work)
+
+
+async def revoke_key(config: Config, data_dir: Path, *, key: str) -> int:
+    async def work(keys: KeyKeeper) -> int:
+        key_id = key if key.startswith("key_") else await _only(keys, key)
+        outcome = await keys.revoke(key_id, AGENT)
+        if isinstance(outcome, Refused):
+            raise CommandError(f"{outcome.message} ({key})")
+        print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
+        return 0
+
+    return await _with_keys(config, data_dir, work)
+
+
+async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> int:
+    address = _email(email)
+
+    async def work(keys: KeyKeeper) -> int:
+        outcome = await keys.set_tier(address, Tier(tier), AGENT)
+        if isinstance(outcome, Refused):
+            raise CommandError(outcome.message)
+        print(f"{address} is {outcome.tenant.tier}")
+        return 0
+
+    return await _with_keys(config, data_dir, work)
+
+
+async def doctor(config: Config, data_dir: Path) -> int:
+    """Check what can be checked from outside; 0 when all is well, 2 when something is not."""
+    problems = []
+    async with open_storage(storage_options(config), data_dir, beside=True) as opened:
+        version = await server_version(opened.database)
+        print(f"ok: the database answers, version {version // 10_000}.{version % 10_000}, and its schema is up to date")
+        unsafe = await unsafe_settings(opened.database)
+        problems += [f"{setting}: an answered write can be lost in a crash" for setting in unsafe]
+        try:
+            await Secrets.load(config.server.secret, data_dir, opened.identity)
+            print("ok: the server's secret is that of the database")
+        except ConfigError as error:
+            problems.append(str(error))
+        revision = await opened.catalog.revision()
+        print(f"ok: the catalog is at revision {revision}" if revision else "note: the catalog is empty")
+    if not config.mail.smtp_url:
+        print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
+    for problem in problems:
+        print(f"PROBLEM: {problem}")
+    return 2 if problems else 0
+
+
+async def _with_keys(config: Config, data_dir: Path, work: Callable[[KeyKeeper], Awaitable[int]]) -> int:
+    """Run `work` with a key keeper of its own, over the storage of a running server or alone."""
+    async with open_storage(storage_options(config), data_dir, beside=True) as opened:
+        keys = await _key_keeper(config, data_dir, opened)
+        try:
+            async with running([keys]):
+                return await work(keys)
+        except (StorageUnavailable, OutcomeUnknown) as error:
+            raise CommandError(f"the database is not available: {error}") from None
+
+
+async def _key_keeper(config: Config, data_dir: Path, opened: Opened) -> KeyKeeper:
+    secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    return KeyKeeper(
+        opened.keys,
+        SystemClock(),
+        SystemEntropy(),
+        secret.codes,
+        key_rules(config),
+        node=f"cli-{SystemEntropy().token(6).hex()}",
+        limits=actor_limits(config),
+    )
+
+
+async def _only(keys: KeyKeeper, prefix: str) -> str:
+    found = await keys.by_prefix(prefix)
+    if len(found) != 1:
+        raise CommandError(f"{len(found) or 'no'} keys have the prefix {prefix}; give the key's id")
+    return found[0].key.id
+
+
+def _email(text: str) -> str:
+    try:
+        return TypeAdapter(Email).validate_python(text)
+    except ValidationError:
+        raise CommandError(f"{text!r} is not an email address") from None
+
+
+def _scopes(text: str | None) -> tuple[Scope, ...] | None:
+    if text is None:
+        return None
+    names = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    unknown = [name for name in names if name not in set(Scope)]
+    if unknown or not names:
+        what = f"unknown scope {unknown[0]}" if unknown else "no scope given"
+        raise CommandError(f"{what}; scopes are {', '.join(Scope)}")
+    return tuple(Scope(name) for name in names)

@@ -1,0 +1,263 @@
+"""Configuration: `config.toml` and the environment become one frozen model whose relations are checked.
+
+Knows nothing of what the settings are for. A setting that does not exist is an error that names it.
+"""
+
+import ipaddress
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+PREFIX = "CATALOG__"
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the text is one line a problem, for a person."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Server(Section):
+    bind: Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}$")]
+    base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
+    workers: Annotated[int, Field(ge=1, le=64)]
+    trusted_proxies: list[Network]
+    secret: str
+    graceful_seconds: Seconds
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.secret and len(self.secret) < 32:
+            raise ValueError("server.secret is shorter than 32 characters")
+        if self.workers != 1:
+            raise ValueError("server.workers: this version serves with 1 worker")
+        return self
+
+
+class DatabaseSection(Section):
+    url: Annotated[str, Field(pattern=r"^(postgres(ql)?://\S+)?$")]
+    os_user: str
+    connections: Annotated[int, Field(ge=2, le=500)]
+    waiters: Count
+    wait_seconds: Seconds
+    lock_seconds: Seconds
+    statement_seconds: Seconds
+    command_seconds: Seconds
+    allow_unsafe: bool
+
+
+class Log(Section):
+    level: Literal["debug", "info", "warning", "error"]
+    format: Literal["text", "json"]
+
+
+class Mail(Section):
+    smtp_url: str
+    sender: Annotated[str, Field(min_length=3, max_length=200, pattern=r"^[^\r\n]+$")]
+    timeout_seconds: Seconds
+
+
+class AnonymousTier(Section):
+    lifetime: Count
+    daily: Count
+    per_minute: Count
+    usecase_reads: Count
+    expires_hours: Annotated[int, Field(ge=1, le=24 * 365)]
+
+
+class PaidTier(Section):
+    monthly: Count
+    daily: Count
+    per_minute: Count
+
+
+class Tiers(Section):
+    anonymous: AnonymousTier
+    claimed: PaidTier
+    upgraded: PaidTier
+
+
+class Keyless(Section):
+    per_minute: Count
+
+
+class Mint(Section):
+    per_hour: Count
+    per_hour_total: Count
+
+
+class Claim(Section):
+    starts_per_hour: Count
+    completions_per_hour: Count
+    code_minutes: Annotated[int, Field(ge=1, le=60)]
+    code_attempts: Annotated[int, Field(ge=1, le=20)]
+    code_pause_seconds: Annotated[int, Field(ge=0, le=3_600)]
+    codes_per_day: Count
+
+
+class Keys(Section):
+    full_per_account: Count
+    scoped_per_account: Count
+    remember_seconds: Annotated[int, Field(ge=1, le=10)]
+    remember_keys: Count
+
+
+class Catalog(Section):
+    check_seconds: Annotated[float, Field(gt=0, le=1)]
+    searches: Count
+    search_waiters: Count
+
+
+class Actors(Section):
+    mailbox: Count
+    batch: Count
+    answer_seconds: Seconds
+    drain_seconds: Seconds
+    failures: Count
+    failure_window_seconds: Seconds
+
+
+class Http(Section):
+    body_bytes: Annotated[int, Field(ge=1_024, le=16 * 1024 * 1024)]
+    head_seconds: Seconds
+    request_seconds: Seconds
+    stall_seconds: Seconds
+    connections_per_address: Count
+    connections: Count
+
+
+class Config(Section):
+    """All settings. Relations that must hold between limits are checked here, each with its reason."""
+
+    server: Server
+    database: DatabaseSection
+    log: Log
+    mail: Mail
+    tiers: Tiers
+    keyless: Keyless
+    mint: Mint
+    claim: Claim
+    keys: Keys
+    catalog: Catalog
+    actors: Actors
+    http: Http
+
+    @model_validator(mode="after")
+    def _relations(self) -> Self:
+        database, actors, tiers = self.database, self.actors, self.tiers
+        _below("database.lock_seconds", database.lock_seconds, "database.statement_seconds", database.statement_seconds)
+        _below(
+            "database.statement_seconds",
+            database.statement_seconds,
+            "database.command_seconds",
+            database.command_seconds,
+        )
+        _below("database.command_seconds", database.command_seconds, "actors.drain_seconds", actors.drain_seconds)
+        _below("database.command_seconds", database.command_seconds, "actors.answer_seconds", actors.answer_seconds)
+        _at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
+        _at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)
+        for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
+            _at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
+        _at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
+        _at_most(
+            "http.connections_per_address", self.http.connections_per_address, "http.connections", self.http.connections
+        )
+        return self
+
+
+def _below(name: str, value: float, other: str, bound: float) -> None:
+    if not value < bound:
+        raise ValueError(f"{name} ({value:g}) must be below {other} ({bound:g})")
+
+
+def _at_most(name: str, value: float, other: str, bound: float) -> None:
+    if not value <= bound:
+        raise ValueError(f"{name} ({value:g}) must be at most {other} ({bound:g})")
+
+
+DEFAULTS = Path(__file__).resolve().parent.parent / "config.toml"
+
+
+def load(path: Path | None, environment: Mapping[str, str]) -> Config:
+    """The configuration: the project's `config.toml`, over it `path` where given, over both the environment.
+
+    Raises `ConfigError`.
+    """
+    settings = _read(DEFAULTS)
+    if path is not None:
+        _overlay(settings, _read(path), str(path))
+    _overlay(settings, _from_environment(environment), "the environment")
+    try:
+        return Config.model_validate(settings)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_lines(error))) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+
+
+def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, place: str = "") -> None:
+    """Lay `over` onto `settings` in place; what `settings` does not have is unknown."""
+    for name, value in over.items():
+        where = f"{place}.{name}" if place else name
+        if name not in settings:
+            raise ConfigError(f"unknown setting {where} in {source}")
+        if isinstance(settings[name], dict):
+            if not isinstance(value, dict):
+                raise ConfigError(f"{where} in {source} is a section, not a value")
+            _overlay(settings[name], value, source, where)
+        elif isinstance(value, dict):
+            raise ConfigError(f"unknown setting {where}.{next(iter(value), '')} in {source}")
+        else:
+            settings[name] = _like(settings[name], value)
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A text from the environment as a list where the setting is one: JSON, or words between commas."""
+    if not isinstance(default, list) or not isinstance(value, str):
+        return value
+    if value.startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for variable, value in sorted(environment.items()):
+        if not variable.startswith(PREFIX):
+            continue
+        *sections, name = variable.removeprefix(PREFIX).lower().split("__")
+        place = settings
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"unknown setting {variable} in the environment")
+        place[name] = value
+    return settings
+
+
+def _lines(error: ValidationError) -> list[str]:
+    lines = []
+    for problem in error.errors():
+        place = ".".join(str(part) for part in problem["loc"])
+        words = problem["msg"].removeprefix("Value error, ")
+        lines.append(f"{place}: {words}" if place and place not in words else words)
+    return lines

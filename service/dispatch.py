@@ -1,0 +1,254 @@
+"""From a request to an answer: who calls, may they, does it count, is it valid, and then the handler.
+
+The one way into every operation, whoever serves it. Knows no framework.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+import trio
+from pydantic import BaseModel, ValidationError
+
+from actors.limits import Allowance
+from actors.quota.messages import Metered, Moved
+from actors.values import (
+    ActorFailed,
+    Code,
+    Overloaded,
+    Refused,
+    Stopped,
+    StorageUnavailable,
+    Tenant,
+    Tier,
+)
+from service.callers import Caller, authenticate
+from service.errors import Family, body_of, headers_of, status_of, unavailable
+from service.operation import Access, Call, Operation
+from service.services import Services
+from service.wire import Answer, Headers, Request, trace
+
+M = TypeVar("M", bound=BaseModel)
+
+log = logging.getLogger(__name__)
+
+HANDLER_SECONDS = 20.0
+"""The last bound on a handler; every wait inside has a shorter one of its own."""
+
+
+async def dispatch(services: Services, operation: Operation, request: Request) -> Answer:
+    """Answer one request of one operation. Raises nothing but cancellation."""
+    notes = trace.get()
+    if notes is not None:
+        notes.operation = operation.name
+    visit = _Visit(services, operation, request)
+    try:
+        with trio.fail_after(HANDLER_SECONDS):
+            outcome = await visit.outcome()
+    except (StorageUnavailable, Overloaded, Stopped, trio.TooSlowError) as error:
+        log.warning("%s is not available: %s", operation.name, error or type(error).__name__)
+        outcome = unavailable()
+    except ActorFailed:
+        outcome = internal_error()
+    except Exception:
+        log.exception("%s failed", operation.name)
+        outcome = internal_error()
+    answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
+    if answer.status >= 500:
+        await visit.give_back()
+    answer.headers += visit.headers
+    return answer
+
+
+class _Visit:
+    """One request on its way through the steps. `headers` go out with whatever the answer is."""
+
+    def __init__(self, services: Services, operation: Operation, request: Request) -> None:
+        self._services = services
+        self._operation = operation
+        self._request = request
+        self._charged: Tenant | None = None
+        self.headers: Headers = []
+        if operation.cors:
+            self.headers.append(("access-control-allow-origin", "*"))
+            self.headers.append(("access-control-expose-headers", EXPOSED))
+
+    async def outcome(self) -> Answer | Refused:
+        caller = await self._caller()
+        if isinstance(caller, Refused):
+            return caller
+        refused = self._within_scopes(caller) or await self._let_through(caller)
+        if refused is not None:
+            return refused
+        call = self._validated(caller)
+        if isinstance(call, Refused):
+            return call
+        return await self._operation.handler(self._services, call)
+
+    async def give_back(self) -> None:
+        """A 5xx does not count. The refund is sent in any case and awaited for a moment only."""
+        if self._charged is None:
+            return
+        tenant, self._charged = self._charged, None
+        with trio.move_on_after(0.5):
+            try:
+                await self._services.quota.refund(tenant, usecase=self._operation.usecase)
+            except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:
+                log.warning("a charge of %s was not given back yet: %s", tenant.id, type(error).__name__)
+
+    async def _caller(self) -> Caller | Refused:
+        services, request = self._services, self._request
+        authorization = request.headers.get("authorization")
+        caller = await authenticate(
+            authorization, self._operation.access, request.client, services.directory, services.clock
+        )
+        notes = trace.get()
+        if notes is not None and isinstance(caller, Caller) and caller.resolved is not None:
+            notes.caller = caller.resolved.key.prefix
+        return caller
+
+    def _within_scopes(self, caller: Caller) -> Refused | None:
+        lacking = caller.lacks(self._operation.scopes)
+        if lacking:
+            return Refused(Code.INSUFFICIENT_SCOPE, f"This key lacks the scope {', '.join(lacking)}.")
+        return None
+
+    async def _let_through(self, caller: Caller) -> Refused | None:
+        """Limits by address or key, and the charge. None means: go on."""
+        operation, services = self._operation, self._services
+        if operation.budget is not None:
+            return _too_fast(services.budgets.spend(operation.budget, self._request.client))
+        if operation.access is Access.PUBLIC:
+            return None
+        if caller.resolved is None:
+            return _too_fast(services.budgets.read(self._request.client))
+        subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
+        allowance = services.quota.pace(subject, caller.tier)
+        self._tell_limits(allowance, None)
+        return _too_fast(allowance) or (await self._charge(caller, allowance) if operation.metered else None)
+
+    async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:
+        """Charge the caller's tenant; a key that was moved meanwhile is looked up once more."""
+        services, usecase = self._services, self._operation.usecase
+        answer = await services.quota.charge(caller.tenant_id, usecase=usecase)
+        if isinstance(answer, Moved):
+            assert caller.resolved is not None
+            services.directory.forget([caller.resolved.key.hash])
+            again = await self._caller()
+            if isinstance(again, Refused):
+                return again
+            answer = await services.quota.charge(again.tenant_id, usecase=usecase)
+        match answer:
+            case Metered(tenant):
+                self._charged = tenant
+                self._tell_limits(allowance, tenant)
+                return None
+            case Moved():
+                return unavailable("This key is being claimed. Try again in a moment.")
+            case Refused():
+                return answer
+
+    def _tell_limits(self, allowance: Allowance, tenant: Tenant | None) -> None:
+        """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers) on keyed answers."""
+        policies = [f'"minute";q={allowance.limit};w=60']
+        limits = [f'"minute";r={allowance.remaining};t={allowance.reset_seconds}']
+        if tenant is not None:
+            caps = self._services.quota.caps[tenant.tier]
+            policies.append(f'"day";q={caps.daily};w=86400')
+            limits.append(f'"day";r={max(0, caps.daily - tenant.day_used)}')
+            name, most, used = (
+                ("lifetime", caps.lifetime, tenant.lifetime_used)
+                if tenant.tier is Tier.ANONYMOUS
+                else ("month", caps.monthly, tenant.month_used)
+            )
+            if most is not None:
+                policies.append(f'"{name}";q={most}')
+                limits.append(f'"{name}";r={max(0, most - used)}')
+        self.headers = [pair for pair in self.headers if not pair[0].startswith("ratelimit")]
+        self.headers += [("ratelimit-policy", ", ".join(policies)), ("ratelimit", ", ".join(limits))]
+
+    def _validated(self, caller: Caller) -> Call | Refused:
+        operation, request = self._operation, self._request
+        call = Call(request, caller)
+        if operation.query is not None:
+            query = parse_query(operation.query, request.query)
+            if isinstance(query, Refused):
+                return query
+            call.query = query
+        if operation.body is not None:
+            body = parse_body(operation.body, request.body, optional=operation.body_optional)
+            if isinstance(body, Refused):
+                return body
+            call.body = body
+        return call
+
+
+EXPOSED = "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+
+
+def refusal(refused: Refused, family: Family) -> Answer:
+    """A refusal as an answer in the family's envelope."""
+    notes = trace.get()
+    if notes is not None:
+        notes.refusal = str(refused.code)
+    body = _json(body_of(refused, family))
+    return Answer(status_of(refused), body, [*headers_of(refused), ("cache-control", "no-store")])
+
+
+def internal_error() -> Refused:
+    return Refused(Code.INTERNAL_ERROR, "Something went wrong on our side. The request id tells us what.")
+
+
+def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
+    """The body as a model; `optional` bodies may be empty."""
+    if optional and not body.strip():
+        return None
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        return Refused(Code.INVALID_REQUEST, f"The body is not valid: {words_of(error)}")
+    except RecursionError:
+        return Refused(Code.INVALID_REQUEST, "The body is nested too deeply.")
+
+
+def parse_query(model: type[M], query: str) -> M | Refused:
+    """The query string as a model. Unknown parameters are ignored; one that is known may stand only once."""
+    values: dict[str, str] = {}
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError:
+        return Refused(Code.INVALID_REQUEST, "The query string is not valid.")
+    for name, value in pairs:
+        if name in values and name in model.model_fields:
+            return Refused(Code.INVALID_REQUEST, f"The parameter {name} stands more than once.")
+        values[name] = value
+    try:
+        return model.model_validate({name: values[name] for name in model.model_fields if name in values})
+    except ValidationError as error:
+        return Refused(Code.INVALID_REQUEST, f"The query is not valid: {words_of(error)}")
+
+
+def words_of(error: ValidationError) -> str:
+    """What is wrong, for a person: the place and the reason of the first few problems; never the value itself."""
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    words = []
+    for problem in problems[:5]:
+        place = ".".join(str(part) for part in problem["loc"])
+        reason = problem["msg"].removeprefix("Value error, ")
+        words.append(f"{place}: {reason}" if place else reason)
+    if len(problems) > 5:
+        words.append(f"and {len(problems) - 5} more")
+    return "; ".join(words)
+
+
+def _too_fast(allowance: Allowance) -> Refused | None:
+    if allowance.allowed:
+        return None
+    wait = allowance.reset_seconds
+    return Refused(Code.RATE_LIMITED, f"Too many requests. Try again in {wait} s.", wait)
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

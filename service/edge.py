@@ -1,0 +1,93 @@
+"""Around every request, whoever answers it: its id, its line in the log, its metrics, and the headers all answers have."""
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import trio
+
+from actors.clock import Entropy
+from actors.mailbox import request_id
+from service.metrics import Metrics
+from service.wire import Trace, trace
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = logging.getLogger("service.access")
+
+_REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
+
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
+API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+
+
+class Edge:
+    """An ASGI application around another."""
+
+    def __init__(self, app: App, metrics: Metrics, entropy: Entropy) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._entropy = entropy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        notes = Trace(self._request_id(scope))
+        trace.set(notes)
+        request_id.set(notes.request_id)
+        started = trio.current_time()
+        status = 499  # what the log says when the client left before the answer
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(message, notes.request_id)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            seconds = trio.current_time() - started
+            self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
+            self._log(scope, notes, status, seconds)
+
+    def _request_id(self, scope: Scope) -> str:
+        """The client's own X-Request-Id where it is harmless, else a fresh one."""
+        for name, value in scope["headers"]:
+            if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+                return str(value, "ascii")
+        return self._entropy.token(12).hex()
+
+    def _log(self, scope: Scope, notes: Trace, status: int, seconds: float) -> None:
+        client = scope.get("client") or ("-", 0)
+        extra = {
+            "status": status,
+            "ms": round(seconds * 1000, 2),
+            "operation": notes.operation or "-",
+            "caller": notes.caller or "-",
+            "refusal": notes.refusal or "-",
+            "client": client[0],
+        }
+        # The path only: a query may hold what a person typed.
+        log.info("%s %s", scope["method"], scope["path"][:200], extra=extra)
+
+
+def _add_headers(message: Message, name: str) -> None:
+    headers = [(key.lower(), value) for key, value in message.get("headers", ())]
+    present = {key for key, _ in headers}
+    headers.append((b"x-request-id", name.encode()))
+    headers += [pair for pair in SECURITY_HEADERS if pair[0] not in present]
+    if API_POLICY[0] not in present:
+        headers.append(API_POLICY)
+    message["headers"] = headers

@@ -1,0 +1,80 @@
+"""One table of refusals, two envelopes: what a client sees when something is not let through."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from http import HTTPStatus
+
+from actors.values import Code, Refused
+
+
+class Family(Enum):
+    """Which error body an operation answers with (specification, "Errors")."""
+
+    CATALOG = "catalog"
+    SPONSORSHIP = "sponsorship"
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a code looks on the wire. `hint` is the endpoint that resolves it, in the catalog family."""
+
+    status: int
+    hint: str | None = None
+
+
+CLAIM, MINT = "/api/v1/auth/claim", "/api/v1/auth/agent"
+
+TABLE: Mapping[Code, Wire] = {
+    Code.INVALID_REQUEST: Wire(400),
+    Code.INVALID_CLAIM: Wire(400),
+    Code.INVALID_CODE: Wire(400),
+    Code.UNAUTHORIZED: Wire(401, MINT),
+    Code.INVALID_API_KEY: Wire(401, MINT),
+    Code.KEY_EXPIRED: Wire(403, CLAIM),
+    Code.QUOTA_EXHAUSTED: Wire(403, CLAIM),
+    Code.CLAIM_REQUIRED: Wire(403, CLAIM),
+    Code.INSUFFICIENT_SCOPE: Wire(403),
+    Code.FORBIDDEN: Wire(403),
+    Code.NOT_FOUND: Wire(404),
+    Code.METHOD_NOT_ALLOWED: Wire(405),
+    Code.ALREADY_UPGRADED: Wire(409),
+    Code.KEY_LIMIT: Wire(409),
+    Code.PAYLOAD_TOO_LARGE: Wire(413),
+    Code.UNSUPPORTED_MEDIA_TYPE: Wire(415),
+    Code.RATE_LIMITED: Wire(429),
+    Code.INTERNAL_ERROR: Wire(500),
+    Code.SERVICE_UNAVAILABLE: Wire(503),
+}
+
+RETRY_SECONDS = 1
+"""Retry-After of a 503: overload and an absent database are both worth another try soon."""
+
+
+def unavailable(why: str = "The service cannot answer now. Try again in a moment.") -> Refused:
+    return Refused(Code.SERVICE_UNAVAILABLE, why, RETRY_SECONDS)
+
+
+def status_of(refused: Refused) -> int:
+    return TABLE[refused.code].status
+
+
+def body_of(refused: Refused, family: Family) -> dict[str, object]:
+    """The error body: `error`, `message`, and what the family adds. `retryAfter` mirrors the Retry-After header."""
+    body: dict[str, object] = {"error": str(refused.code), "message": refused.message}
+    hint = TABLE[refused.code].hint
+    if family is Family.CATALOG and hint is not None:
+        body["hint"] = hint
+    if refused.retry_after_seconds is not None:
+        body["retryAfter"] = refused.retry_after_seconds
+    return body
+
+
+def headers_of(refused: Refused) -> list[tuple[str, str]]:
+    """Retry-After on 429 and 503, WWW-Authenticate on 401."""
+    headers = []
+    if refused.retry_after_seconds is not None:
+        headers.append(("retry-after", str(refused.retry_after_seconds)))
+    if status_of(refused) == HTTPStatus.UNAUTHORIZED:
+        headers.append(("www-authenticate", "Bearer"))
+    return headers

@@ -1,0 +1,56 @@
+"""What makes a node ready: the database answers, every actor runs and accepts, and it is not going down."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+import trio
+
+from actors.actor import ActorStatistics
+from actors.values import StorageUnavailable
+
+log = logging.getLogger(__name__)
+
+PING_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Health:
+    """Where readiness is read from. `stopping` is set once the node has been told to end."""
+
+    ping: Callable[[], Awaitable[None]]
+    actors: Callable[[], Sequence[ActorStatistics]]
+    stopping: bool = False
+    _pinging: trio.Lock = field(default_factory=trio.Lock)
+    _checked: float = -1.0
+    _problem: str | None = None
+
+    async def database_problem(self) -> str | None:
+        """What is wrong with the database; asked at most four times a second, however often the node is probed."""
+        async with self._pinging:
+            if trio.current_time() - self._checked >= 0.25 or self._checked < 0:
+                self._problem = await self._ping()
+                self._checked = trio.current_time()
+            return self._problem
+
+    async def _ping(self) -> str | None:
+        with trio.move_on_after(PING_SECONDS):
+            try:
+                await self.ping()
+            except StorageUnavailable as error:
+                log.info("the database is not available: %s", error)
+                return "the database is not available"
+            return None
+        return f"the database did not answer within {PING_SECONDS:g} s"
+
+
+async def not_ready(health: Health) -> list[str]:
+    """What keeps the node from serving, in words; empty when it is ready."""
+    problems = ["the node is stopping"] if health.stopping else []
+    database = await health.database_problem()
+    if database is not None:
+        problems.append(database)
+    for actor in health.actors():
+        if not actor.accepting:
+            problems.append(f"the actor {actor.name} is {actor.state.value} with {actor.waiting} messages waiting")
+    return problems

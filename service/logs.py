@@ -1,0 +1,66 @@
+"""Logging: one line a record, as text or JSON. Control characters never reach the output."""
+
+import json
+import logging
+import sys
+from typing import Any, Literal, TextIO
+
+from actors.mailbox import request_id
+
+STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+LONGEST = 8_000
+
+
+def set_up(level: str, form: Literal["text", "json"], stream: TextIO | None = None) -> None:
+    """Send all records of this process to `stream` (standard error)."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    logging.getLogger("hypercorn").setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+def _extra(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in STANDARD}
+
+
+def _flat(text: str) -> str:
+    """One line: what would break it, or a terminal, is escaped."""
+    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return safe[:LONGEST]
+
+
+class TextLines(logging.Formatter):
+    """Time, level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
+
+    default_msec_format = "%s.%03d"
+
+    def format(self, record: logging.LogRecord) -> str:
+        words = [self.formatTime(record), record.levelname.lower(), record.name, _flat(record.getMessage())]
+        words += [f"{name}={_flat(str(value))}" for name, value in _extra(record).items()]
+        if request_id.get() and "request_id" not in vars(record):
+            words.append(f"request_id={request_id.get()}")
+        line = " ".join(words)
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, Any] = {
+            "time": f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%S')}.{int(record.msecs):03d}",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage()[:LONGEST],
+        }
+        if request_id.get():
+            fields["request_id"] = request_id.get()
+        fields |= _extra(record)
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields, ensure_ascii=True, default=str)

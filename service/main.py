@@ -1,0 +1,249 @@
+"""The composition root: the only place that knows the concrete classes. Its nesting is the life of the process.
+
+Storage is around the actors, the actors around the server: leaving a block stops its layer.
+"""
+
+import gc
+import logging
+import secrets
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from actors.actor import Actor, ActorLimits
+from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.keys.actor import KeyKeeper
+from actors.keys.directory import KeyDirectory
+from actors.keys.secret import code_from
+from actors.keys.state import KeyRules
+from actors.mail.actor import MailLimits, MailSender
+from actors.mail.letters import LetterWriter
+from actors.mail.store import Outbox
+from actors.quota.actor import QuotaAccountant
+from actors.quota.state import Caps
+from actors.troupe import Intensity, Member, running
+from actors.values import Tier
+from service.app import build_app
+from service.catalog import Catalog, CatalogLimits
+from service.changes import Changes
+from service.config import Config, ConfigError
+from service.cursors import Cursors
+from service.health import Health
+from service.mailing import ConsoleTransport, SmtpTransport
+from service.metrics import Metrics
+from service.operations import OPERATIONS
+from service.samples import load_samples
+from service.secret import Secrets
+from service.services import Budgets, Services
+from service.serving import ServingLimits, open_listeners
+from storage.opening import Opened, StorageOptions, open_storage
+from storage.pool import PoolLimits
+
+log = logging.getLogger(__name__)
+
+
+async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> None:
+    """A whole node, from nothing until it is told to stop. Calls `ready` with its URL once it accepts connections."""
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_stop_on_signal, stop)
+        async with (
+            open_storage(storage_options(config), data_dir) as opened,
+            open_listeners(*address_of(config.server.bind), serving_limits(config)) as server,
+        ):
+            await load_samples(opened.catalog)
+            async with open_node(config, data_dir, opened, server.url) as node:
+                _calm_collector()
+                nursery.start_soon(_say_when_stopping, node.services.health, stop)
+                app = build_app(node.services, OPERATIONS, node.metrics)
+                await server.serve(app, stop=stop, ready=lambda: ready(server.url))
+                log.info("listeners are closed; actors drain")
+        nursery.cancel_scope.cancel()
+
+
+@dataclass(slots=True)
+class Node:
+    """What runs inside the nest."""
+
+    services: Services
+    metrics: Metrics
+
+
+@asynccontextmanager
+async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Node]:
+    """The actors over an open storage. `url` is the service's address where the configuration gives none."""
+    node_id = secrets.token_hex(6)
+    metrics = Metrics()
+    secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    services, actors = _services(config, config.server.base_url or url, node_id, opened, secret)
+    for actor in actors:
+        actor.observer = partial(metrics.committed, actor.name)
+    changes = Changes(opened.database, services.directory, services.catalog)
+    members: list[Member] = [changes, services.catalog, *actors, services.mail]
+    async with running(
+        members,
+        intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
+        drain_seconds=config.actors.drain_seconds,
+    ):
+        metrics.watch(services.health.actors, opened.database.statistics)
+        log.info("node %s is up: %r", node_id, members)
+        yield Node(services, metrics)
+
+
+def _services(
+    config: Config, base_url: str, node: str, opened: Opened, secret: Secrets
+) -> tuple[Services, list[Actor[Any, Any]]]:
+    clock, entropy = SystemClock(), SystemEntropy()
+    limits = actor_limits(config)
+    keys = KeyKeeper(opened.keys, clock, entropy, secret.codes, key_rules(config), node=node, limits=limits)
+    directory = KeyDirectory(
+        opened.keys,
+        clock,
+        node=node,
+        limits=limits,
+        life_seconds=config.keys.remember_seconds,
+        capacity=config.keys.remember_keys,
+    )
+    quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
+    mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
+    catalog = Catalog(opened.catalog, catalog_limits(config))
+    actors: list[Actor[Any, Any]] = [keys, directory, quota]
+    services = Services(
+        config=config,
+        base_url=base_url,
+        clock=clock,
+        entropy=entropy,
+        keys=keys,
+        directory=directory,
+        quota=quota,
+        mail=mail,
+        catalog=catalog,
+        cursors=Cursors(secret.cursors),
+        budgets=Budgets(config, clock),
+        health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+    )
+    return services, actors
+
+
+async def _say_when_stopping(health: Health, stop: trio.Event) -> None:
+    await stop.wait()
+    health.stopping = True
+
+
+async def _stop_on_signal(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """The first SIGTERM or SIGINT begins the graceful stop; the second ends the process at once."""
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for number in signals:
+            if stop.is_set():
+                raise KeyboardInterrupt
+            log.info("stopping on %s", signal.Signals(number).name)
+            stop.set()
+
+
+def _calm_collector() -> None:
+    """What stands after the start lives as long as the process; full collections would only stall the loop."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
+
+
+# From configuration to the limits of each layer.
+
+
+def mail_sender(config: Config, base_url: str, outbox: Outbox, secret: bytes, clock: Clock) -> MailSender:
+    """The mail sender; raises `ConfigError` where an address or the SMTP URL is not usable."""
+    mail = config.mail
+    try:
+        transport = SmtpTransport(mail.smtp_url, seconds=mail.timeout_seconds) if mail.smtp_url else ConsoleTransport()
+        letters = LetterWriter(mail.sender, base_url, partial(code_from, secret))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return MailSender(outbox, transport, clock, letters.write, limits=MailLimits())
+
+
+def address_of(bind: str) -> tuple[str, int]:
+    """Host and port of `host:port`, with or without brackets around an IPv6 host."""
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def catalog_limits(config: Config) -> CatalogLimits:
+    catalog = config.catalog
+    return CatalogLimits(
+        check_seconds=catalog.check_seconds, searches=catalog.searches, search_waiters=catalog.search_waiters
+    )
+
+
+def storage_options(config: Config) -> StorageOptions:
+    database = config.database
+    return StorageOptions(
+        limits=PoolLimits(
+            connections=database.connections,
+            waiters=database.waiters,
+            wait_seconds=database.wait_seconds,
+            lock_seconds=database.lock_seconds,
+            statement_seconds=database.statement_seconds,
+            command_seconds=database.command_seconds,
+        ),
+        url=database.url or None,
+        os_user=database.os_user or None,
+        allow_unsafe=database.allow_unsafe,
+    )
+
+
+def actor_limits(config: Config) -> ActorLimits:
+    actors = config.actors
+    return ActorLimits(mailbox=actors.mailbox, batch=actors.batch, answer_seconds=actors.answer_seconds)
+
+
+def caps(config: Config) -> dict[Tier, Caps]:
+    tiers = config.tiers
+    return {
+        Tier.ANONYMOUS: Caps(
+            daily=tiers.anonymous.daily,
+            lifetime=tiers.anonymous.lifetime,
+            usecase_reads=tiers.anonymous.usecase_reads,
+        ),
+        Tier.CLAIMED: Caps(daily=tiers.claimed.daily, monthly=tiers.claimed.monthly),
+        Tier.UPGRADED: Caps(daily=tiers.upgraded.daily, monthly=tiers.upgraded.monthly),
+    }
+
+
+def per_minute(config: Config) -> dict[Tier, int]:
+    tiers = config.tiers
+    return {
+        Tier.ANONYMOUS: tiers.anonymous.per_minute,
+        Tier.CLAIMED: tiers.claimed.per_minute,
+        Tier.UPGRADED: tiers.upgraded.per_minute,
+    }
+
+
+def key_rules(config: Config) -> KeyRules:
+    return KeyRules(
+        anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
+        code_life_ms=config.claim.code_minutes * MINUTE_MS,
+        code_attempts=config.claim.code_attempts,
+        code_pause_ms=config.claim.code_pause_seconds * SECOND_MS,
+        codes_per_day=config.claim.codes_per_day,
+        full_keys_per_account=config.keys.full_per_account,
+        scoped_keys_per_account=config.keys.scoped_per_account,
+    )
+
+
+def serving_limits(config: Config) -> ServingLimits:
+    http = config.http
+    return ServingLimits(
+        head_seconds=http.head_seconds,
+        request_seconds=http.request_seconds,
+        stall_seconds=http.stall_seconds,
+        connections=http.connections,
+        connections_per_address=http.connections_per_address,
+        graceful_seconds=config.server.graceful_seconds,
+    )

@@ -1,0 +1,82 @@
+"""Prometheus metrics: requests by operation and status, and a picture of actors and the database at each scrape."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from actors.actor import ActorStatistics
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BATCH_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class Metrics:
+    """The node's registry. Nothing here is global, so that tests run many nodes in one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "catalog_requests", "Requests answered.", ["operation", "status"], registry=self.registry
+        )
+        self._latency = Histogram(
+            "catalog_request_seconds", "Time to answer.", ["operation"], buckets=LATENCY_BUCKETS, registry=self.registry
+        )
+        self._refusals = Counter("catalog_refusals", "Refusals by code.", ["code"], registry=self.registry)
+        self._batches = Histogram(
+            "catalog_batch_messages",
+            "Messages of one commit.",
+            ["actor"],
+            buckets=BATCH_BUCKETS,
+            registry=self.registry,
+        )
+        self._commits = Histogram(
+            "catalog_commit_seconds", "Time of one commit.", ["actor"], buckets=LATENCY_BUCKETS, registry=self.registry
+        )
+
+    def answered(self, operation: str, status: int, seconds: float, refusal: str) -> None:
+        """One request more. `operation` is from the table, never a path that a client chose."""
+        self._requests.labels(operation, str(status)).inc()
+        self._latency.labels(operation).observe(seconds)
+        if refusal:
+            self._refusals.labels(refusal).inc()
+
+    def committed(self, actor: str, messages: int, seconds: float) -> None:
+        """One batch more."""
+        self._batches.labels(actor).observe(messages)
+        self._commits.labels(actor).observe(seconds)
+
+    def watch(self, actors: Callable[[], Sequence[ActorStatistics]], database: Callable[[], object]) -> None:
+        """Read actors' and the pool's statistics at each scrape."""
+        self.registry.register(_Pictures(actors, database))
+
+    def page(self) -> bytes:
+        """The text exposition."""
+        return generate_latest(self.registry)
+
+
+class _Pictures(Collector):
+    def __init__(self, actors: Callable[[], Sequence[ActorStatistics]], database: Callable[[], object]) -> None:
+        self._actors = actors
+        self._database = database
+
+    def collect(self) -> Iterable[Metric]:
+        waiting = GaugeMetricFamily("catalog_mailbox_depth", "Messages that wait.", labels=["actor"])
+        running = GaugeMetricFamily("catalog_actor_accepting", "1 when the actor accepts messages.", labels=["actor"])
+        counts = CounterMetricFamily("catalog_actor_events", "What befell an actor.", labels=["actor", "event"])
+        for actor in self._actors():
+            waiting.add_metric([actor.name], actor.waiting)
+            running.add_metric([actor.name], int(actor.accepting))
+            for event in ("refused", "unavailable", "settled", "restarts"):
+                counts.add_metric([actor.name, event], getattr(actor, event))
+        yield from (waiting, running, counts)
+        pool = self._database()
+        gauge = GaugeMetricFamily("catalog_database_connections", "Connections by state.", labels=["state"])
+        for state in ("open", "busy", "waiting"):
+            gauge.add_metric([state], getattr(pool, state))
+        events = CounterMetricFamily("catalog_database_events", "Transactions and what befell them.", labels=["event"])
+        for event in ("transactions", "contended", "unavailable", "unknown", "refused", "loop_errors"):
+            events.add_metric([event], getattr(pool, event))
+        yield from (gauge, events)

@@ -1,0 +1,215 @@
+"""The OpenAPI 3.1 document, made from the table of operations and the wire models."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
+
+from actors.values import Code
+from service.errors import TABLE, Family
+from service.operation import Access, Operation
+
+VERSION = "1.0.0"
+
+
+class CatalogError(BaseModel):
+    """Error body of the catalog, key lifecycle and usage operations."""
+
+    error: str = Field(description="Stable machine-readable code")
+    message: str = Field(description="For a person")
+    hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
+    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+
+
+class SponsorshipError(BaseModel):
+    """Error body of the sponsorship and admin operations."""
+
+    error: str = Field(description="Stable machine-readable code")
+    message: str = Field(description="For a person")
+    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+
+
+ERRORS: Mapping[Family, type[BaseModel]] = {Family.CATALOG: CatalogError, Family.SPONSORSHIP: SponsorshipError}
+
+HEADERS: Mapping[str, Any] = {
+    "X-Request-Id": {"description": "Names this request in the service's log.", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string", "const": "Bearer"}},
+    "RateLimit-Policy": {"description": "The limits of the key, by window.", "schema": {"type": "string"}},
+    "RateLimit": {"description": "What is left of each limit.", "schema": {"type": "string"}},
+    "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
+}
+
+
+def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """The whole document. Every operation lists every status that it can answer with."""
+    schemas = _schemas(operations)
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Catalog and Sponsorship Service",
+            "version": VERSION,
+            "description": "A catalog of use cases and bot templates, API keys with exact quotas, and sponsorship.",
+        },
+        "servers": [{"url": base_url}],
+        "tags": [{"name": tag} for tag in dict.fromkeys(operation.tag for operation in operations)],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "headers": dict(HEADERS),
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "An API key"}},
+        },
+    }
+
+
+def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
+    inputs = [model for operation in operations for model in (operation.body, operation.query) if model is not None]
+    outputs = [*(operation.result for operation in operations), *ERRORS.values()]
+    _, definitions = models_json_schema(
+        [
+            *((model, "validation") for model in dict.fromkeys(inputs)),
+            *((model, "serialization") for model in dict.fromkeys(outputs)),
+        ],
+        ref_template="#/components/schemas/{model}",
+    )
+    schemas: dict[str, Any] = definitions["$defs"]
+    for model in outputs:
+        _without_null(schemas[model.__name__])
+    return schemas
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    """An optional field of an answer is left out, never null, unless it is required."""
+    required = set(schema.get("required", ()))
+    for name, field in schema.get("properties", {}).items():
+        if name in required:
+            continue
+        field.pop("default", None)
+        kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
+        if len(kinds) == 1:
+            del field["anyOf"]
+            field.update(kinds[0])
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": _description(operation),
+        "tags": [operation.tag],
+        "responses": _responses(operation),
+        "security": _security(operation),
+    }
+    parameters = [*_path_parameters(operation), *_query_parameters(operation)]
+    if parameters:
+        described["parameters"] = parameters
+    if operation.body is not None:
+        media: dict[str, Any] = {"schema": _reference(operation.body)}
+        if operation.example:
+            media["example"] = dict(operation.example)
+        described["requestBody"] = {
+            "required": not operation.body_optional,
+            "content": {"application/json": media},
+        }
+    return described
+
+
+def _description(operation: Operation) -> str:
+    if not operation.scopes:
+        return operation.description
+    scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
+    return f"{operation.description} A scoped key needs {scopes}."
+
+
+def _security(operation: Operation) -> list[dict[str, list[str]]]:
+    match operation.access:
+        case Access.PUBLIC:
+            return []
+        case Access.OPTIONAL:
+            return [{}, {"bearer": []}]
+        case Access.REQUIRED:
+            return [{"bearer": []}]
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in operation.path_names
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if operation.query is None:
+        return []
+    properties = operation.query.model_json_schema()["properties"]
+    parameters = []
+    for name, schema in properties.items():
+        schema = {key: value for key, value in schema.items() if key != "title"}
+        described = {"name": name, "in": "query", "required": False, "schema": schema}
+        if "description" in schema:
+            described["description"] = schema.pop("description")
+        parameters.append(described)
+    return parameters
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    success: dict[str, Any] = {
+        "description": "Success",
+        "headers": _header_references(_success_headers(operation)),
+        "content": {"application/json": {"schema": _reference(operation.result)}},
+    }
+    responses = {"200": success}
+    if operation.cacheable:
+        responses["304"] = {
+            "description": "What If-None-Match names is still current (keyless requests)",
+            "headers": _header_references(["X-Request-Id", "ETag"]),
+        }
+    for status, codes in sorted(_by_status(operation.all_codes).items()):
+        responses[str(status)] = _error(status, codes, operation)
+    return responses
+
+
+def _success_headers(operation: Operation) -> list[str]:
+    names = ["X-Request-Id"]
+    if operation.access is not Access.PUBLIC:
+        names += ["RateLimit-Policy", "RateLimit"]
+    if operation.cacheable:
+        names.append("ETag")
+    return names
+
+
+def _error(status: int, codes: Iterable[Code], operation: Operation) -> dict[str, Any]:
+    words = [str(code) for code in codes]
+    model = ERRORS[operation.family]
+    names = ["X-Request-Id"]
+    if status in (429, 503):
+        names.append("Retry-After")
+    if status == 401:
+        names.append("WWW-Authenticate")
+    example = {"error": words[0], "message": "Words for a person."}
+    schema = {"allOf": [_reference(model), {"properties": {"error": {"enum": words}}}]}
+    return {
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(words)}",
+        "headers": _header_references(names),
+        "content": {"application/json": {"schema": schema, "example": example}},
+    }
+
+
+def _by_status(codes: Iterable[Code]) -> dict[int, list[Code]]:
+    statuses: dict[int, list[Code]] = {}
+    for code in codes:
+        statuses.setdefault(TABLE[code].status, []).append(code)
+    return statuses
+
+
+def _header_references(names: Iterable[str]) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _reference(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}

@@ -1,0 +1,105 @@
+"""What an operation is: one row of data and a handler. Routes, authorization, metering, OpenAPI and tests come from it."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from actors.values import Code, Refused, Scope
+from service.errors import Family
+from service.wire import Answer, Request
+
+if TYPE_CHECKING:
+    from service.callers import Caller
+    from service.services import Services
+
+
+class Access(Enum):
+    """Who may call: nobody is asked (`PUBLIC`), a key is used when there is one (`OPTIONAL`), or must be there."""
+
+    PUBLIC = "public"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class Budget(Enum):
+    """A limit per client address and hour of its own, apart from that of readers."""
+
+    MINT = "mint"
+    CLAIM_START = "claim_start"
+    CLAIM_COMPLETE = "claim_complete"
+
+
+@dataclass(slots=True)
+class Call:
+    """What a handler gets: the request, validated, and who calls."""
+
+    request: Request
+    caller: "Caller"
+    query: Any = None
+    body: Any = None
+
+    @property
+    def path_values(self) -> Mapping[str, str]:
+        return self.request.path_values
+
+
+Handler = Callable[["Services", Call], Awaitable[Answer | Refused]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the table of operations.
+
+    `codes` are the refusals of the handler itself; those that follow from the other fields are added by `all_codes`.
+    `metered` operations count towards quota, `usecase` ones also towards `usecase_reads`. `hot` ones may be served
+    without a framework. `cors` ones may be called from any web page, without credentials.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    tag: str
+    handler: Handler
+    result: type[BaseModel]
+    access: Access
+    example: Mapping[str, Any] = field(default_factory=dict)
+    body: type[BaseModel] | None = None
+    body_optional: bool = False
+    query: type[BaseModel] | None = None
+    codes: tuple[Code, ...] = ()
+    family: Family = Family.CATALOG
+    scopes: tuple[Scope, ...] = ()
+    metered: bool = False
+    usecase: bool = False
+    budget: Budget | None = None
+    cors: bool = False
+    cacheable: bool = False
+    hot: bool = False
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The names of the path's parameters, in order."""
+        return tuple(re.findall(r"\{(\w+)\}", self.path))
+
+    @property
+    def all_codes(self) -> tuple[Code, ...]:
+        """Every refusal that a caller of this operation can meet."""
+        codes = set(self.codes)
+        codes |= {Code.INTERNAL_ERROR, Code.SERVICE_UNAVAILABLE, Code.PAYLOAD_TOO_LARGE, Code.INVALID_REQUEST}
+        if self.budget is not None or self.access is not Access.PUBLIC:
+            codes.add(Code.RATE_LIMITED)
+        if self.access is not Access.PUBLIC:
+            codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
+        if self.scopes:
+            codes.add(Code.INSUFFICIENT_SCOPE)
+        if self.metered:
+            codes.add(Code.QUOTA_EXHAUSTED)
+        if self.usecase:
+            codes.add(Code.CLAIM_REQUIRED)
+        return tuple(code for code in Code if code in codes)

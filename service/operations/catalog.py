@@ -1,0 +1,149 @@
+"""Operations 6 to 9: list, search and read use cases and bot templates, from the snapshot in memory."""
+
+from actors.catalog.store import Kind
+from actors.values import Code, Refused, Scope
+from service.catalog import Page, Position
+from service.cursors import BadCursor
+from service.operation import Access, Call, Operation
+from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
+from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
+from service.services import Services
+from service.wire import Answer
+
+KEYLESS_CACHING = "public, max-age=60"
+
+
+async def list_usecases(services: Services, call: Call) -> Answer | Refused:
+    return await _list(services, call, Kind.USECASES)
+
+
+async def read_usecase(services: Services, call: Call) -> Answer | Refused:
+    return _read(services, call, Kind.USECASES, "use case")
+
+
+async def list_bots(services: Services, call: Call) -> Answer | Refused:
+    return await _list(services, call, Kind.BOTS)
+
+
+async def read_bot(services: Services, call: Call) -> Answer | Refused:
+    return _read(services, call, Kind.BOTS, "bot template")
+
+
+async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
+    query: CatalogQuery = call.query
+    limit = query.limit or DEFAULT_LIMIT
+    if query.q is not None:
+        page = await services.catalog.search(kind, query.q, limit)
+        return _cached(call, page.body(), page.etag())
+    try:
+        position = Position(*services.cursors.decode(kind, query.cursor)) if query.cursor is not None else None
+    except BadCursor as error:
+        return Refused(Code.INVALID_REQUEST, f"The query is not valid: cursor: {error}.")
+    page = services.catalog.snapshot.page(kind, position, limit)
+    cursor = _next_cursor(services, kind, page)
+    return _cached(call, page.body(cursor), page.etag(cursor))
+
+
+def _next_cursor(services: Services, kind: Kind, page: Page) -> str | None:
+    return None if page.last is None else services.cursors.encode(kind, page.last)
+
+
+def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Refused:
+    item = services.catalog.snapshot.item(kind, call.path_values["slug"])
+    if item is None:
+        return Refused(Code.NOT_FOUND, f"There is no {what} with this slug.")
+    return _cached(call, item.body, item.etag)
+
+
+def _cached(call: Call, body: bytes, etag: str) -> Answer:
+    """200, or 304 when a keyless request has this body already. Keyed answers carry counters and are not cached."""
+    if call.caller.resolved is not None:
+        return Answer(200, body, [("cache-control", "no-store")])
+    headers = [("etag", etag), ("cache-control", KEYLESS_CACHING), ("vary", "Authorization")]
+    if matches(call.request.headers.get("if-none-match"), etag):
+        return Answer(304, b"", headers)
+    return Answer(200, body, headers)
+
+
+def matches(if_none_match: str | None, etag: str) -> bool:
+    """Whether If-None-Match names the tag (RFC 9110, 13.1.2: weak comparison, a list, or `*`)."""
+    if if_none_match is None:
+        return False
+    named = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return "*" in named or etag in named
+
+
+SEARCHING = "Newest first. With `q`: the best matches first, without a cursor."
+
+ROWS = (
+    Operation(
+        name="listUseCases",
+        method="GET",
+        path="/api/v1/usecases",
+        summary="List or search use cases",
+        description=SEARCHING,
+        tag="Catalog",
+        handler=list_usecases,
+        result=UseCasePage,
+        access=Access.OPTIONAL,
+        query=CatalogQuery,
+        scopes=(Scope.LIBRARY_READ,),
+        metered=True,
+        usecase=True,
+        cors=True,
+        cacheable=True,
+        hot=True,
+    ),
+    Operation(
+        name="getUseCase",
+        method="GET",
+        path="/api/v1/usecases/{slug}",
+        summary="Read one use case",
+        description="A use case with its guide, where it has one.",
+        tag="Catalog",
+        handler=read_usecase,
+        result=UseCase,
+        access=Access.OPTIONAL,
+        codes=(Code.NOT_FOUND,),
+        scopes=(Scope.LIBRARY_READ,),
+        metered=True,
+        usecase=True,
+        cors=True,
+        cacheable=True,
+        hot=True,
+    ),
+    Operation(
+        name="listBots",
+        method="GET",
+        path="/api/v1/bots",
+        summary="List or search bot templates",
+        description=SEARCHING,
+        tag="Catalog",
+        handler=list_bots,
+        result=BotPage,
+        access=Access.OPTIONAL,
+        query=CatalogQuery,
+        scopes=(Scope.LIBRARY_READ,),
+        metered=True,
+        cors=True,
+        cacheable=True,
+        hot=True,
+    ),
+    Operation(
+        name="getBot",
+        method="GET",
+        path="/api/v1/bots/{slug}",
+        summary="Read one bot template",
+        description="A bot template.",
+        tag="Catalog",
+        handler=read_bot,
+        result=Bot,
+        access=Access.OPTIONAL,
+        codes=(Code.NOT_FOUND,),
+        scopes=(Scope.LIBRARY_READ,),
+        metered=True,
+        cors=True,
+        cacheable=True,
+        hot=True,
+    ),
+)

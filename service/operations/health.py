@@ -1,0 +1,52 @@
+"""Health of the node: alive, and ready to serve."""
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from actors.values import Code, Refused
+from service.health import not_ready
+from service.operation import Access, Call, Operation
+from service.services import Services
+from service.wire import Answer
+
+
+class Alive(BaseModel):
+    status: Literal["ok"]
+
+
+async def healthz(services: Services, call: Call) -> Answer | Refused:
+    return Answer.of(Alive(status="ok"), [("cache-control", "no-store")])
+
+
+async def readyz(services: Services, call: Call) -> Answer | Refused:
+    problems = await not_ready(services.health)
+    if problems:
+        return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(problems), 1)
+    return Answer.of(Alive(status="ok"), [("cache-control", "no-store")])
+
+
+ROWS = (
+    Operation(
+        name="isAlive",
+        method="GET",
+        path="/healthz",
+        summary="Whether the process is alive",
+        description="200 as long as the process answers at all.",
+        tag="Operation",
+        handler=healthz,
+        result=Alive,
+        access=Access.PUBLIC,
+    ),
+    Operation(
+        name="isReady",
+        method="GET",
+        path="/readyz",
+        summary="Whether the node can serve",
+        description="200 when the database answers and every actor runs and accepts; otherwise 503 and what is wrong.",
+        tag="Operation",
+        handler=readyz,
+        result=Alive,
+        access=Access.PUBLIC,
+    ),
+)

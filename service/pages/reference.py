@@ -1,0 +1,114 @@
+"""The readable reference, as data for its template: made from the OpenAPI document, so that the two cannot differ."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One parameter or property."""
+
+    name: str
+    kind: str
+    required: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One operation."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    access: str
+    parameters: list[Field]
+    body: list[Field]
+    example: str
+    result: list[Field]
+    statuses: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The operations of one tag."""
+
+    title: str
+    entries: list[Entry]
+
+
+def chapters(document: dict[str, Any]) -> list[Chapter]:
+    """The document's operations by tag, in its order."""
+    by_tag: dict[str, list[Entry]] = {tag["name"]: [] for tag in document["tags"]}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            by_tag[operation["tags"][0]].append(_entry(document, method.upper(), path, operation))
+    return [Chapter(tag, entries) for tag, entries in by_tag.items()]
+
+
+def _entry(document: dict[str, Any], method: str, path: str, operation: dict[str, Any]) -> Entry:
+    media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    result = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    return Entry(
+        name=operation["operationId"],
+        method=method,
+        path=path,
+        summary=operation["summary"],
+        description=operation["description"],
+        access=_access(operation["security"]),
+        parameters=[
+            Field(one["name"], _kind(document, one["schema"]), one["required"], one.get("description", ""))
+            for one in operation.get("parameters", ())
+        ],
+        body=_fields(document, media.get("schema", {})),
+        example=json.dumps(media["example"], indent=2, ensure_ascii=False) if "example" in media else "",
+        result=_fields(document, result),
+        statuses=[(status, response["description"]) for status, response in operation["responses"].items()],
+    )
+
+
+def _access(security: list[dict[str, Any]]) -> str:
+    if not security:
+        return "no key"
+    return "key optional" if {} in security else "key required"
+
+
+def _fields(document: dict[str, Any], schema: dict[str, Any]) -> list[Field]:
+    schema = _resolved(document, schema)
+    required = set(schema.get("required", ()))
+    return [
+        Field(name, _kind(document, field), name in required, field.get("description", ""))
+        for name, field in schema.get("properties", {}).items()
+    ]
+
+
+def _kind(document: dict[str, Any], schema: dict[str, Any]) -> str:
+    """A schema in a few words: `string, 1 to 80 characters`, `array of UseCase`, `integer or null`."""
+    if "$ref" in schema:
+        return str(schema["$ref"].rsplit("/", 1)[1])
+    if "anyOf" in schema:
+        return " or ".join(_kind(document, one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(map(str, schema["enum"]))
+    kind = str(schema.get("type", "any"))
+    if kind == "array":
+        return f"array of {_kind(document, schema.get('items', {}))}"
+    words = [str(schema.get("format", kind))]
+    for low, high, unit in (("minLength", "maxLength", " characters"), ("minimum", "maximum", "")):
+        if low in schema and high in schema:
+            words.append(f"{schema[low]} to {schema[high]}{unit}")
+        elif low in schema:
+            words.append(f"at least {schema[low]}{unit}")
+        elif high in schema:
+            words.append(f"at most {schema[high]}{unit}")
+    return ", ".join(words)
+
+
+def _resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return resolved

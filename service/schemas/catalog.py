@@ -1,0 +1,142 @@
+"""Wire models of the catalog (specification, "Use case", "Bot template"). What is imported is held to the same models.
+
+The bounds are wide for a person and narrow for a machine; `document_of` bounds the whole entry.
+"""
+
+import re
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+DOCUMENT_BYTES = 64 * 1024
+URL_CHARACTERS = 1_500
+NEWEST_MS = 2**53
+"""Times are JSON numbers: up to here every language reads them exactly."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _text(value: str) -> str:
+    """Something to read: not blank, and no control characters but line breaks and tabs."""
+    if not value.strip():
+        raise ValueError("must not be blank")
+    if _CONTROL.search(value):
+        raise ValueError("must not hold control characters")
+    return value
+
+
+def _line(value: str) -> str:
+    """A text on one line."""
+    if "\n" in value or "\t" in value:
+        raise ValueError("must be on one line")
+    return _text(value)
+
+
+def web_address(value: str) -> str:
+    """An absolute http or https URL without credentials, or a ValueError that says what is wrong."""
+    if any(character.isspace() or not character.isprintable() for character in value):
+        raise ValueError("must not hold spaces or control characters")
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("is not a URL") from None
+    if parts.scheme not in ("http", "https"):
+        raise ValueError("must begin with http:// or https://")
+    if not host or "\\" in value:
+        raise ValueError("is not a URL with a host")
+    if "@" in parts.netloc:
+        raise ValueError("must not hold credentials")
+    return value
+
+
+Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_line)]
+Sentence = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_text)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_text)]
+Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_text)]
+Url = Annotated[
+    str,
+    Field(min_length=1, max_length=URL_CHARACTERS),
+    AfterValidator(web_address),
+    WithJsonSchema({"type": "string", "format": "uri", "maxLength": URL_CHARACTERS}),
+]
+Milliseconds = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
+
+
+class Wire(BaseModel):
+    """Strict: another field, or a value of another type, is an error."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Value(Wire):
+    """An inspiration value in USD: a creator's report or an illustrative assumption, and no promise of earnings."""
+
+    amount: Line
+    label: Line
+    basis: Sentence
+    kind: Literal["reported", "illustrative"]
+
+
+class Guide(Wire):
+    """How to do what a use case did."""
+
+    title: Line
+    category: Line
+    opportunity: Text
+    audience: Sentence
+    platforms: Annotated[list[Line], Field(max_length=30)]
+    botSlugs: Annotated[list[Slug], Field(max_length=50)]
+    steps: Annotated[list[Sentence], Field(max_length=50)]
+    prompt: Prompt
+    value: Value | None = None
+
+
+class UseCase(Wire):
+    """A curated use case."""
+
+    slug: Slug = Field(description="Stable identifier used in the path /api/v1/usecases/{slug}")
+    title: Line
+    who: Line = Field(description="Who ran the use case")
+    handle: Line = Field(description="Public handle of the operator")
+    roi: Sentence = Field(description="Reported outcome or return")
+    sourceUrl: Url = Field(description="Public source for the claim")
+    addedAt: Milliseconds
+    guide: Guide | None = None
+
+
+class Bot(Wire):
+    """A bot template."""
+
+    slug: Slug = Field(description="Identifier used in /api/v1/bots/{slug}")
+    name: Line
+    category: Line | None = Field(default=None, description="Directory category")
+    who: Line = Field(description="Who runs the bot")
+    handle: Line = Field(description="Public handle of the operator")
+    job: Text = Field(description="What the bot does")
+    templateUrl: Url = Field(description="Public template link")
+    addedAt: Milliseconds
+
+
+class UseCasePage(BaseModel):
+    """Use cases. `nextCursor` is null on the last page, and in the answer to a search."""
+
+    data: list[UseCase]
+    nextCursor: str | None
+
+
+class BotPage(BaseModel):
+    """Bot templates. `nextCursor` is null on the last page, and in the answer to a search."""
+
+    data: list[Bot]
+    nextCursor: str | None
+
+
+def document_of(entry: UseCase | Bot) -> bytes:
+    """The canonical JSON of an entry: what is stored, compared and served. Fields that are not set are absent."""
+    document = entry.model_dump_json(exclude_none=True).encode()
+    if len(document) > DOCUMENT_BYTES:
+        raise ValueError(f"is larger than {DOCUMENT_BYTES // 1024} KiB")
+    return document

@@ -1,0 +1,70 @@
+"""Wire models of key minting, claiming and usage (specification, "Key lifecycle", "Usage")."""
+
+from typing import Annotated, Any, Literal
+
+from email_validator import EmailNotValidError, validate_email
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
+
+
+def _address(value: str) -> str:
+    """The email in its normal form, lower-cased: one account a mailbox, however it is written."""
+    try:
+        return validate_email(value, check_deliverability=False, allow_smtputf8=False).normalized.lower()
+    except EmailNotValidError as error:
+        raise ValueError(str(error)) from None
+
+
+Email = Annotated[
+    str,
+    Field(max_length=254),
+    AfterValidator(_address),
+    WithJsonSchema({"type": "string", "format": "email", "maxLength": 254}),
+]
+ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
+
+
+class Anything(RootModel[dict[str, Any]]):
+    """Any JSON object; what stands in it is ignored."""
+
+
+class MintedKey(BaseModel):
+    """A new anonymous key. `apiKey` and `claimToken` are shown once."""
+
+    apiKey: str
+    tenantId: str
+    claimToken: str
+    claimUrl: str
+    expiresAt: int = Field(description="Epoch milliseconds")
+
+
+class ClaimStart(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    claimToken: ClaimToken
+    email: Email
+
+
+class ClaimSent(BaseModel):
+    sent: bool
+
+
+class ClaimComplete(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    claimToken: ClaimToken
+    email: Email
+    code: Annotated[str, Field(min_length=4, max_length=64)]
+
+
+class Usage(BaseModel):
+    """Usage and limits of the calling key's tenant."""
+
+    tenantId: str
+    status: Literal["anonymous", "claimed", "upgraded"]
+    keyPrefix: str = Field(description="First characters of the API key, for display")
+    requestsUsed: int = Field(description="Over the key's life while anonymous, of this calendar month afterwards")
+    requestLimit: int = Field(description="Lifetime cap while anonymous, monthly cap of the tier afterwards")
+    dailyRequestsUsed: int
+    dailyRequestLimit: int | None = None
+    expiresAt: int | None = Field(default=None, description="Epoch milliseconds; only while anonymous")
+    email: str | None = None

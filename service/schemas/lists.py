@@ -1,0 +1,40 @@
+"""Query parameters of lists."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+
+DEFAULT_LIMIT = 20
+
+
+def _limit(value: Any) -> Any:
+    """Absent, empty and `null` are the default; only plain digits are a number."""
+    if value is None or value in ("", "null"):
+        return DEFAULT_LIMIT
+    if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
+        raise ValueError("must be a whole number")
+    return value
+
+
+def _absent_when_empty(value: Any) -> Any:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+class CatalogQuery(BaseModel):
+    """What the two catalog lists take."""
+
+    q: Annotated[
+        Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
+        BeforeValidator(_absent_when_empty),
+        Field(description="Full-text search, ranked; no cursor is returned and `cursor` is ignored"),
+    ] = None
+    cursor: Annotated[
+        Annotated[str, StringConstraints(max_length=2_000)] | None,
+        BeforeValidator(_absent_when_empty),
+        Field(description="Opaque, from a previous answer"),
+    ] = None
+    limit: Annotated[
+        Annotated[int, Field(ge=1, le=100)] | None,
+        BeforeValidator(_limit),
+        Field(description="Page size"),
+    ] = DEFAULT_LIMIT

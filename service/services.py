@@ -1,0 +1,65 @@
+"""What handlers may use: actors' intents, the catalog, clocks and settings. Made once by `service/main.py`."""
+
+from dataclasses import dataclass, field
+
+from actors.clock import HOUR_MS, SECOND_MS, Clock, Entropy
+from actors.keys.actor import KeyKeeper
+from actors.keys.directory import KeyDirectory
+from actors.limits import Allowance, WindowLimiter
+from actors.mail.actor import MailSender
+from actors.quota.actor import QuotaAccountant
+from service.callers import limited_as
+from service.catalog import Catalog
+from service.config import Config
+from service.cursors import Cursors
+from service.health import Health
+from service.operation import Budget
+
+
+@dataclass(slots=True)
+class Budgets:
+    """Limits per client address in memory: readers without a key by the minute, minting and claiming by the hour."""
+
+    config: Config
+    clock: Clock
+    _minutes: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
+    _hours: WindowLimiter = field(default_factory=lambda: WindowLimiter(HOUR_MS // SECOND_MS))
+
+    def read(self, address: str) -> Allowance:
+        """One request without a key."""
+        return self._minutes.hit(limited_as(address), self.config.keyless.per_minute, self.clock.now_ms())
+
+    def spend(self, budget: Budget, address: str) -> Allowance:
+        """One request of an operation with a budget of its own."""
+        now_ms = self.clock.now_ms()
+        allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
+        if allowance.allowed and budget is Budget.MINT:
+            return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
+        return allowance
+
+    def _per_hour(self, budget: Budget) -> int:
+        match budget:
+            case Budget.MINT:
+                return self.config.mint.per_hour
+            case Budget.CLAIM_START:
+                return self.config.claim.starts_per_hour
+            case Budget.CLAIM_COMPLETE:
+                return self.config.claim.completions_per_hour
+
+
+@dataclass(slots=True)
+class Services:
+    """The one argument that every handler shares."""
+
+    config: Config
+    base_url: str
+    clock: Clock
+    entropy: Entropy
+    keys: KeyKeeper
+    directory: KeyDirectory
+    quota: QuotaAccountant
+    mail: MailSender
+    catalog: Catalog
+    cursors: Cursors
+    budgets: Budgets
+    health: Health

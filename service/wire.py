@@ -1,0 +1,56 @@
+"""A request and an answer without any framework: what handlers and the dispatcher work on.
+
+Whoever serves (Quart today, a bare ASGI lane beside it) makes a `Request` and sends an `Answer`.
+"""
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+Headers = list[tuple[str, str]]
+
+JSON = "application/json"
+
+
+@dataclass(slots=True)
+class Request:
+    """One HTTP request. `headers` has lower-case names; `client` is the address after trusted proxies."""
+
+    method: str
+    path: str
+    path_values: Mapping[str, str]
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+    client: str
+
+
+@dataclass(slots=True)
+class Answer:
+    """One HTTP answer, with its body in bytes."""
+
+    status: int
+    body: bytes = b""
+    headers: Headers = field(default_factory=list)
+    content_type: str = JSON
+
+    @classmethod
+    def of(cls, model: BaseModel, headers: Headers | None = None) -> "Answer":
+        """200 with a model as JSON; what is None is left out."""
+        return cls(200, model.model_dump_json(exclude_none=True).encode(), headers or [])
+
+
+@dataclass(slots=True)
+class Trace:
+    """What the access log and the metrics learn about a request on its way. Holds no secret."""
+
+    request_id: str
+    operation: str = ""
+    caller: str = ""
+    refusal: str = ""
+    charged: bool = False
+
+
+trace: ContextVar[Trace | None] = ContextVar("trace", default=None)

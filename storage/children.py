@@ -1,0 +1,161 @@
+"""Child processes of the embedded Postgres: as whom they run, how they start, and how their end is awaited.
+
+Must not know what a cluster is or where it lives.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import trio
+
+# The child drops its rights and asks to end with its parent in a fresh interpreter, because a `preexec_fn` is not safe
+# in a process with threads. The death signal comes last: changing the user clears it.
+_LAUNCHER = """
+import ctypes, os, sys
+parent, death_signal, uid, gid, groups, *command = sys.argv[1:]
+if os.geteuid() == 0:
+    os.setgroups([int(group) for group in groups.split(",")])
+    os.setresgid(int(gid), int(gid), int(gid))
+    os.setresuid(int(uid), int(uid), int(uid))
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, int(death_signal), 0, 0, 0)
+if os.getppid() != int(parent):
+    sys.exit("the parent ended before the start")
+os.execv(command[0], command)
+"""
+
+
+class EmbeddedError(Exception):
+    """The embedded Postgres cannot run: one line for a person that says what is wrong and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An OS user: the one that Postgres runs as, or the one that the service runs as."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
+def server_account(os_user: str | None) -> Account:
+    """The OS user that Postgres runs as: the service's own, or an unprivileged one when the service is root."""
+    own = account_of(os.geteuid())
+    if own.uid != 0:
+        if os_user not in (None, own.name):
+            raise EmbeddedError(f"Postgres cannot run as {os_user!r}: only root may choose, this is {own.name!r}")
+        return own
+    for name in (os_user,) if os_user else ("postgres", "nobody"):
+        account = _account_named(name)
+        if account and account.uid != 0:
+            return account
+    wanted = f"OS user {os_user!r}" if os_user else "OS user 'postgres' or 'nobody'"
+    raise EmbeddedError(f"Postgres cannot run as root, and there is no unprivileged {wanted}: create it or set os_user")
+
+
+def account_of(uid: int) -> Account:
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        hint = "Postgres needs a name for peer authentication; add one or run as another user"
+        raise EmbeddedError(f"the user id {uid} has no entry in /etc/passwd: {hint}") from None
+    account = _account_named(name)
+    assert account is not None, name
+    return account
+
+
+def _account_named(name: str) -> Account | None:
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)))
+
+
+def spawn(
+    command: Sequence[str | Path],
+    account: Account,
+    death_signal: signal.Signals,
+    output: int,
+    stdin: int = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start `command` as `account`, in a session of its own, to be sent `death_signal` should this process be killed.
+
+    Call it from the thread that runs Trio, never from a worker: Linux sends the signal when the *thread* ends.
+    """
+    rights = (os.getpid(), int(death_signal), account.uid, account.gid, ",".join(map(str, account.groups)))
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _LAUNCHER, *map(str, rights), *(os.fspath(part) for part in command)],
+        stdin=stdin,
+        stdout=output,
+        stderr=output,
+        cwd="/",
+        env={"PATH": os.defpath, "LC_ALL": "C"},
+        umask=0o077,
+        start_new_session=True,
+    )
+
+
+async def wait_exit(process: subprocess.Popen[bytes]) -> int:
+    """Wait until a child has ended, reap it, and return its code."""
+    while process.poll() is None:
+        try:
+            descriptor = pidfd(process.pid)
+        except OSError:  # not Linux, or a sandbox without the system call
+            await trio.sleep(0.05)
+            continue
+        try:
+            await trio.lowlevel.wait_readable(descriptor)
+        finally:
+            os.close(descriptor)
+    return process.wait()
+
+
+def pidfd(pid: int) -> int:
+    """A descriptor that becomes readable when the process ends; OSError where there is no such thing."""
+    if sys.platform == "linux":
+        return os.pidfd_open(pid)
+    raise OSError(errno.ENOSYS, "no pidfd")
+
+
+def complaint(lines: Iterable[str]) -> str:
+    """What went wrong, and the hint that belongs to it: the first line that names an error, else the last line."""
+    text = "\n".join(line.strip() for line in lines)
+    wrong = re.search(r"\b(PANIC|FATAL|ERROR|error):.*", text)
+    hint = re.search(r"\bHINT: *(.*)", text)
+    said = wrong[0] if wrong else (text.split("\n")[-1] or "it said nothing")
+    return f"{said} ({hint[1]})" if hint else said
+
+
+async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"") -> None:
+    """Run a command to its end; one that fails is an EmbeddedError with its complaint, a cancelled one is killed."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        process = spawn(command, account, signal.SIGKILL, output.fileno(), source.fileno())
+        try:
+            code = await wait_exit(process)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code != 0:
+            raise EmbeddedError(f"{Path(command[0]).name} failed: {complaint(_lines(output))}")
+
+
+def _lines(output: IO[bytes]) -> list[str]:
+    output.seek(0)
+    return output.read().decode(errors="replace").splitlines()

@@ -1,0 +1,70 @@
+"""The key store in memory."""
+
+from collections.abc import Mapping, Sequence
+
+from actors.keys.messages import Key, Resolved
+from actors.keys.state import Decision, Snapshot, Wanted, count_live
+from actors.keys.store import Decide
+from actors.values import Contended, Turn
+from storage.memory.tables import Memory
+
+
+class MemoryKeys:
+    """Keys, claims, accounts, the outbox and the audit."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+        def work() -> Decision:
+            decision = decide(self._snapshot(wanted, now_ms))
+            self._keep(decision)
+            return decision
+
+        return await self._memory.transact(turn, work)
+
+    async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
+        await self._memory.before()
+        wanted = set(hashes)
+        return {key.hash: self._resolved(key) for key in self._memory.keys.values() if key.hash in wanted}
+
+    async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
+        await self._memory.before()
+        found = sorted((key for key in self._memory.keys.values() if key.prefix == prefix), key=lambda key: key.id)
+        return [self._resolved(key) for key in found[:10]]
+
+    def _resolved(self, key: Key) -> Resolved:
+        email = next((a.email for a in self._memory.accounts.values() if a.tenant_id == key.tenant_id), None)
+        return Resolved(key, self._memory.tenants[key.tenant_id].tier, email)
+
+    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+        tables = self._memory
+        claims = {key: tables.claims[key] for key in wanted.token_hashes if key in tables.claims}
+        accounts = {email: tables.accounts[email] for email in wanted.emails if email in tables.accounts}
+        key_ids = sorted({*wanted.key_ids, *(claim.key_id for claim in claims.values())})
+        keys = {key_id: tables.keys[key_id] for key_id in key_ids if key_id in tables.keys}
+        tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
+        live = count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms)
+        tenants = {tenant_id: tables.tenants[tenant_id] for tenant_id in tenant_ids}
+        return Snapshot(keys, claims, accounts, tenants, dict(live))
+
+    def _keep(self, decision: Decision) -> None:
+        tables, changed = self._memory, decision.changed
+        if any(email in tables.accounts for email in changed.accounts):
+            raise Contended("another node made the account first")
+        for tenant in changed.tenants.values():
+            tables.tenants[tenant.id] = tenant
+            if tenant.merged_into is not None:
+                self._merge_days(tenant.id, tenant.merged_into)
+        tables.accounts.update(changed.accounts)
+        tables.keys.update(changed.keys)
+        tables.claims.update(changed.claims)
+        tables.letters.update((letter.id, letter) for letter in decision.letters)
+        tables.audits.extend(decision.audits)
+        tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])
+        tables.announce([f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants])
+
+    def _merge_days(self, source: str, target: str) -> None:
+        days = self._memory.usage_days
+        for tenant_id, day in [place for place in days if place[0] == source]:
+            days[target, day] = days.get((target, day), 0) + days.pop((tenant_id, day))

@@ -1,0 +1,75 @@
+"""The outbox in memory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from actors.mail.messages import Again, GivenUp, Lease, Mark, OutboxLetter, Sent
+from storage.memory.tables import Memory
+
+
+class MemoryOutbox:
+    """Letters where the key store puts them, with their delivery beside them once there is any."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
+        await self._memory.before()
+        due = sorted((row for row in self._waiting() if row.due_ms <= now_ms), key=lambda row: (row.due_ms, row.id))
+        leased = [replace(row, attempts=row.attempts + 1, due_ms=until_ms) for row in due[:limit]]
+        self._memory.outbox.update((row.id, row) for row in leased)
+        leased.sort(key=lambda row: row.created_ms)
+        lease = Lease(tuple(leased), min((row.due_ms for row in self._waiting()), default=None))
+        await self._memory.after()
+        return lease
+
+    async def mark(self, marks: Sequence[Mark]) -> None:
+        await self._memory.before()
+        rows = {row.id: row for row in self._rows()}
+        for mark in marks:
+            if mark.letter_id in rows:
+                self._memory.outbox[mark.letter_id] = _marked(rows[mark.letter_id], mark)
+        await self._memory.after()
+
+    async def prune(self, before_ms: int, limit: int) -> int:
+        await self._memory.before()
+        done = sorted((row.done_ms, row.id) for row in self._rows() if row.done_ms is not None)
+        gone = [letter_id for done_ms, letter_id in done if done_ms < before_ms][:limit]
+        for letter_id in gone:
+            del self._memory.letters[letter_id], self._memory.outbox[letter_id]
+        await self._memory.after()
+        return len(gone)
+
+    async def recent(self, limit: int) -> Sequence[OutboxLetter]:
+        await self._memory.before()
+        return sorted(self._rows(), key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+
+    def _waiting(self) -> list[OutboxLetter]:
+        return [row for row in self._rows() if row.done_ms is None]
+
+    def _rows(self) -> list[OutboxLetter]:
+        return [
+            self._memory.outbox.get(letter.id)
+            or OutboxLetter(
+                id=letter.id,
+                recipient=letter.recipient,
+                template=letter.template,
+                nonce=letter.nonce,
+                created_ms=letter.created_ms,
+                expires_ms=letter.expires_ms,
+                due_ms=letter.created_ms,
+            )
+            for letter in self._memory.letters.values()
+        ]
+
+
+def _marked(row: OutboxLetter, mark: Mark) -> OutboxLetter:
+    match mark:
+        case Sent(sent_ms=sent_ms):
+            return replace(row, sent_ms=sent_ms, failed_ms=None) if row.sent_ms is None else row
+        case Again() | GivenUp() if row.attempts != mark.attempt or row.done_ms is not None:
+            return row
+        case Again(due_ms=due_ms, error=error):
+            return replace(row, due_ms=due_ms, last_error=error)
+        case GivenUp(failed_ms=failed_ms, error=error):
+            return replace(row, failed_ms=failed_ms, last_error=error)

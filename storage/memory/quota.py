@@ -1,0 +1,28 @@
+"""The quota store in memory."""
+
+from collections.abc import Sequence
+
+from actors.quota.state import Decision
+from actors.quota.store import Decide
+from actors.values import Turn
+from storage.memory.tables import Memory
+
+
+class MemoryQuota:
+    """Tenants and their counters."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+        tables = self._memory
+
+        def work() -> Decision:
+            found = {key: tables.tenants[key] for key in sorted(tenant_ids) if key in tables.tenants}
+            decision = decide(found)
+            for tenant in decision.changed.values():
+                tables.tenants[tenant.id] = tenant
+                tables.usage_days[tenant.id, tenant.day] = tenant.day_used
+            return decision
+
+        return await tables.transact(turn, work)

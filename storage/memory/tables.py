@@ -1,0 +1,57 @@
+"""The stores in memory: the same contract as over Postgres, for tests and the simulation.
+
+One `Memory` stands for one database that several nodes may share. A transaction runs without a checkpoint between its
+reads and its writes, so it is atomic and isolated by Trio's own rules. `before` and `after` are where a test or the
+simulation makes a store slow, fail, or lose its answer.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import trio
+
+from actors.keys.messages import Account, Claim, Key, Letter
+from actors.mail.messages import OutboxLetter
+from actors.values import AuditRecord, Tenant, Turn
+
+D = TypeVar("D")
+
+
+async def _checkpoint() -> None:
+    await trio.lowlevel.checkpoint()
+
+
+@dataclass(eq=False, slots=True)
+class Memory:
+    """All tables. `listeners` are called with each announced topic, as LISTEN would tell a node."""
+
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    usage_days: dict[tuple[str, int], int] = field(default_factory=dict)
+    keys: dict[str, Key] = field(default_factory=dict)
+    claims: dict[bytes, Claim] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    letters: dict[str, Letter] = field(default_factory=dict)
+    # The delivery of those letters that were leased or marked, by the letter's id.
+    outbox: dict[str, OutboxLetter] = field(default_factory=dict)
+    audits: list[AuditRecord] = field(default_factory=list)
+    journal: dict[str, int] = field(default_factory=dict)
+    listeners: list[Callable[[str], None]] = field(default_factory=list)
+    before: Callable[[], Awaitable[None]] = _checkpoint
+    after: Callable[[], Awaitable[None]] = _checkpoint
+
+    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
+        """Run `work` once per turn: what `storage.turns` does over Postgres."""
+        await self.before()
+        if self.journal.get(turn.owner, 0) >= turn.seq:
+            decided: D = turn.decided
+        else:
+            decided = turn.decided = work()
+            self.journal[turn.owner] = turn.seq
+        await self.after()
+        return decided
+
+    def announce(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            for listener in self.listeners:
+                listener(topic)

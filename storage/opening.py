@@ -1,0 +1,152 @@
+"""Opening storage: the embedded Postgres or an existing one, migrated and checked, with every store over it."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
+from storage.pool import Connection, Database, PoolLimits, Target, open_database
+from storage.postgres.catalog import PostgresCatalog
+from storage.postgres.keys import PostgresKeys
+from storage.postgres.mail import PostgresOutbox
+from storage.postgres.quota import PostgresQuota
+from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
+from storage.statements import statements
+
+OLDEST_SERVER = 150_000
+"""`server_version_num` of the oldest Postgres that is supported."""
+
+BESIDE_SECONDS = 20.0
+"""How long a command waits for the Postgres of a server that is still starting."""
+
+SQL = statements("identity")
+
+log = logging.getLogger(__name__)
+
+
+class StorageError(Exception):
+    """Storage cannot be used; the text is one line for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageOptions:
+    """Which Postgres, and the bounds of the pool; `url` None is the embedded one."""
+
+    limits: PoolLimits
+    url: str | None = None
+    os_user: str | None = None
+    allow_unsafe: bool = False
+
+
+class Identity:
+    """Which server secret the database belongs to."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def claim(self, fingerprint: bytes) -> bytes:
+        """Keep `fingerprint` if none is kept yet; returns the one that is."""
+
+        async def work(connection: Connection) -> bytes:
+            await connection.execute(SQL.offer, fingerprint)
+            kept: bytes = await connection.fetchval(SQL.kept)
+            return kept
+
+        return await self._database.transact(work)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Storage that is ready: migrated, checked, with one store for each concern."""
+
+    database: Database
+    quota: PostgresQuota
+    keys: PostgresKeys
+    catalog: PostgresCatalog
+    outbox: PostgresOutbox
+    identity: Identity
+
+
+@asynccontextmanager
+async def open_storage(options: StorageOptions, data_dir: Path, *, beside: bool = False) -> AsyncIterator[Opened]:
+    """Storage for the life of the block. Raises `StorageError` with one clear line when it cannot be used.
+
+    `beside` is for commands: they connect to the embedded Postgres of a running server, and start it themselves only
+    where no server runs.
+    """
+    try:
+        async with _target(options, data_dir, beside=beside) as target, open_database(target, options.limits) as database:
+            await _prepare(database, options, patient=beside and options.url is None)
+            yield Opened(
+                database=database,
+                quota=PostgresQuota(database),
+                keys=PostgresKeys(database),
+                catalog=PostgresCatalog(database),
+                outbox=PostgresOutbox(database),
+                identity=Identity(database),
+            )
+    except EmbeddedError as error:
+        raise StorageError(str(error)) from error
+
+
+@asynccontextmanager
+async def _target(options: StorageOptions, data_dir: Path, *, beside: bool) -> AsyncIterator[Target]:
+    if options.url is not None:
+        yield Target(url=options.url)
+        return
+    running = endpoint_of_running(data_dir) if beside else None
+    if running is not None:
+        yield Target(host=running.host, user=running.user, database=running.database)
+        return
+    async with running_postgres(data_dir, os_user=options.os_user) as postgres:
+        endpoint = postgres.endpoint
+        yield Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
+
+
+async def _prepare(database: Database, options: StorageOptions, *, patient: bool) -> None:
+    """Check the server and migrate."""
+    where = _where(options)
+    try:
+        version = await _first_answer(database, patient=patient)
+        if version < OLDEST_SERVER:
+            raise StorageError(f"{where} is version {version // 10_000}; 15 or newer is needed")
+        unsafe = await unsafe_settings(database)
+        if unsafe and not options.allow_unsafe:
+            raise StorageError(
+                f"{where} runs with {', '.join(unsafe)}: an answered write could be lost in a crash. "
+                "Turn it on, or set database.allow_unsafe to accept that"
+            )
+        if unsafe:
+            log.warning("%s runs with %s: an answered write can be lost in a crash", where, ", ".join(unsafe))
+        applied = await migrate(database)
+    except SchemaDrift as error:
+        raise StorageError(str(error)) from error
+    except (StorageUnavailable, Contended, OutcomeUnknown) as error:
+        raise StorageError(f"{where} cannot be used: {error}") from error
+    if applied:
+        log.info("migrated: %s", ", ".join(applied))
+
+
+async def _first_answer(database: Database, *, patient: bool) -> int:
+    """The server's version. A command beside a server that is still starting waits for it."""
+    deadline = trio.current_time() + (BESIDE_SECONDS if patient else 0.0)
+    while True:
+        try:
+            return await server_version(database)
+        except StorageUnavailable:
+            if trio.current_time() >= deadline:
+                raise
+        await trio.sleep(0.2)
+
+
+def _where(options: StorageOptions) -> str:
+    """The database in words, without a password."""
+    if options.url is None:
+        return "the embedded Postgres"
+    host = options.url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://").removeprefix("postgres://")
+    return f"the database at {host}"

@@ -1,0 +1,141 @@
+"""The key store over Postgres."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, fields
+from typing import Any, TypeVar
+
+from actors.keys.messages import Account, Claim, Key, Letter, Resolved
+from actors.keys.secret import Kind
+from actors.keys.state import Decision, Snapshot, Wanted
+from actors.keys.store import Decide
+from actors.values import AuditRecord, Scope, Tenant, Tier, Turn
+from storage.pool import Connection, Database
+from storage.postgres.quota import SQL as QUOTA
+from storage.postgres.quota import tenant_of
+from storage.statements import statements
+from storage.turns import take_turn
+
+SQL = statements("keys")
+R = TypeVar("R", Account, Claim, Letter, AuditRecord, Tenant)
+
+
+class PostgresKeys:
+    """Keys, claims, accounts, the outbox and the audit, in the tables of those names."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+        async def work(connection: Connection) -> Decision:
+            if not await take_turn(connection, turn):
+                decided: Decision = turn.decided
+                return decided
+            decision = turn.decided = decide(await _snapshot(connection, wanted, now_ms))
+            await _keep(connection, decision)
+            return decision
+
+        return await self._database.transact(work)
+
+    async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(hashes)))
+        return {row["hash"]: _resolved(row) for row in rows}
+
+    async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve_prefix, prefix))
+        return [_resolved(row) for row in rows]
+
+
+async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
+    """Lock what is wanted, in the order of `Wanted`: claims, accounts, keys, tenants, each sorted."""
+    snapshot = Snapshot()
+    if wanted.token_hashes:
+        for row in await connection.fetch(SQL.lock_claims, list(wanted.token_hashes)):
+            snapshot.claims[row["token_hash"]] = Claim(**row)
+    if wanted.emails:
+        for row in await connection.fetch(SQL.lock_accounts, list(wanted.emails)):
+            snapshot.accounts[row["email"]] = Account(**row)
+    key_ids = {*wanted.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
+    if key_ids:
+        for row in await connection.fetch(SQL.lock_keys, sorted(key_ids)):
+            snapshot.keys[row["id"]] = _key(row)
+    tenant_ids = {account.tenant_id for account in snapshot.accounts.values()}
+    tenant_ids |= {key.tenant_id for key in snapshot.keys.values()}
+    if tenant_ids:
+        ordered = sorted(tenant_ids)
+        for row in await connection.fetch(QUOTA.lock, ordered):
+            snapshot.tenants[row["id"]] = tenant_of(row)
+        for row in await connection.fetch(SQL.count_live, ordered, now_ms):
+            snapshot.live_keys[row["tenant_id"], row["scoped"]] = row["live"]
+    return snapshot
+
+
+async def _keep(connection: Connection, decision: Decision) -> None:
+    changed = decision.changed
+    # A tenant that takes another in has to exist before the one that points to it.
+    tenants = sorted(changed.tenants.values(), key=lambda tenant: tenant.id)
+    for group in ([t for t in tenants if t.merged_into is None], [t for t in tenants if t.merged_into is not None]):
+        if group:
+            await connection.execute(SQL.keep_tenants, *_columns(Tenant, group))
+    merged = [tenant for tenant in tenants if tenant.merged_into is not None]
+    if merged:
+        await connection.execute(
+            SQL.merge_days, [tenant.id for tenant in merged], [tenant.merged_into for tenant in merged]
+        )
+    if changed.accounts:
+        await connection.execute(SQL.keep_accounts, *_columns(Account, changed.accounts.values()))
+    if changed.keys:
+        await connection.execute(SQL.keep_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
+    if changed.claims:
+        claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
+        await connection.execute(SQL.keep_claims, *_columns(Claim, claims))
+    if decision.letters:
+        await connection.execute(SQL.keep_letters, *_columns(Letter, decision.letters))
+    if decision.audits:
+        await connection.execute(SQL.keep_audits, *_columns(AuditRecord, decision.audits))
+    topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
+    topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
+    if topics:
+        await connection.execute(SQL.announce, topics)
+
+
+def _columns(kind: type[R], rows: Iterable[R]) -> list[list[Any]]:
+    """The fields of equal records as one array a field, in the order in which the record declares them."""
+    columns = [list(column) for column in zip(*map(astuple, rows), strict=True)]
+    assert len(columns) == len(fields(kind))
+    return columns
+
+
+def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
+    """As `_columns`; scopes travel as one text a key, since arrays of arrays have to be rectangular."""
+    return [
+        [key.id for key in keys],
+        [key.hash for key in keys],
+        [key.prefix for key in keys],
+        [key.kind for key in keys],
+        [key.tenant_id for key in keys],
+        [key.created_ms for key in keys],
+        [None if key.scopes is None else " ".join(key.scopes) for key in keys],
+        [key.name for key in keys],
+        [key.expires_ms for key in keys],
+        [key.revoked_ms for key in keys],
+    ]
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    scopes = row["scopes"]
+    return Key(
+        id=row["id"],
+        hash=row["hash"],
+        prefix=row["prefix"],
+        kind=Kind(row["kind"]),
+        tenant_id=row["tenant_id"],
+        created_ms=row["created_ms"],
+        scopes=None if scopes is None else tuple(Scope(scope) for scope in scopes),
+        name=row["name"],
+        expires_ms=row["expires_ms"],
+        revoked_ms=row["revoked_ms"],
+    )
+
+
+def _resolved(row: Mapping[str, Any]) -> Resolved:
+    return Resolved(_key(row), Tier(row["tier"]), row["email"])

@@ -1,0 +1,106 @@
+"""Migrations: numbered SQL files, each applied once, in order, under a lock, and checked for drift."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.pool import Connection, Database
+
+FOLDER = Path(__file__).parent / "migrations"
+LOCK = 7_206_341_118
+"""The advisory lock that migrating nodes take turns on; an arbitrary number."""
+
+_FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+
+
+class SchemaDrift(Exception):
+    """The database's migrations are not those of this program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file; `checksum` is the SHA-256 of its text."""
+
+    version: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def migrations(folder: Path = FOLDER) -> list[Migration]:
+    """The files of `folder` in order; numbered 1, 2, 3 and so on without a gap."""
+    found = []
+    for path in sorted(folder.glob("*.sql")):
+        match = _FILE.fullmatch(path.name)
+        assert match, f"{path.name} is not named like 0001_words.sql"
+        found.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
+    assert [migration.version for migration in found] == list(range(1, len(found) + 1)), "migrations have a gap"
+    return found
+
+
+def pending(applied: dict[int, tuple[str, str]], known: list[Migration]) -> list[Migration]:
+    """Those of `known` not in `applied` (version -> name and checksum); raises `SchemaDrift` on a difference."""
+    for version, (name, checksum) in sorted(applied.items()):
+        if version > len(known):
+            raise SchemaDrift(
+                f"the database has migration {version:04d}_{name}, which this program does not know: it is older"
+            )
+        migration = known[version - 1]
+        if migration.checksum != checksum:
+            raise SchemaDrift(f"migration {version:04d}_{name} was applied with another text than this program has")
+    return [migration for migration in known if migration.version not in applied]
+
+
+async def migrate(database: Database, folder: Path = FOLDER) -> list[str]:
+    """Apply what is pending in one transaction; returns the names. Nodes that migrate at once take turns."""
+    known = migrations(folder)
+
+    async def work(connection: Connection) -> list[str]:
+        await connection.execute("set local lock_timeout = '60s'; set local statement_timeout = '300s'")
+        await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
+        await connection.execute(
+            "create table if not exists schema_migrations (version integer primary key, name text not null,"
+            " checksum text not null, applied_at timestamptz not null default now())"
+        )
+        rows = await connection.fetch("select version, name, checksum from schema_migrations")
+        todo = pending({row["version"]: (row["name"], row["checksum"]) for row in rows}, known)
+        for migration in todo:
+            await connection.execute(migration.text)
+            await connection.execute(
+                "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
+                migration.version,
+                migration.name,
+                migration.checksum,
+            )
+        return [f"{migration.version:04d}_{migration.name}" for migration in todo]
+
+    return await database.transact(work, seconds=330.0)
+
+
+DURABLE = ("fsync", "full_page_writes")
+
+
+async def unsafe_settings(database: Database) -> list[str]:
+    """The settings of the server without which an answered write can be lost in a crash, as `name=value`."""
+
+    async def work(connection: Connection) -> list[str]:
+        rows = await connection.fetch(
+            "select name, setting from pg_settings where name = any ($1::text[]) and setting = 'off'",
+            [*DURABLE, "synchronous_commit"],
+        )
+        return [f"{row['name']}={row['setting']}" for row in rows]
+
+    return await database.read(work)
+
+
+async def server_version(database: Database) -> int:
+    """The server's version as a number: 180004 is 18.4."""
+
+    async def work(connection: Connection) -> int:
+        return int(await connection.fetchval("show server_version_num"))
+
+    return await database.read(work)

@@ -1,0 +1,101 @@
+-- Keys, claims, accounts, the outbox and the audit.
+
+-- name: lock_claims
+-- Lock claims by the hash of their token.
+select token_hash, key_id, created_ms, email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, completed_ms
+from claims where token_hash = any ($1::bytea[]) order by token_hash for update
+
+-- name: lock_accounts
+-- Lock accounts by email.
+select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for update
+
+-- name: lock_keys
+-- Lock keys by id.
+select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms
+from api_keys where id = any ($1::text[]) order by id for update
+
+-- name: count_live
+-- Live keys of tenants, full and scoped.
+select tenant_id, scopes is not null as scoped, count(*) as live from api_keys
+where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2)
+group by 1, 2
+
+-- name: keep_tenants
+-- Make tenants, or write all of their columns.
+insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into)
+select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::bigint[], $7::int[], $8::bigint[],
+    $9::text[]) as changed (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into)
+order by id
+on conflict (id) do update set
+    tier = excluded.tier, lifetime_used = excluded.lifetime_used, usecase_reads = excluded.usecase_reads,
+    month = excluded.month, month_used = excluded.month_used, day = excluded.day, day_used = excluded.day_used,
+    merged_into = excluded.merged_into
+
+-- name: merge_days
+-- Add the days of merged tenants to those of the tenants that took them in.
+with gone as (
+    delete from usage_days using unnest($1::text[], $2::text[]) as merged (source, target)
+    where tenant_id = merged.source returning merged.target, day, used
+)
+insert into usage_days (tenant_id, day, used)
+select target, day, sum(used) from gone group by target, day order by target, day
+on conflict (tenant_id, day) do update set used = usage_days.used + excluded.used
+
+-- name: keep_accounts
+-- Make accounts; another node that made one first is met as a unique violation, and the batch runs again.
+insert into accounts (email, tenant_id, created_ms)
+select * from unnest($1::text[], $2::text[], $3::bigint[]) as made (email, tenant_id, created_ms) order by email
+
+-- name: keep_keys
+-- Make keys, or write what may change of them.
+insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms)
+select id, hash, prefix, kind, tenant_id, created_ms, string_to_array(scopes, ' '), name, expires_ms, revoked_ms
+from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
+    $10::bigint[]) as changed (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms)
+order by id
+on conflict (id) do update set
+    tenant_id = excluded.tenant_id, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms
+
+-- name: keep_claims
+-- Make claims, or write what may change of them.
+insert into claims (token_hash, key_id, created_ms, email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today,
+    completed_ms)
+select * from unnest($1::bytea[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[],
+    $9::int[], $10::int[], $11::bigint[]) as changed (token_hash, key_id, created_ms, email, proof, code_expires_ms,
+    attempts, sent_ms, sent_day, sent_today, completed_ms)
+order by token_hash
+on conflict (token_hash) do update set
+    email = excluded.email, proof = excluded.proof, code_expires_ms = excluded.code_expires_ms,
+    attempts = excluded.attempts, sent_ms = excluded.sent_ms, sent_day = excluded.sent_day,
+    sent_today = excluded.sent_today, completed_ms = excluded.completed_ms
+
+-- name: keep_letters
+-- Put mail into the outbox, due at once.
+insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms)
+select id, recipient, template, nonce, created_ms, expires_ms, created_ms
+from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])
+    as made (id, recipient, template, nonce, created_ms, expires_ms)
+
+-- name: keep_audits
+-- Append to the audit.
+insert into audit (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes)
+select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes::jsonb
+from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[]) as made (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id,
+    changes)
+
+-- name: announce
+-- Tell all nodes, with the commit, which keys and tenants changed.
+select pg_notify('catalog', topic) from unnest($1::text[]) as topic
+
+-- name: resolve
+-- Keys by hash, with what their tenant and account say.
+select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier, email
+from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
+where hash = any ($1::bytea[])
+
+-- name: resolve_prefix
+-- Keys by displayed prefix.
+select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier, email
+from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
+where prefix = $1 order by keys.id limit 10

@@ -1,0 +1,129 @@
+"""Fixtures that all tests share: one Postgres a run, one fresh migrated database a test.
+
+`CATALOG_TEST_DATABASE_URL` names an existing server (its role must be allowed to create databases) instead of the
+embedded one.
+"""
+
+import asyncio
+import itertools
+import os
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+import trio
+
+from storage.embedded import running_postgres
+from storage.pool import Database, Target, open_database
+from storage.schema import migrate
+
+TEMPLATE = "catalog_template"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Postgres server for tests. `target` leads to its maintenance database."""
+
+    target: Target
+
+    def named(self, database: str) -> Target:
+        if self.target.url is None:
+            return replace(self.target, database=database)
+        return Target(url=urlunsplit(urlsplit(self.target.url)._replace(path=f"/{database}")))
+
+    def run(self, *statements: str) -> None:
+        async def work() -> None:
+            connection = await asyncpg.connect(**self.target.arguments())
+            try:
+                for statement in statements:
+                    await connection.execute(statement)
+            finally:
+                connection.terminate()
+
+        asyncio.run(work())
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """The server of this run, with a migrated template database."""
+    url = os.environ.get("CATALOG_TEST_DATABASE_URL")
+    with _existing(url) if url else _embedded() as server:
+        template = f"{TEMPLATE}_{os.getpid()}"
+        server.run(f"drop database if exists {template}", f"create database {template}")
+        trio.run(_migrated, server.named(template))
+        yield server
+        server.run(f"drop database if exists {template} with (force)")
+
+
+async def _migrated(target: Target) -> None:
+    async with open_database(target) as database:
+        await migrate(database)
+
+
+class _existing:
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def __enter__(self) -> Server:
+        return Server(Target(url=self._url))
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class _embedded:
+    """The embedded Postgres, in a thread of its own: Trio fixtures cannot outlive a test."""
+
+    def __enter__(self) -> Server:
+        self._directory = tempfile.TemporaryDirectory(prefix="catalog-tests-", ignore_cleanup_errors=True)
+        Path(self._directory.name).chmod(0o711)
+        self._answers: SimpleQueue[Server | BaseException] = SimpleQueue()
+        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread.start()
+        answer = self._answers.get(timeout=60)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def __exit__(self, *_: object) -> None:
+        trio.from_thread.run_sync(self._stop.set, trio_token=self._token)
+        self._thread.join(timeout=60)
+        self._directory.cleanup()
+
+    def _live(self) -> None:
+        try:
+            trio.run(self._serve)
+        except BaseException as error:
+            self._answers.put(error)
+
+    async def _serve(self) -> None:
+        self._stop = trio.Event()
+        self._token = trio.lowlevel.current_trio_token()
+        settings = {"max_connections": "100", "shared_buffers": "64MB"}
+        async with running_postgres(Path(self._directory.name) / "data", settings=settings) as postgres:
+            endpoint = postgres.endpoint
+            self._answers.put(Server(Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)))
+            await self._stop.wait()
+
+
+@pytest.fixture
+def database_target(postgres_server: Server) -> Iterator[Target]:
+    """A fresh migrated database of this test alone."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    postgres_server.run(f"create database {name} template {TEMPLATE}_{os.getpid()}")
+    yield postgres_server.named(name)
+    postgres_server.run(f"drop database if exists {name} with (force)")
+
+
+@pytest.fixture
+async def database(database_target: Target) -> AsyncIterator[Database]:
+    """An open pool over a fresh migrated database."""
+    async with open_database(database_target) as opened:
+        yield opened

@@ -1,0 +1,99 @@
+"""What the tests of the embedded Postgres share: statements, processes, and waiting for a condition."""
+
+# ruff: noqa: ASYNC110 - a condition in another process sets no event
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+import trio
+
+from storage.children import Account
+from storage.cluster import reaches
+from storage.embedded import Endpoint, Postgres, State
+
+REPOSITORY = Path(__file__).parents[2]
+AS_ROOT = os.geteuid() == 0
+
+
+async def fetch(endpoint: Endpoint, statement: str) -> Any:
+    """The first value of a statement, over a connection of its own."""
+
+    async def ask() -> Any:
+        connection = await asyncpg.connect(**asdict(endpoint), ssl=False)
+        try:
+            return await connection.fetchval(statement)
+        finally:
+            connection.terminate()
+
+    return await trio.to_thread.run_sync(lambda: asyncio.run(ask()))
+
+
+async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    with trio.fail_after(seconds):
+        while not condition():
+            await trio.sleep(0.01)
+
+
+async def until_restarted(postgres: Postgres, restarts: int) -> None:
+    def running_again() -> bool:
+        now = postgres.statistics()
+        return now.state is State.RUNNING and now.restarts == restarts
+
+    await until(running_again)
+
+
+def postmasters_of(data_dir: Path) -> set[int]:
+    """The pids of all living postmasters of this directory, whoever started them."""
+    wanted = os.fsencode((data_dir / "postgres").resolve())
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if command[0].endswith(b"/postgres") and wanted in command:
+                found.add(int(entry.name))
+    return found
+
+
+@contextmanager
+def owner_process(data_dir: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another service process, which runs when its first line can be read."""
+    command = [sys.executable, "-m", "tests.embedded.owner", str(data_dir)]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run_as(account: Account, arguments: Sequence[str]) -> subprocess.Popen[str]:
+    """Run our Python as another user, or skip where that user can reach no interpreter or not this repository."""
+    site = Path(trio.__file__).parents[1]
+    minor = f"/usr/bin/python3.{sys.version_info.minor}"
+    pythons = [path for path in (sys.executable, minor) if Path(path).exists() and reaches(account, Path(path))]
+    if not pythons or not all(reaches(account, place) for place in (site, REPOSITORY)):
+        pytest.skip(f"{account.name} cannot reach a Python 3.{sys.version_info.minor}, {site} or {REPOSITORY}")
+    return subprocess.Popen(
+        [pythons[0], "-B", *arguments],
+        cwd=REPOSITORY,
+        env={"PYTHONPATH": os.pathsep.join(map(str, (REPOSITORY, site))), "PATH": os.defpath},
+        user=account.uid,
+        group=account.gid,
+        extra_groups=list(account.groups),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -1,0 +1,48 @@
+"""The bytes of a knock and the choice of the line that a person reads, without any process."""
+
+import pytest
+
+from storage.children import complaint
+from storage.postmaster import _read_answer
+
+
+def message(kind: bytes, payload: bytes) -> bytes:
+    return kind + (len(payload) + 4).to_bytes(4, "big") + payload
+
+
+AUTHENTICATED = message(b"R", bytes(4))
+PARAMETER = message(b"S", b"TimeZone\0UTC\0")
+READY = message(b"Z", b"I")
+
+
+def error(code: bytes) -> bytes:
+    return message(b"E", b"SFATAL\0C" + code + b"\0Mwhy\0\0")
+
+
+@pytest.mark.parametrize(
+    ("received", "code", "ready", "refused"),
+    [
+        (b"", "", False, False),
+        (AUTHENTICATED, "", False, False),
+        (AUTHENTICATED + PARAMETER + READY, "00000", True, False),
+        (error(b"57P03"), "57P03", False, False),
+        (error(b"53300"), "53300", True, False),
+        (error(b"28000"), "28000", False, True),
+        (AUTHENTICATED + error(b"3D000"), "3D000", False, True),
+    ],
+)
+def test_a_knock_tells_ready_from_not_yet_and_never(received: bytes, code: str, ready: bool, refused: bool) -> None:
+    answer = _read_answer(received)
+    assert (answer.code, answer.ready, answer.refused) == (code, ready, refused)
+
+
+def test_an_answer_cut_anywhere_is_no_answer_yet() -> None:
+    whole = AUTHENTICATED + PARAMETER + READY
+    assert {_read_answer(whole[:size]).code for size in range(len(whole))} == {""}
+
+
+def test_the_complaint_is_the_error_with_its_hint_else_the_last_line() -> None:
+    assert complaint(["creating ... initdb: error: no room", "removing"]) == "error: no room"
+    assert complaint(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
+    assert complaint(["first", "last"]) == "last"
+    assert complaint([]) == "it said nothing"

@@ -1,0 +1,133 @@
+"""One owner at a time, what a killed owner leaves behind, and who may connect."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+import trio
+
+from storage.children import server_account, spawn
+from storage.cluster import prepare
+from storage.embedded import EmbeddedError, Endpoint, endpoint_of_running, running_postgres
+from storage.postmaster import Postmaster, _read_answer, _startup_message
+from tests.embedded.helpers import AS_ROOT, fetch, owner_process, postmasters_of, until
+
+ONLY_ROOT = pytest.mark.skipif(not AS_ROOT, reason="only root can act as another user")
+
+
+async def test_a_second_instance_is_refused_by_a_line_with_the_directory_and_the_pid(data_dir: Path) -> None:
+    async with running_postgres(data_dir):
+        with pytest.raises(EmbeddedError) as caught:
+            async with running_postgres(data_dir):
+                pass
+    assert str(data_dir) in str(caught.value)
+    assert f"(pid {os.getpid()})" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_command_beside_the_server_finds_its_endpoint(data_dir: Path) -> None:
+    assert endpoint_of_running(data_dir) is None
+    assert endpoint_of_running(data_dir / "nowhere") is None
+    async with running_postgres(data_dir) as postgres:
+        assert endpoint_of_running(data_dir) == postgres.endpoint == Endpoint(f"{data_dir}/run")
+    assert endpoint_of_running(data_dir) is None
+
+
+async def test_a_killed_service_takes_its_postgres_with_it(data_dir: Path) -> None:
+    with owner_process(data_dir) as owner:
+        assert owner.stdout
+        told = json.loads(await trio.to_thread.run_sync(owner.stdout.readline))
+        assert postmasters_of(data_dir) == {told["pid"]}
+        assert endpoint_of_running(data_dir) == Endpoint(told["host"])
+        owner.kill()
+        await until(lambda: not postmasters_of(data_dir))
+
+
+async def test_a_start_right_after_a_killed_service_leaves_one_postmaster(data_dir: Path) -> None:
+    for _ in range(3):
+        with owner_process(data_dir) as owner:
+            assert owner.stdout
+            await trio.to_thread.run_sync(owner.stdout.readline)
+            owner.kill()
+            async with running_postgres(data_dir) as postgres:
+                assert postmasters_of(data_dir) == {postgres.statistics().pid}
+                assert await fetch(postgres.endpoint, "SELECT 1") == 1
+
+
+async def survivor(data_dir: Path) -> subprocess.Popen[bytes]:
+    """A ready postmaster that no service owns: its parent, this test, reaps it only when told to."""
+    cluster = await prepare(data_dir, None)
+    postmaster = Postmaster(cluster, {})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(postmaster.voice.listen)
+        assert await postmaster.until_ready(20) is None
+        postmaster.voice._listening.cancel()
+    return postmaster.process
+
+
+async def test_a_surviving_postmaster_is_stopped_before_the_own_one_starts(
+    data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = await survivor(data_dir)
+    async with running_postgres(data_dir) as postgres:
+        assert f"an earlier process left Postgres running as pid {old.pid}: stopping it" in caplog.messages
+        assert postmasters_of(data_dir) == {postgres.statistics().pid} != {old.pid}
+        assert await fetch(postgres.endpoint, "SELECT 1") == 1
+    assert old.wait() == 0
+
+
+async def test_a_killed_postmaster_that_nobody_reaped_is_no_obstacle(data_dir: Path) -> None:
+    old = await survivor(data_dir)
+    old.send_signal(signal.SIGKILL)
+    async with running_postgres(data_dir) as postgres:
+        assert await fetch(postgres.endpoint, "SELECT 1") == 1
+    assert old.wait() == -signal.SIGKILL
+
+
+async def test_a_pid_file_that_names_a_foreign_process_is_removed_and_the_process_left_alone(data_dir: Path) -> None:
+    bystander = spawn(["/bin/sleep", "60"], server_account(None), signal.SIGKILL, subprocess.DEVNULL)
+    try:
+        (data_dir / "postgres" / "postmaster.pid").write_text(f"{bystander.pid}\n{data_dir}/postgres\n")
+        async with running_postgres(data_dir) as postgres:
+            assert await fetch(postgres.endpoint, "SELECT 1") == 1
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+@pytest.mark.parametrize("content", ["", "nonsense\n", "-1\n", "99999999\n", "2147483646\n"])
+async def test_a_pid_file_without_a_living_process_is_no_obstacle(data_dir: Path, content: str) -> None:
+    (data_dir / "postgres" / "postmaster.pid").write_text(content)
+    async with running_postgres(data_dir) as postgres:
+        assert await fetch(postgres.endpoint, "SELECT 1") == 1
+
+
+@ONLY_ROOT
+async def test_peer_authentication_refuses_the_user_that_postgres_itself_runs_as(data_dir: Path) -> None:
+    async with running_postgres(data_dir) as postgres:
+        with socket.socket(socket.AF_UNIX) as client:
+            os.seteuid(server_account(None).uid)  # the socket notes who calls connect
+            try:
+                client.connect(f"{postgres.endpoint.host}/.s.PGSQL.{postgres.endpoint.port}")
+            finally:
+                os.seteuid(0)
+            client.sendall(_startup_message())
+            answer = _read_answer(await trio.to_thread.run_sync(client.recv, 4096))
+    assert (answer.code, answer.refused, answer.ready) == ("28000", True, False)
+    assert "Peer authentication failed" in answer.text
+
+
+async def test_the_only_ways_in_are_the_ones_we_wrote(data_dir: Path) -> None:
+    async with running_postgres(data_dir) as postgres:
+        rules = await fetch(
+            postgres.endpoint,
+            "SELECT array_agg(concat_ws(' ', type, database, user_name, auth_method, options)) FROM pg_hba_file_rules",
+        )
+        mapped = await fetch(postgres.endpoint, "SELECT array_agg(pg_username) FROM pg_ident_file_mappings")
+    assert rules == ["local {all} {all} peer {map=service}"]
+    assert mapped == ["catalog"]

@@ -1,0 +1,86 @@
+"""Small fakes that the tests share: entropy from a seed, a clock moved by hand, a script of a store's mishaps."""
+
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any
+
+import trio
+
+HANGS_SECONDS = 24 * 3_600.0
+"""Who has no answer after a day of virtual time has none for ever."""
+
+
+class SeededEntropy:
+    """Bytes that are the same in each run; a seed stands for one machine."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._random = random.Random(seed)
+
+    def token(self, size: int) -> bytes:
+        return self._random.randbytes(size)
+
+
+class HandClock:
+    """Wall time that stands still until a test moves it."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.at_ms = now_ms
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+
+Step = float | Exception | None
+
+
+class Script:
+    """What happens at each call in turn: a wait in seconds, an error, or nothing; nothing after the last step."""
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self._steps = iter(steps)
+        self.calls = 0
+
+    async def __call__(self) -> None:
+        self.calls += 1
+        step = next(self._steps, None)
+        await trio.sleep(step if isinstance(step, float) else 0)
+        if isinstance(step, Exception):
+            raise step
+
+
+async def together(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
+    """Run all calls at once: their results in the order of the calls, an error as a value. Nobody may hang."""
+    results: list[Any] = [None] * len(calls)
+
+    async def run(place: int, call: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            results[place] = await call()
+        except Exception as error:
+            results[place] = error
+
+    with trio.fail_after(HANGS_SECONDS):
+        async with trio.open_nursery() as nursery:
+            for place, call in enumerate(calls):
+                nursery.start_soon(run, place, call)
+    return results
+
+
+def after(seconds: float, call: Callable[..., Awaitable[Any]], *args: Any) -> Callable[[], Awaitable[Any]]:
+    """A call that waits first, so that several happen in a known order whatever the scheduler does."""
+
+    async def wait_and_call() -> Any:
+        await trio.sleep(seconds)
+        return await call(*args)
+
+    return wait_and_call
+
+
+def now(call: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Callable[[], Awaitable[Any]]:
+    """A call without a wait."""
+    return partial(call, *args, **options)
+
+
+def kinds(results: Iterable[Any]) -> list[type]:
+    """The types of results, for a look at who met which error."""
+    return [type(result) for result in results]

@@ -1,0 +1,234 @@
+"""One actor at work: natural batches, group commit, refusals, and callers who leave."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import Actor, ActorLimits, ActorStatistics, State
+from actors.troupe import running
+from actors.values import Overloaded, Stopped, StorageUnavailable, Turn
+from tests.fakes import after, kinds, now, together
+from tests.kernel.notebook import Notebook
+
+
+async def test_each_caller_gets_its_own_answer(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0])
+    async with running([book]):
+        answers = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
+    assert answers == ["0: a", "1: b", "2: c"]
+
+
+async def test_while_a_commit_is_under_way_the_next_batch_gathers(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0])
+    async with running([book]):
+        await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
+    assert book.batches == [["a"], ["b", "c"]]
+
+
+async def test_a_batch_is_bounded_and_the_rest_is_the_next_one(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0], limits=ActorLimits(batch=2))
+    async with running([book]):
+        await together(*[after(place / 10, book.ask, line) for place, line in enumerate("abcde")])
+    assert book.batches == [["a"], ["b", "c"], ["d", "e"]]
+
+
+async def test_order_is_kept_over_many_batches(autojump_clock: MockClock) -> None:
+    lines = [str(number) for number in range(100)]
+    book = Notebook(before=[0.007] * 100, limits=ActorLimits(batch=7))
+    async with running([book]):
+        await together(*[after(place / 1_000, book.ask, line) for place, line in enumerate(lines)])
+    assert book.lines == lines
+
+
+async def test_each_batch_has_a_turn_of_its_own(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    async with running([book]):
+        await book.ask("a")
+        await book.ask("b")
+    assert book.attempts == [(1, ["a"]), (2, ["b"])]
+
+
+async def test_an_idle_actor_commits_nothing(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    async with running([book]):
+        await trio.sleep(3_600)
+    assert book.attempts == []
+
+
+async def test_nobody_is_answered_before_the_commit_has_ended(autojump_clock: MockClock) -> None:
+    book = Notebook(after=[5.0])
+    async with running([book]), trio.open_nursery() as nursery:
+        answered: list[float] = []
+
+        async def ask() -> None:
+            await book.ask("a")
+            answered.append(trio.current_time())
+
+        nursery.start_soon(ask)
+        await trio.sleep(4.9)
+        assert book.lines == ["a"]
+        assert answered == []
+        await trio.sleep(0.2)
+        assert answered == [5]
+
+
+async def test_a_full_mailbox_refuses_at_once_and_the_others_are_served(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[5.0], limits=ActorLimits(mailbox=2, batch=2))
+    async with running([book]):
+
+        async def refused() -> float:
+            with pytest.raises(Overloaded):
+                await book.ask("d")
+            return trio.current_time()
+
+        answers = await together(
+            now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"), after(0.3, refused)
+        )
+    assert answers == ["0: a", "1: b", "2: c", 0.3]
+
+
+async def test_the_work_of_a_caller_who_left_while_it_was_committed_is_done(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[2.0])
+    async with running([book]):
+        with trio.move_on_after(1):
+            await book.ask("a")
+        assert await book.ask("b") == "1: b"
+    assert book.lines == ["a", "b"]
+
+
+async def test_the_work_of_a_caller_who_left_while_it_waited_is_done(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[2.0])
+    async with running([book]), trio.open_nursery() as nursery:
+        nursery.start_soon(book.ask, "a")
+        await trio.sleep(0.1)
+        with trio.move_on_after(1):
+            await book.ask("b")
+    assert book.lines == ["a", "b"]
+
+
+async def test_a_caller_who_left_does_not_hurt_the_others_of_its_batch(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0, 1.0])
+
+    async def leave() -> None:
+        with trio.move_on_after(1):
+            await book.ask("b")
+
+    async with running([book]):
+        answers = await together(
+            now(book.ask, "a"), after(0.1, book.ask, "x"), after(0.2, leave), after(0.3, book.ask, "c")
+        )
+    assert answers == ["0: a", "1: x", None, "3: c"]
+
+
+async def test_a_late_answer_is_given_up_and_the_work_is_done(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[30.0], limits=ActorLimits(answer_seconds=10))
+    async with running([book], drain_seconds=60):
+        with pytest.raises(StorageUnavailable, match="notebook gave no answer within 10 s"):
+            await book.ask("a")
+        assert trio.current_time() == 10
+    assert book.lines == ["a"]
+
+
+async def test_a_caller_may_come_before_the_actor_runs(autojump_clock: MockClock) -> None:
+    book = Notebook(loads=[3.0])
+    async with trio.open_nursery() as nursery:
+        answers: list[str] = []
+
+        async def ask() -> None:
+            answers.append(await book.ask("a"))
+
+        nursery.start_soon(ask)
+        async with running([book]):
+            assert trio.current_time() == 3
+    assert answers == ["0: a"]
+
+
+async def test_a_closed_actor_refuses(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    async with running([book]):
+        book.close()
+        assert kinds(await together(now(book.ask, "a"))) == [Stopped]
+
+
+# Pictures.
+
+
+async def test_statistics_count_what_happened(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0, StorageUnavailable("away")], limits=ActorLimits(mailbox=2, batch=2))
+    async with running([book]):
+        await together(*[after(place / 10, book.ask, line) for place, line in enumerate("abcd")])
+        assert book.statistics() == ActorStatistics(
+            name="notebook",
+            state=State.RUNNING,
+            accepting=True,
+            waiting=0,
+            capacity=2,
+            peak=2,
+            batches=2,
+            messages=3,
+            refused=1,
+            unavailable=2,
+            settled=0,
+            restarts=0,
+            commit_seconds=1.0,
+            last_batch=2,
+        )
+
+
+async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    assert repr(book) == "<Notebook 'notebook' new <Mailbox 0/4096> after 0 batches>"
+    async with running([book]):
+        await book.ask("a")
+        assert repr(book) == "<Notebook 'notebook' running <Mailbox 0/4096> after 1 batches>"
+    assert repr(book) == "<Notebook 'notebook' stopped <Mailbox 0/4096 closed> after 1 batches>"
+
+
+def test_a_turn_reads_well() -> None:
+    assert repr(Turn("node/quota", 7)) == "<Turn node/quota #7>"
+
+
+async def test_an_actor_accepts_only_while_it_runs_and_has_room(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[5.0], limits=ActorLimits(mailbox=1, batch=1))
+    seen = [book.accepting]
+    async with running([book]), trio.open_nursery() as nursery:
+        seen.append(book.accepting)
+        nursery.start_soon(book.ask, "a")
+        await trio.sleep(1)
+        nursery.start_soon(book.ask, "b")
+        await trio.sleep(1)
+        seen.append(book.accepting)
+        await trio.sleep(5)
+        seen.append(book.accepting)
+        book.close()
+        seen.append(book.accepting)
+    assert seen == [False, True, False, True, False]
+
+
+async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock: MockClock) -> None:
+    observed: list[tuple[int, float]] = []
+    book = Notebook(before=[1.0, StorageUnavailable("away")])
+    book.observer = lambda size, seconds: observed.append((size, seconds))
+    async with running([book]):
+        await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
+    assert observed == [(1, 1.0), (2, 0.0)]
+
+
+async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) -> None:
+    with pytest.raises(NotImplementedError):
+        await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mailbox": 4, "batch": 5},
+        {"batch": 0},
+        {"settle_attempts": 0},
+        {"settle_pause_seconds": 0.0},
+        {"settle_pause_seconds": 2.0, "settle_pause_max_seconds": 1.0},
+    ],
+)
+def test_limits_that_contradict_one_another_are_a_mistake(wrong: dict[str, float]) -> None:
+    with pytest.raises(AssertionError):
+        ActorLimits(**wrong)  # type: ignore[arg-type]

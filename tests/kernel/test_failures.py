@@ -1,0 +1,277 @@
+"""Bugs: the batch they hit fails, the actor starts afresh, and too many in a minute end the troupe."""
+
+from collections.abc import Sequence
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits, State
+from actors.mailbox import request_id
+from actors.troupe import Intensity, IntensityExceeded, Troupe, running
+from actors.values import ActorFailed, OutcomeUnknown, Stopped, StorageUnavailable, Turn
+from tests.fakes import after, kinds, now, together
+from tests.kernel.notebook import Notebook
+
+
+async def fail(book: Notebook) -> None:
+    with pytest.raises(ActorFailed):
+        await book.ask("bug")
+
+
+async def ask_as(book: Notebook, request: str, line: str) -> str:
+    request_id.set(request)
+    return await book.ask(line)
+
+
+# One bug.
+
+
+async def test_a_bug_fails_its_whole_batch_and_nothing_of_it_is_kept(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0], limits=ActorLimits())
+    async with running([book]):
+        results = await together(
+            now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "bug"), after(0.3, book.ask, "c")
+        )
+    assert kinds(results) == [str, ActorFailed, ActorFailed, ActorFailed]
+    assert book.lines == ["a"]
+
+
+async def test_after_a_bug_the_actor_has_loaded_again_and_serves(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    async with running([book]):
+        await book.ask("a")
+        await fail(book)
+        assert await book.ask("b") == "1: b"
+    assert book.loads.calls == 2
+    assert book.loaded == ["a"]
+
+
+async def test_what_waited_in_the_mailbox_is_served_after_the_restart(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0], loads=[None, 5.0], limits=ActorLimits())
+    async with running([book]):
+        results = await together(now(book.ask, "bug"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
+    assert kinds(results) == [ActorFailed, str, str]
+    assert book.lines == ["b", "c"]
+
+
+async def test_who_asks_while_the_actor_starts_afresh_is_served(autojump_clock: MockClock) -> None:
+    book = Notebook(loads=[None, 5.0])
+    async with running([book]):
+        results = await together(now(book.ask, "bug"), after(2, book.ask, "b"))
+    assert results[1] == "0: b"
+
+
+async def test_while_it_starts_afresh_an_actor_does_not_accept(autojump_clock: MockClock) -> None:
+    book = Notebook(loads=[None, 5.0])
+    async with running([book]):
+        await fail(book)
+        await trio.sleep(1)
+        assert (book.state, book.accepting) == (State.FAILED, False)
+        await trio.sleep(5)
+        assert (book.state, book.accepting) == (State.RUNNING, True)
+        assert book.statistics().restarts == 1
+
+
+async def test_the_traceback_is_logged_with_the_requests_that_it_hit(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = Notebook(before=[1.0])
+    async with running([book]):
+        await together(
+            after(0.0, ask_as, book, "req-1", "a"),
+            after(0.1, ask_as, book, "req-3", "bug"),
+            after(0.2, ask_as, book, "req-2", "c"),
+        )
+    first, second = caplog.records
+    assert first.getMessage() == "notebook failed on a batch of 2; requests: req-2, req-3"
+    assert first.exc_text is not None
+    assert "a line that nobody expected" in first.exc_text
+    assert second.getMessage() == "notebook starts afresh after a failure: RuntimeError('a line that nobody expected')"
+
+
+async def test_a_bug_without_a_request_is_logged_too(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = Notebook()
+    async with running([book]):
+        await fail(book)
+    assert caplog.records[0].getMessage() == "notebook failed on a batch of 1; requests: none"
+
+
+async def test_turns_go_on_after_a_restart(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    async with running([book]):
+        await book.ask("a")
+        await fail(book)
+        assert await book.ask("b") == "1: b"
+    assert book.attempts == [(1, ["a"]), (2, ["bug"]), (3, ["b"])]
+
+
+async def test_a_bug_while_an_outcome_is_settled_fails_the_batch(autojump_clock: MockClock) -> None:
+    class Forgetful(Notebook):
+        async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+            if self.attempts:
+                raise KeyError("forgotten")
+            return await super().commit(turn, messages)
+
+    book = Forgetful(after=[OutcomeUnknown()])
+    async with running([book]):
+        assert kinds(await together(now(book.ask, "a"))) == [ActorFailed]
+
+
+@pytest.mark.parametrize("answers", [[], ["one", "two"]])
+async def test_a_wrong_number_of_answers_is_a_bug(
+    answers: list[str], autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Miscounting(Notebook):
+        async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+            return answers
+
+    book = Miscounting()
+    async with running([book]):
+        assert kinds(await together(now(book.ask, "a"))) == [ActorFailed]
+    assert f"notebook gave {len(answers)} answers to 1" in caplog.text
+
+
+async def test_a_bug_of_one_actor_is_not_felt_by_another(autojump_clock: MockClock) -> None:
+    one, other = Notebook("one"), Notebook("other")
+    async with running([one, other]):
+        results = await together(now(one.ask, "bug"), now(other.ask, "a"))
+    assert kinds(results) == [ActorFailed, str]
+    assert other.loads.calls == 1
+
+
+# Too many.
+
+
+async def test_the_fifth_failure_within_a_minute_ends_the_troupe_and_cancels_the_body(
+    autojump_clock: MockClock,
+) -> None:
+    book = Notebook()
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(
+            IntensityExceeded, match=r"notebook failed 5 times: RuntimeError\('a line that nobody expected'\)"
+        )
+    ):
+        async with running([book]):
+            for _ in range(5):
+                await fail(book)
+            await trio.sleep_forever()
+    assert book.loads.calls == 5
+
+
+async def test_the_failure_that_was_too_many_is_the_cause(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    with pytest.RaisesGroup(IntensityExceeded) as caught:
+        async with running([book], intensity=Intensity(failures=1)):
+            await fail(book)
+            await trio.sleep_forever()
+    assert isinstance(caught.value.exceptions[0].__cause__, RuntimeError)
+
+
+async def test_four_failures_within_a_minute_are_survived(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    async with running([book]):
+        for _ in range(4):
+            await fail(book)
+        assert await book.ask("a") == "0: a"
+
+
+@pytest.mark.parametrize(("pause", "survives"), [(15, False), (16, True)])
+async def test_only_failures_within_one_window_add_up(pause: float, survives: bool, autojump_clock: MockClock) -> None:
+    book = Notebook()
+
+    async def fail_now_and_then(times: int) -> None:
+        async with running([book]):
+            for _ in range(times):
+                await fail(book)
+                await trio.sleep(pause)
+
+    if survives:
+        await fail_now_and_then(20)
+    else:
+        with pytest.RaisesGroup(IntensityExceeded):
+            await fail_now_and_then(5)
+        assert trio.current_time() == 60
+
+
+async def test_failures_of_different_actors_do_not_add_up(autojump_clock: MockClock) -> None:
+    books = [Notebook("one"), Notebook("other")]
+    async with running(books):
+        for book in books * 4:
+            await fail(book)
+        assert await together(*[now(book.ask, "a") for book in books]) == ["0: a", "0: a"]
+
+
+async def test_when_the_troupe_ends_the_other_actors_are_drained(autojump_clock: MockClock) -> None:
+    book, other = Notebook("book"), Notebook("other", before=[1.0, 1.0])
+
+    async def body() -> None:
+        with pytest.RaisesGroup(IntensityExceeded):
+            async with running([book, other], intensity=Intensity(failures=1)):
+                await trio.sleep_forever()
+
+    results = await together(
+        body, now(other.ask, "a"), after(0.1, other.ask, "b"), after(0.5, book.ask, "bug"), after(0.6, other.ask, "c")
+    )
+    assert kinds(results) == [type(None), str, str, ActorFailed, Stopped]
+
+
+async def test_who_waits_at_an_actor_that_is_not_started_again_is_told(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0])
+
+    async def body() -> None:
+        with pytest.RaisesGroup(IntensityExceeded):
+            async with running([book], intensity=Intensity(failures=1)):
+                await trio.sleep_forever()
+
+    results = await together(body, now(book.ask, "bug"), after(0.1, book.ask, "b"), after(2, book.ask, "c"))
+    assert kinds(results) == [type(None), ActorFailed, Stopped, Stopped]
+
+
+# Loading.
+
+
+async def test_a_failure_of_the_first_load_comes_out_of_running_and_the_block_is_not_entered(
+    autojump_clock: MockClock,
+) -> None:
+    book = Notebook(loads=[StorageUnavailable("away")])
+    with pytest.RaisesGroup(pytest.RaisesExc(IntensityExceeded, match="notebook failed 1 times: .*away")):
+        async with running([book]):
+            pytest.fail("the block was entered")
+    assert book.loads.calls == 1
+
+
+async def test_a_failed_start_does_not_wait_for_the_actors_that_have_not_begun(autojump_clock: MockClock) -> None:
+    first, broken, third = Notebook("first"), Notebook("broken", loads=[ValueError("no")]), Notebook("third")
+    with pytest.RaisesGroup(IntensityExceeded):
+        async with running([first, broken, third]):
+            pytest.fail("the block was entered")
+    assert trio.current_time() == 0
+    assert [book.state for book in (first, broken, third)] == [State.STOPPED, State.STOPPED, State.NEW]
+
+
+async def test_a_load_that_fails_after_a_restart_is_tried_again(autojump_clock: MockClock) -> None:
+    book = Notebook(loads=[None, StorageUnavailable("away"), StorageUnavailable("away"), None])
+    async with running([book]):
+        await fail(book)
+        assert await book.ask("a") == "0: a"
+    assert book.loads.calls == 4
+
+
+async def test_a_load_that_keeps_failing_after_a_restart_ends_the_troupe(autojump_clock: MockClock) -> None:
+    book = Notebook(loads=[None] + [StorageUnavailable("away")] * 4)
+    with pytest.RaisesGroup(pytest.RaisesExc(IntensityExceeded, match="notebook failed 5 times")):
+        async with running([book]):
+            await fail(book)
+            await trio.sleep_forever()
+
+
+async def test_the_block_begins_when_all_have_loaded(autojump_clock: MockClock) -> None:
+    books = [Notebook(str(number), loads=[2.0]) for number in range(3)]
+    async with running(books) as troupe:
+        assert trio.current_time() == 6
+        assert isinstance(troupe, Troupe)
+        assert troupe.members == books
+        assert all(book.accepting for book in books)

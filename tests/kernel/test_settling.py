@@ -1,0 +1,167 @@
+"""Stores that are away, contended, or silent about a commit: what callers learn, and that nothing is kept twice."""
+
+from itertools import chain, repeat
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.troupe import running
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from tests.fakes import Step, after, kinds, now, together
+from tests.kernel.notebook import Notebook
+
+AWAY, UNKNOWN, CONTENDED = StorageUnavailable("away"), OutcomeUnknown("broken"), Contended("met another")
+
+
+class TestAway:
+    async def test_callers_are_told_and_the_actor_goes_on(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[AWAY])
+        async with running([book]):
+            assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
+            assert await book.ask("b") == "0: b"
+        assert book.lines == ["b"]
+
+    async def test_a_batch_that_was_surely_not_kept_is_not_tried_again(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[AWAY])
+        async with running([book]):
+            await together(now(book.ask, "a"))
+        assert book.attempts == [(1, ["a"])]
+
+    async def test_it_is_no_failure_however_often(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[AWAY] * 20)
+        async with running([book]):
+            for _ in range(20):
+                await together(now(book.ask, "a"))
+            assert await book.ask("b") == "0: b"
+        assert book.statistics().restarts == 0
+
+    async def test_each_caller_of_a_batch_gets_an_error_of_its_own(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[1.0, AWAY])
+        async with running([book]):
+            _, one, other = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
+        assert (str(one), str(other)) == ("away", "away")
+        assert one is not other
+
+    async def test_the_cause_is_handed_on(self, autojump_clock: MockClock) -> None:
+        error = StorageUnavailable("away")
+        error.__cause__ = ConnectionError("reset")
+        book = Notebook(before=[error])
+        async with running([book]):
+            with pytest.raises(StorageUnavailable) as caught:
+                await book.ask("a")
+        assert repr(caught.value.__cause__) == "ConnectionError('reset')"
+
+
+class TestUnknown:
+    async def test_a_batch_that_was_kept_is_answered_as_it_was_decided(self, autojump_clock: MockClock) -> None:
+        book = Notebook(after=[UNKNOWN])
+        async with running([book]):
+            assert await book.ask("a") == "0: a"
+        assert book.lines == ["a"]
+
+    async def test_a_batch_that_was_not_kept_is_kept_once(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[UNKNOWN])
+        async with running([book]):
+            assert await book.ask("a") == "0: a"
+        assert book.lines == ["a"]
+
+    async def test_the_same_turn_and_messages_run_again_while_new_ones_wait(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[1.0, 1.0], after=[UNKNOWN])
+        async with running([book]):
+            await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(1.5, book.ask, "c"))
+        assert book.attempts == [(1, ["a"]), (1, ["a"]), (2, ["b", "c"])]
+
+    async def test_unknown_several_times_is_settled(self, autojump_clock: MockClock) -> None:
+        book = Notebook(after=[UNKNOWN] * 3)
+        async with running([book]):
+            assert await book.ask("a") == "0: a"
+        assert book.attempts == [(1, ["a"])] * 4
+        assert book.statistics().settled == 3
+
+    async def test_unknown_and_then_away_for_a_while_is_settled(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[None, AWAY, AWAY], after=[UNKNOWN])
+        async with running([book]):
+            assert await book.ask("a") == "0: a"
+        assert book.lines == ["a"]
+        assert book.attempts == [(1, ["a"])] * 4
+
+    async def test_unknown_for_ever_is_given_up_after_bounded_attempts(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=repeat(UNKNOWN))
+        async with running([book]):
+            with pytest.raises(StorageUnavailable, match="notebook could not settle a batch in 8 attempts"):
+                await book.ask("a")
+        assert len(book.attempts) == 8
+
+    async def test_the_pauses_between_attempts_grow_to_a_bound(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=repeat(UNKNOWN))
+        async with running([book]):
+            await together(now(book.ask, "a"))
+        assert trio.current_time() == pytest.approx(0.05 + 0.1 + 0.2 + 0.4 + 0.8 + 1 + 1)
+
+    async def test_after_a_batch_that_could_not_be_settled_the_actor_goes_on(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[UNKNOWN] * 8)
+        async with running([book]):
+            await together(now(book.ask, "a"))
+            assert await book.ask("b") == "0: b"
+        assert book.statistics().restarts == 0
+
+    async def test_the_first_attempt_waits_for_nothing(self, autojump_clock: MockClock) -> None:
+        book = Notebook()
+        async with running([book]):
+            await book.ask("a")
+        assert trio.current_time() == 0
+
+
+class TestContended:
+    async def test_a_batch_that_met_another_is_tried_again(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[CONTENDED, CONTENDED])
+        async with running([book]):
+            assert await book.ask("a") == "0: a"
+        assert book.attempts == [(1, ["a"])] * 3
+
+    async def test_contended_for_ever_is_given_up(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=repeat(CONTENDED), limits=ActorLimits(settle_attempts=3))
+        async with running([book]):
+            assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
+        assert len(book.attempts) == 3
+
+    async def test_away_after_contended_is_told_at_once_for_nothing_was_kept(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[CONTENDED, AWAY])
+        async with running([book]):
+            assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
+        assert len(book.attempts) == 2
+
+    async def test_contended_does_not_settle_a_doubt(self, autojump_clock: MockClock) -> None:
+        book = Notebook(before=[None, CONTENDED, AWAY], after=[UNKNOWN])
+        async with running([book]):
+            assert await book.ask("a") == "0: a"
+        assert book.lines == ["a"]
+
+
+MISHAPS = st.lists(st.sampled_from([None, 0.01, 0.2, AWAY, UNKNOWN, CONTENDED]), max_size=40)
+
+
+# Errors after the work was kept can only be silence; a store that keeps and says "away" would lie.
+@settings(max_examples=200, derandomize=True, database=None, deadline=None)
+@given(before=MISHAPS, lost=st.lists(st.sampled_from([None, 0.05, UNKNOWN]), max_size=40), seed=st.integers(0, 99))
+def test_whatever_the_store_does_an_answered_line_is_kept_once_and_no_line_twice(
+    before: list[Step], lost: list[Step], seed: int
+) -> None:
+    book = Notebook(before=before, after=chain(lost), limits=ActorLimits(batch=3))
+    lines = [str(number) for number in range(20)]
+
+    async def main() -> None:
+        async with running([book], drain_seconds=600):
+            answers = await together(*[after((place * seed % 7) / 50, book.ask, x) for place, x in enumerate(lines)])
+        assert len(set(book.lines)) == len(book.lines)
+        for line, answer in zip(lines, answers, strict=True):
+            if isinstance(answer, str):
+                assert answer == f"{book.lines.index(line)}: {line}"
+            else:
+                assert isinstance(answer, StorageUnavailable)
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))

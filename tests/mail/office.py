@@ -1,0 +1,80 @@
+"""The post office of these tests: letters in a store in memory, a transport that follows a script, and senders."""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+
+import trio
+
+from actors.clock import MINUTE_MS, TrioClock
+from actors.keys.messages import Letter
+from actors.mail.actor import MailLimits, MailSender
+from actors.mail.letters import LetterWriter
+from actors.mail.messages import Mail, OutboxLetter
+from actors.mail.store import Outbox
+from actors.troupe import Troupe, running
+from storage.memory.mail import MemoryOutbox
+from storage.memory.tables import Memory
+from tests.fakes import Script, Step
+
+BASE_MS = 1_763_640_000_000
+CODE = "042137"
+WRITER = LetterWriter("Catalog <no-reply@catalog.example>", "https://catalog.example", lambda nonce: CODE)
+
+
+class Transport:
+    """Keeps what was sent and when; each send follows the next step of the script."""
+
+    def __init__(self, steps: Iterable[Step] = (), on_sent: Callable[[], None] = lambda: None) -> None:
+        self._script = Script(steps)
+        self.on_sent = on_sent
+        self.sent: list[tuple[float, str]] = []
+        self.begun: list[float] = []
+        self.busy = self.busiest = 0
+
+    async def send(self, mail: Mail) -> None:
+        self.begun.append(trio.current_time())
+        self.busy += 1
+        self.busiest = max(self.busiest, self.busy)
+        try:
+            await self._script()
+        finally:
+            self.busy -= 1
+        self.sent.append((trio.current_time(), mail.letter_id))
+        self.on_sent()
+
+
+class Office:
+    """One store and one transport, which several senders may share."""
+
+    def __init__(self, *steps: Step, memory: Memory | None = None, limits: MailLimits | None = None) -> None:
+        self.memory = memory or Memory()
+        self.store: Outbox = MemoryOutbox(self.memory)
+        self.transport = Transport(steps)
+        self.limits = limits or MailLimits()
+        self.clock = TrioClock(BASE_MS)
+
+    def sender(self, write: Callable[[OutboxLetter], Mail] = WRITER.write) -> MailSender:
+        return MailSender(self.store, self.transport, self.clock, write, limits=self.limits)
+
+    def open(self, *senders: MailSender) -> AbstractAsyncContextManager[Troupe]:
+        return running(senders, drain_seconds=self.limits.close_seconds + 1)
+
+    def post(
+        self,
+        letter_id: str = "let_1",
+        *,
+        recipient: str = "anna@example.com",
+        template: str = "claim_code",
+        life_ms: int = 10 * MINUTE_MS,
+    ) -> None:
+        """What the key store does when a claim is started."""
+        now_ms = self.clock.now_ms()
+        letter = Letter(letter_id, recipient, template, b"nonce", now_ms, now_ms + life_ms)
+        self.memory.letters[letter_id] = letter
+
+    async def letter(self, letter_id: str = "let_1") -> OutboxLetter:
+        return next(letter for letter in await self.store.recent(1_000) if letter.id == letter_id)
+
+    def since_ms(self, at_ms: int | None) -> float | None:
+        """A moment of the outbox on the clock of the test, in seconds."""
+        return None if at_ms is None else (at_ms - BASE_MS) / 1_000

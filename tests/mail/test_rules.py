@@ -1,0 +1,111 @@
+"""The rules of sending, and what may be kept and shown of an error."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.clock import MINUTE_MS
+from actors.mail.messages import Again, GivenUp, OutboxLetter
+from actors.mail.state import (
+    ERROR_LENGTH,
+    Retries,
+    after_failure,
+    after_refusal,
+    cleaned,
+    hopeless,
+    masked,
+    pause_ms,
+)
+
+RETRIES = Retries()
+NOW_MS = 1_763_640_000_000
+
+
+def letter(attempts: int = 1, life_ms: int = 10 * MINUTE_MS, last_error: str | None = None) -> OutboxLetter:
+    return OutboxLetter(
+        id="let_1",
+        recipient="anna@example.com",
+        template="claim_code",
+        nonce=b"nonce",
+        created_ms=NOW_MS,
+        expires_ms=NOW_MS + life_ms,
+        due_ms=NOW_MS + MINUTE_MS,
+        attempts=attempts,
+        last_error=last_error,
+    )
+
+
+def test_pauses_double_from_a_second_to_a_minute() -> None:
+    assert [pause_ms(attempt, RETRIES) // 1_000 for attempt in range(1, 10)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert pause_ms(2**31 - 1, RETRIES) == 60_000
+
+
+def test_a_fresh_letter_is_worth_a_try() -> None:
+    assert hopeless(letter(), NOW_MS, RETRIES) is None
+
+
+def test_a_letter_is_hopeless_from_the_moment_it_expires() -> None:
+    expires_ms = letter().expires_ms
+    assert hopeless(letter(), expires_ms - 1, RETRIES) is None
+    assert hopeless(letter(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
+
+
+def test_a_letter_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
+    worn = letter(attempts=RETRIES.attempts + 1, last_error="451 busy")
+    assert hopeless(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
+
+
+def test_a_failure_means_again_after_the_pause() -> None:
+    assert after_failure(letter(3), "451 busy", NOW_MS, RETRIES) == Again("let_1", 3, NOW_MS + 4_000, "451 busy")
+
+
+def test_a_letter_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
+    assert isinstance(after_failure(letter(1, life_ms=1_001), "451", NOW_MS, RETRIES), Again)
+    assert isinstance(after_failure(letter(1, life_ms=1_000), "451", NOW_MS, RETRIES), GivenUp)
+
+
+def test_the_last_attempt_is_the_last() -> None:
+    retries = Retries(attempts=2)
+    assert isinstance(after_failure(letter(1), "451", NOW_MS, retries), Again)
+    assert isinstance(after_failure(letter(2), "451", NOW_MS, retries), GivenUp)
+
+
+def test_a_refusal_gives_up() -> None:
+    assert after_refusal(letter(), "550 no", NOW_MS) == GivenUp("let_1", 1, NOW_MS, "550 no")
+
+
+@given(st.text(), st.integers(0, 10_000_000), st.integers(1, 100))
+def test_whatever_a_server_says_the_error_is_short_and_a_pause_ends_before_the_letter(
+    error: str, late_ms: int, attempts: int
+) -> None:
+    mark = after_failure(letter(attempts), error, NOW_MS + late_ms, RETRIES)
+    assert len(mark.error) <= ERROR_LENGTH
+    assert mark.error.isprintable()
+    if isinstance(mark, Again):
+        assert NOW_MS + late_ms < mark.due_ms < letter().expires_ms
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("anna@example.com", "a***@example.com"), ("@example.com", "***@example.com"), ("anna", "***"), ("", "***")],
+)
+def test_an_address_is_masked_but_for_its_first_letter_and_domain(address: str, shown: str) -> None:
+    assert masked(address) == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        ("550 <Anna@Example.com>: unknown", "550 <a***@example.com>: unknown"),
+        ("552 spam: 042137.", "552 spam: ######."),
+        ("451 queue 1234567 is full", "451 queue 1234567 is full"),
+        ("250\r\n\x00 ok\u2028", "250 ok"),
+        ("x" * 10_000, "x" * ERROR_LENGTH),
+    ],
+)
+def test_errors_are_cleaned(error: str, kept: str) -> None:
+    assert cleaned(error, "anna@example.com") == kept
+
+
+def test_an_address_of_six_digits_is_masked_like_any_other() -> None:
+    assert cleaned("550 <123456@example.com>", "123456@example.com") == "550 <1***@example.com>"

@@ -1,0 +1,381 @@
+"""The mail sender in virtual time: at once, at least once, never twice within a lease, never for ever."""
+
+import logging
+
+import pytest
+import trio
+
+from actors.actor import State
+from actors.clock import DAY_MS, MINUTE_MS
+from actors.mail.actor import MailLimits
+from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.mail.state import Retries
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage.memory.tables import Memory
+from tests.fakes import Script
+from tests.mail.office import CODE, Office
+
+pytestmark = pytest.mark.usefixtures("autojump_clock")
+
+FAILS = [MailFailed("451 try later")] * 1_000
+
+
+async def test_a_letter_goes_out_at_once_when_the_sender_is_woken() -> None:
+    office = Office()
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(2.5)
+        office.post()
+        sender.wake()
+        await trio.sleep(0.01)
+        assert office.transport.sent == [(2.5, "let_1")]
+        assert office.since_ms((await office.letter()).sent_ms) == 2.5
+
+
+async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll() -> None:
+    office = Office()
+    async with office.open(office.sender()):
+        await trio.sleep(2.5)
+        office.post()
+        await trio.sleep(5)
+    assert office.transport.sent == [(5.0, "let_1")]
+
+
+async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over() -> None:
+    office = Office(memory=Memory(after=Script([1.0])))
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(0.5)
+        office.post()
+        sender.wake()
+        await trio.sleep(1)
+    assert [letter_id for _, letter_id in office.transport.sent] == ["let_1"]
+
+
+async def test_a_failed_letter_rests_one_second_then_two_then_four() -> None:
+    office = Office(*FAILS[:4])
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(30)
+    assert office.transport.begun == [0, 1, 3, 7, 15]
+    letter = await office.letter()
+    assert (letter.attempts, letter.last_error) == (5, "451 try later")
+    assert letter.sent_ms is not None
+
+
+async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_it_expires() -> None:
+    office = Office(*FAILS)
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(3_600)
+    pauses = [later - sooner for sooner, later in zip(office.transport.begun, office.transport.begun[1:], strict=False)]
+    assert max(pauses) == 60
+    assert office.transport.begun[-1] < 600
+    letter = await office.letter()
+    assert letter.failed_ms is not None
+    assert letter.last_error == "expires before another attempt; last: 451 try later"
+
+
+async def test_attempts_are_bounded() -> None:
+    office = Office(*FAILS, limits=MailLimits(retries=Retries(attempts=3)))
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(60)
+    assert len(office.transport.begun) == 3
+    assert (await office.letter()).last_error == "3 attempts; last: 451 try later"
+
+
+async def test_a_dead_code_is_not_sent() -> None:
+    office = Office()
+    office.post(life_ms=MINUTE_MS)
+    await trio.sleep(61)
+    async with office.open(office.sender()):
+        await trio.sleep(1)
+    assert office.transport.begun == []
+    letter = await office.letter()
+    assert (office.since_ms(letter.failed_ms), letter.last_error) == (61, "expired")
+
+
+async def test_a_refused_letter_is_not_tried_again() -> None:
+    office = Office(MailRefused("550 no such user"))
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(3_600)
+    assert office.transport.begun == [0]
+    letter = await office.letter()
+    assert (office.since_ms(letter.failed_ms), letter.last_error) == (0, "550 no such user")
+
+
+async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it() -> None:
+    office = Office()
+    office.post(recipient="anna@example.com, eve@example.com")
+    async with office.open(office.sender()):
+        await trio.sleep(1)
+    assert office.transport.begun == []
+    assert (await office.letter()).last_error == "the recipient is not a plain address"
+
+
+async def test_a_template_of_a_newer_node_waits_for_that_node() -> None:
+    office = Office()
+    office.post(template="of_tomorrow")
+    async with office.open(office.sender()):
+        await trio.sleep(10)
+    letter = await office.letter()
+    assert letter.done_ms is None
+    assert letter.attempts == 4
+
+
+async def test_a_send_that_never_ends_is_cut_and_tried_again() -> None:
+    office = Office(1_000.0)
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(60)
+    assert office.transport.begun == [0, 16]
+    assert (await office.letter()).last_error == "not sent within 15 s"
+
+
+async def test_one_hanging_letter_does_not_keep_the_others_waiting() -> None:
+    office = Office(1_000.0)
+    for number in range(9):
+        office.post(f"let_{number}")
+    async with office.open(office.sender()):
+        await trio.sleep(1)
+        assert len(office.transport.sent) == 8
+
+
+async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_between() -> None:
+    office = Office(*[0.1] * 20)
+    for number in range(20):
+        office.post(f"let_{number:02}")
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(1)
+    assert len(office.transport.sent) == 20
+    assert office.transport.busiest == office.limits.sends == sender.statistics().peak
+
+
+async def test_a_bug_that_one_letter_meets_stops_neither_the_sender_nor_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    office = Office(RuntimeError(f"cannot send {CODE}"))
+    office.post("let_1")
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(0.5)
+        office.post("let_2")
+        sender.wake()
+        await trio.sleep(0.1)
+        assert [letter_id for _, letter_id in office.transport.sent] == ["let_2"]
+        assert (await office.letter("let_1")).last_error == "RuntimeError"
+        await trio.sleep(1)
+    assert len(office.transport.sent) == 2
+    assert sender.statistics().restarts == 0
+    assert "RuntimeError" in caplog.text
+    assert CODE not in caplog.text
+
+
+@pytest.mark.parametrize("error", [StorageUnavailable("away"), Contended("met"), OutcomeUnknown("lost")])
+async def test_when_the_store_fails_the_sender_waits_and_goes_on(error: Exception) -> None:
+    office = Office(memory=Memory(before=Script([error] * 5)))
+    office.post()
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(4.9)
+        assert office.transport.sent == []
+        await trio.sleep(1)
+    assert office.transport.sent == [(5.0, "let_1")]
+    assert sender.statistics().restarts == 0
+
+
+async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_back() -> None:
+    lease, prune = None, None
+    office = Office(memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 30])))
+    office.post()
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(120)
+        assert sender.statistics().waiting == 0
+        assert (await office.letter()).sent_ms is not None
+    assert len(office.transport.sent) == 1
+
+
+async def test_a_mark_whose_outcome_is_unknown_is_kept_again() -> None:
+    lease, prune = None, None
+    office = Office(memory=Memory(after=Script([lease, prune, OutcomeUnknown("lost")])))
+    office.post()
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(120)
+    assert len(office.transport.sent) == 1
+    assert (await office.letter()).sent_ms is not None
+    assert sender.statistics().settled == 1
+
+
+async def test_letters_of_a_lease_whose_answer_was_lost_go_out_when_it_ends() -> None:
+    office = Office(memory=Memory(after=Script([OutcomeUnknown("lost")])))
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(120)
+    assert office.transport.sent == [(60.0, "let_1")]
+
+
+async def test_a_lease_that_came_too_late_is_not_used() -> None:
+    office = Office(memory=Memory(after=Script([50.0])))
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(59)
+        assert office.transport.begun == []
+        await trio.sleep(60)
+    assert office.transport.sent == [(60.0, "let_1")]
+
+
+async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays() -> None:
+    office = Office(5.0, 5.0, limits=MailLimits(sends=2))
+    for number in range(5):
+        office.post(f"let_{number}")
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(1)
+    assert trio.current_time() == 5
+    assert [letter_id for _, letter_id in office.transport.sent] == ["let_0", "let_1"]
+    done = [letter.id for letter in await office.store.recent(10) if letter.done_ms is not None]
+    assert sorted(done) == ["let_0", "let_1"]
+    assert sender.state is State.STOPPED
+
+
+async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_when_the_lease_ends() -> None:
+    office = Office(1_000.0)
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(1)
+    assert trio.current_time() == 1 + office.limits.close_seconds
+    assert (await office.letter()).done_ms is None
+    async with office.open(office.sender()):
+        await trio.sleep(100)
+    assert office.transport.sent == [(60.0, "let_1")]
+
+
+async def test_on_closing_with_the_store_away_the_sender_ends_in_time() -> None:
+    lease, prune = None, None
+    office = Office(0.5, memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 100])))
+    office.post()
+    async with office.open(office.sender()):
+        await trio.sleep(1)
+    assert trio.current_time() <= 1 + office.limits.close_seconds
+
+
+async def test_an_idle_sender_closes_at_once() -> None:
+    office = Office()
+    async with office.open(office.sender()):
+        await trio.sleep(1)
+    assert trio.current_time() == 1
+
+
+async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease() -> None:
+    office = Office()
+    office.post()
+    async with office.open(office.sender()) as troupe:
+        office.transport.on_sent = troupe.kill
+        await trio.sleep(1)
+    office.transport.on_sent = lambda: None
+    assert (await office.letter()).sent_ms is None
+    async with office.open(office.sender()):
+        await trio.sleep(100)
+    assert office.transport.sent == [(0.0, "let_1"), (60.0, "let_1")]
+    assert (await office.letter()).sent_ms is not None
+
+
+async def test_two_senders_on_one_store_do_not_send_a_letter_twice() -> None:
+    office = Office(*[0.3, 2.0, 14.0, MailFailed("451 later")] * 10)
+    one, other = office.sender(), office.sender()
+    async with office.open(one, other):
+        for number in range(40):
+            office.post(f"let_{number:02}")
+            one.wake()
+            other.wake()
+            await trio.sleep(0.1)
+        await trio.sleep(300)
+    sent = [letter_id for _, letter_id in office.transport.sent]
+    assert sorted(sent) == [f"let_{number:02}" for number in range(40)]
+    assert one.statistics().messages > 0 < other.statistics().messages
+
+
+async def test_letters_done_long_ago_are_deleted_in_batches() -> None:
+    office = Office(limits=MailLimits(prune_rows=10))
+    for number in range(35):
+        office.post(f"let_{number:02}")
+    async with office.open(office.sender()):
+        await trio.sleep(DAY_MS * 6 // 1_000)
+        assert len(office.memory.letters) == 35
+        await trio.sleep(DAY_MS * 2 // 1_000)
+    assert office.memory.letters == office.memory.outbox == {}
+
+
+async def test_logs_mask_the_recipient_and_never_hold_the_code(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    office = Office(MailFailed(f"451 <anna@example.com> said {CODE}\r\nand more"), None, MailRefused("550 no"))
+    office.post()
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(2)
+        office.post("let_2")
+        sender.wake()
+        await trio.sleep(1)
+    assert caplog.text.count("a***@example.com") >= 3
+    assert "anna" not in caplog.text
+    assert CODE not in caplog.text
+    assert (await office.letter()).last_error == "451 <a***@example.com> said ###### and more"
+
+
+async def test_recent_letters_are_shown_in_words_newest_first() -> None:
+    office = Office()
+    sender = office.sender()
+    office.post("let_1")
+    await trio.sleep(1)
+    office.post("let_2", template="of_tomorrow")
+    newest, oldest = await sender.recent(10)
+    assert (newest.letter.id, newest.mail) == ("let_2", None)
+    assert oldest.mail is not None
+    assert CODE in oldest.mail.text
+    assert [shown.letter.id for shown in await sender.recent(1)] == ["let_2"]
+
+
+async def test_statistics_count_what_was_sent_and_given_up() -> None:
+    office = Office(None, MailRefused("550 no"))
+    sender = office.sender()
+    async with office.open(sender):
+        for letter_id in ("let_1", "let_2"):
+            office.post(letter_id)
+            sender.wake()
+            await trio.sleep(1)
+        statistics = sender.statistics()
+        assert (statistics.state, statistics.accepting) == (State.RUNNING, True)
+    assert (statistics.batches, statistics.messages, statistics.refused) == (2, 1, 1)
+    assert repr(sender) == "<MailSender stopped 0/4 on their way, 1 sent>"
+    assert not sender.statistics().accepting
+
+
+async def test_a_sender_that_failed_can_be_run_again() -> None:
+    class Broken(Exception):
+        pass
+
+    office = Office(memory=Memory(before=Script([Broken()])))
+    office.post()
+    sender = office.sender()
+    async with office.open(sender):
+        await trio.sleep(1)
+    assert len(office.transport.sent) == 1
+    assert sender.statistics().restarts == 1
+
+
+async def test_a_writer_with_a_bug_is_a_bug_of_its_letter_only() -> None:
+    def write(letter: OutboxLetter) -> Mail:
+        raise KeyError(letter.id)
+
+    office = Office()
+    office.post()
+    sender = office.sender(write)
+    async with office.open(sender):
+        await trio.sleep(1)
+        assert sender.state is State.RUNNING
+    assert (await office.letter()).last_error == "KeyError"

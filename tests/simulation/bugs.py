@@ -1,0 +1,258 @@
+"""Bugs to plant, one at a time, for one run: the oracle has to find each. Product code knows nothing of them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import trio
+
+from actors.clock import day_of
+from actors.keys import state as key_state
+from actors.keys.actor import KeyKeeper
+from actors.keys.directory import KeyDirectory
+from actors.keys.messages import Message as KeyMessage
+from actors.keys.state import Decision as KeyDecision
+from actors.keys.state import Snapshot, Wanted
+from actors.keys.store import Decide as KeyDecide
+from actors.quota import state as quota_state
+from actors.quota.actor import QuotaAccountant
+from actors.quota.messages import Answer, Message, Refund
+from actors.quota.state import Decision as QuotaDecision
+from actors.quota.store import Decide as QuotaDecide
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
+from storage.memory.quota import MemoryQuota
+from tests.simulation.faults import Link, LinkedKeys
+from tests.simulation.node import Parts
+
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """`plant` makes the parts of a run's nodes wrong, and all is right again when its block is left."""
+
+    sentence: str
+    plant: Callable[[Parts], AbstractContextManager[Parts]]
+
+
+@contextmanager
+def patched(owner: object, name: str, value: object) -> Iterator[None]:
+    """Another value for an attribute, for the life of the block."""
+    right = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, right)
+
+
+def _swapped(**parts: Any) -> Callable[[Parts], AbstractContextManager[Parts]]:
+    @contextmanager
+    def plant(right: Parts) -> Iterator[Parts]:
+        yield replace(right, **parts)
+
+    return plant
+
+
+def _replaced(owner: object, name: str, value: object) -> Callable[[Parts], AbstractContextManager[Parts]]:
+    @contextmanager
+    def plant(right: Parts) -> Iterator[Parts]:
+        with patched(owner, name, value):
+            yield right
+
+    return plant
+
+
+# Commits.
+
+
+async def _try(commit: Callable[[], Any]) -> None:
+    """A commit in the background whose failure nobody hears of."""
+    try:
+        await commit()
+    except (StorageUnavailable, Contended, OutcomeUnknown):
+        pass
+
+
+class _EagerQuota(MemoryQuota):
+    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+        link, commit = self._memory, super().meter
+        assert isinstance(link, Link)
+        found = {key: link.tenants[key] for key in tenant_ids if key in link.tenants}
+        link.node.server.start_soon(_try, lambda: commit(turn, tenant_ids, decide))
+        await trio.lowlevel.checkpoint()
+        return decide(found)
+
+
+class _EagerKeys(LinkedKeys):
+    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+        link, commit = self._memory, super().transact
+        assert isinstance(link, Link)
+        link.node.server.start_soon(_try, lambda: commit(turn, wanted, decide, now_ms))
+        decided = decide(self._snapshot(wanted, now_ms))
+        await trio.lowlevel.checkpoint()
+        return decided
+
+
+class _ForgetfulLink(Link):
+    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
+        self.journal.pop(turn.owner, None)
+        return await super().transact(turn, work)
+
+
+class _UnlockedQuota(MemoryQuota):
+    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+        found = {key: self._memory.tenants[key] for key in tenant_ids if key in self._memory.tenants}
+        return await super().meter(turn, tenant_ids, lambda locked: decide(found))
+
+
+class _UnlockedKeys(LinkedKeys):
+    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+        found = self._snapshot(wanted, now_ms)
+        return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
+
+
+class _LateAuditKeys(LinkedKeys):
+    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+        audits = []
+
+        def without_audit(snapshot: Snapshot) -> KeyDecision:
+            decision = decide(snapshot)
+            audits[:], decision.audits = decision.audits, []
+            return decision
+
+        decision = await super().transact(turn, wanted, without_audit, now_ms)
+        if audits:
+            await _try(self._memory.before)
+            self._memory.audits.extend(audits)
+        return decision
+
+
+class _Reversed(QuotaAccountant):
+    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+        return list(reversed(await super().commit(turn, messages)))
+
+
+# Quota.
+
+
+class _WrongWindow(QuotaAccountant):
+    async def refund(self, tenant: Tenant, *, usecase: bool) -> Any:
+        return await self.ask(Refund(tenant.id, usecase, tenant.month, day_of(self._clock.now_ms())))
+
+
+def _never_turned(tenant: Tenant, now_ms: int) -> Tenant:
+    return tenant if tenant.day else _turned(tenant, now_ms)
+
+
+_turned = quota_state.turned
+
+
+def _one_too_many(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
+    return _charged(tenant, charge, now_ms, replace(caps, daily=caps.daily + 1))
+
+
+_charged = quota_state.charged
+
+
+def _one_too_few(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
+    return _charged(tenant, charge, now_ms, replace(caps, daily=caps.daily - 1))
+
+
+# Keys and claims.
+
+
+class _FreeAttempts(KeyKeeper):
+    async def commit(self, turn: Turn, messages: Sequence[KeyMessage]) -> Any:
+        now_ms = self._clock.now_ms()
+
+        def on(snapshot: Snapshot) -> KeyDecision:
+            decision = key_state.decide(snapshot, messages, now_ms, self.rules)
+            claims = decision.changed.claims
+            for token_hash, claim in claims.items():
+                claims[token_hash] = replace(claim, attempts=0)
+            return decision
+
+        return (await self._store.transact(turn, key_state.wanted(messages), on, now_ms)).answers
+
+
+class _LocalAttempts(KeyKeeper):
+    """Counts on the node, in memory: every node has a budget of its own."""
+
+    async def commit(self, turn: Turn, messages: Sequence[KeyMessage]) -> Any:
+        now_ms = self._clock.now_ms()
+        local: dict[bytes, int] = self.__dict__.setdefault("_local", {})
+
+        def on(snapshot: Snapshot) -> KeyDecision:
+            for claim in snapshot.claims.values():
+                attempts = local.get(claim.proof or b"", 0)
+                snapshot.claims[claim.token_hash] = replace(claim, attempts=attempts)
+            decision = key_state.decide(snapshot, messages, now_ms, self.rules)
+            for claim in decision.changed.claims.values():
+                local[claim.proof or b""] = claim.attempts
+            return decision
+
+        return (await self._store.transact(turn, key_state.wanted(messages), on, now_ms)).answers
+
+
+def _lossy_merge(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
+    return target
+
+
+def _live_before_the_batch(desk: Any, tenant_id: str, *, scoped: bool) -> int:
+    live: int = desk._snapshot.live_keys.get((tenant_id, scoped), 0)
+    return live
+
+
+# The directory.
+
+
+class _Deaf(KeyDirectory):
+    def forget(self, hashes: Any = (), tenants: Any = ()) -> None:
+        super().forget((), tenants)
+
+
+class _Unaware(KeyDirectory):
+    def forget(self, hashes: Any = (), tenants: Any = ()) -> None:
+        looking, self._looking = self._looking, False
+        super().forget(hashes, tenants)
+        self._looking = looking
+
+
+class _Immortal(KeyDirectory):
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._life_ms *= 100
+
+
+BUGS: Mapping[str, Bug] = {
+    "answered-before-commit": Bug(
+        "Callers are answered before the batch is kept.", _swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
+    ),
+    "turns-not-journaled": Bug("A batch whose outcome was unknown is kept once more.", _swapped(link=_ForgetfulLink)),
+    "cap-checked-outside": Bug(
+        "Counters are read before the transaction locks them.", _swapped(quota_store=_UnlockedQuota)
+    ),
+    "claim-checked-outside": Bug(
+        "Keys and claims are read before the transaction locks them.", _swapped(key_store=_UnlockedKeys)
+    ),
+    "audit-apart": Bug("The audit is written in a transaction of its own.", _swapped(key_store=_LateAuditKeys)),
+    "answers-reversed": Bug("A batch is answered in the wrong order.", _swapped(accountant=_Reversed)),
+    "refund-in-wrong-window": Bug("A charge of yesterday is given back to today.", _swapped(accountant=_WrongWindow)),
+    "window-never-turned": Bug("A new day does not begin.", _replaced(quota_state, "turned", _never_turned)),
+    "cap-one-too-high": Bug("One request a day too many.", _replaced(quota_state, "charged", _one_too_many)),
+    "cap-one-too-low": Bug("One request a day too few.", _replaced(quota_state, "charged", _one_too_few)),
+    "attempts-not-charged": Bug("A code may be guessed for ever.", _swapped(keeper=_FreeAttempts)),
+    "attempts-per-node": Bug("Each node counts guesses for itself.", _swapped(keeper=_LocalAttempts)),
+    "merge-loses-counts": Bug(
+        "A claimed key's usage is not added to its account.", _replaced(key_state, "merged", _lossy_merge)
+    ),
+    "limit-per-batch": Bug(
+        "Keys won in the same batch do not count towards the most an account may have.",
+        _replaced(key_state._Desk, "_live_keys", _live_before_the_batch),
+    ),
+    "change-not-noticed": Bug("A changed key is not forgotten.", _swapped(directory=_Deaf)),
+    "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", _swapped(directory=_Unaware)),
+    "memory-without-end": Bug("A remembered key is never read again.", _swapped(directory=_Immortal)),
+}

@@ -1,0 +1,341 @@
+"""The clients of the simulated world, each of a kind, each with a random stream of its own.
+
+A client draws only from its own stream and meets nodes only by requests; what several share stands on the board.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.keys.actor import Issued, Minted
+from actors.keys.messages import Claimed, Kept, Letter
+from actors.values import Code, Refused, Tier
+from tests.simulation.history import Complete
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+    from tests.simulation.world import World
+
+WRONG_CODE = "no code"
+
+
+@dataclass(eq=False)
+class Holding:
+    """A key that some client holds, with the claim token where it has one. What the key stands for may have changed."""
+
+    text: str
+    key_id: str
+    tenant_id: str
+    token: str = ""
+    email: str = ""
+
+
+@dataclass(eq=False)
+class Board:
+    """What clients tell one another, newest last."""
+
+    holdings: list[Holding] = field(default_factory=list)
+    hot: list[Holding] = field(default_factory=list)
+    emails: list[str] = field(default_factory=list)
+
+
+class Client:
+    """One caller of the service."""
+
+    def __init__(self, world: "World", name: str, live: Callable[["Client"], Awaitable[None]]) -> None:
+        self.world = world
+        self.name = name
+        self.random = Random(f"{world.seed}-client-{name}")
+        self._live = live
+
+    @property
+    def awake(self) -> bool:
+        return trio.current_time() < self.world.seconds
+
+    async def run(self) -> None:
+        await self.think()
+        while self.awake:
+            await self._live(self)
+            await self.think()
+        await self.mint()  # a last request of everybody: the oracle wants it served
+
+    async def think(self, seconds: float = 0.3) -> None:
+        await trio.sleep(self.random.uniform(0.0, 2 * seconds))
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def node(self) -> "Node":
+        return self.random.choice(self.world.nodes)
+
+    async def ask(self, kind: str, serve: Callable[["Node"], Awaitable[Any]], node: "Node | None" = None) -> Any:
+        """One request to `node`, or to any."""
+        node = node or self.node()
+        history = self.world.history
+        return await history.request(self.name, node.name, kind, partial(self.world.request, node, serve))
+
+    async def at_once(self, *work: Callable[[], Awaitable[Any]]) -> None:
+        async with trio.open_nursery() as nursery:
+            for each in work:
+                nursery.start_soon(each)
+
+    # What clients ask for.
+
+    async def mint(self) -> Holding | None:
+        minted = await self.ask("mint", lambda node: node.mint())
+        if not isinstance(minted, Minted):
+            return None
+        holding = Holding(minted.api_key, minted.key.id, minted.key.tenant_id, minted.claim_token)
+        self.world.board.holdings.append(holding)
+        return holding
+
+    async def read(self, text: str, node: "Node | None" = None) -> Any:
+        usecase, fails = self.chance(0.4), self.chance(0.12)
+        return await self.ask("read", lambda node: node.read(text, usecase=usecase, fails=fails), node)
+
+    async def resolve(self, text: str, node: "Node | None" = None) -> Any:
+        return await self.ask("resolve", lambda node: node.resolve(text), node)
+
+    async def start(self, token: str, email: str) -> Any:
+        return await self.ask("start", lambda node: node.start_claim(token, email))
+
+    async def complete(self, token: str, email: str, letter: Letter | None, node: "Node | None" = None) -> Any:
+        code = WRONG_CODE if letter is None else self.world.code_of(letter)
+        about = Complete(token, email, letter)
+        return await self.ask("complete", lambda node: node.complete_claim(about, code), node)
+
+    async def complete_until_answered(self, holding: Holding, email: str, letter: Letter) -> Any:
+        """Again after each lost answer, as the service promises that it may be asked."""
+        for _ in range(5):
+            answer = await self.complete(holding.token, email, letter)
+            if isinstance(answer, Claimed | Refused):
+                break
+            await self.think(0.1)
+        if isinstance(answer, Claimed):
+            holding.email = email
+            self.world.board.emails.append(email)
+        return answer
+
+    async def mail(self, holding: Holding, email: str) -> Letter | None:
+        """Ask for a code until one is in the mail."""
+        for _ in range(3):
+            await self.start(holding.token, email)
+            await self.think(0.1)
+            letter = self.world.letter_for(holding.token, email)
+            if letter is not None:
+                return letter
+            await trio.sleep(1.0)
+        return None
+
+    async def issue(self, email: str, *, scoped: bool = False) -> Holding | None:
+        issued = await self.ask("issue", lambda node: node.issue(email, scoped=scoped))
+        if not isinstance(issued, Issued):
+            return None
+        self.world.board.emails.append(email)
+        return Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=email)
+
+
+# Kinds.
+
+
+async def agent(me: Client) -> None:
+    """Mints a key and reads with it until it is used up, or expired, or somebody took it away."""
+    holding = await me.mint()
+    refusals = 0
+    while holding is not None and me.awake and refusals < 4:
+        answer = await me.read(holding.text)
+        refusals += isinstance(answer, Refused)
+        await me.think(0.15)
+
+
+async def hot_reader(me: Client) -> None:
+    """Reads in bursts with a key that others use too; makes a new hot account where there is none or it is used up."""
+    hot = me.world.board.hot
+    if not hot:
+        await _heat(me)
+        return
+    key = me.random.choice(hot[-2:])
+    answers: list[Any] = []
+
+    async def read() -> None:
+        answers.append(await me.read(key.text))
+
+    await me.at_once(*[read] * me.random.randint(1, 4))
+    used_up = any(isinstance(answer, Refused) and answer.code is not Code.RATE_LIMITED for answer in answers)
+    if used_up and me.chance(0.1):
+        await _heat(me)
+
+
+async def _heat(me: Client) -> None:
+    holding = await me.issue(f"hot-{len(me.world.board.hot)}@example.org")
+    if holding is not None:
+        me.world.board.hot.append(holding)
+        me.world.board.holdings.append(holding)
+
+
+async def claimer(me: Client) -> None:
+    """Reads a little, then claims the key in one of several ways, and reads on."""
+    holding = await me.mint()
+    if holding is None:
+        return
+    for _ in range(me.random.randint(0, 5)):
+        await me.read(holding.text)
+    email = f"{me.random.choice(('ann', 'bob', 'cleo'))}-{me.random.randint(0, 2)}@example.org"
+    letter = await me.mail(holding, email)
+    if letter is None:
+        return
+    way = me.random.choice((_honest, _honest, _twice_at_once, _guessing, _guessing_at_once, _other_email, _too_late))
+    await way(me, holding, email, letter)
+    for _ in range(me.random.randint(0, 4)):
+        await me.think(0.2)
+        await me.read(holding.text)
+
+
+async def _honest(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+    answer = await me.complete_until_answered(holding, email, letter)
+    if isinstance(answer, Claimed) and me.chance(0.5):
+        await me.complete(holding.token, email, letter)
+        await me.start(holding.token, email)
+        await me.complete(holding.token, "thief@example.org", None)
+
+
+async def _twice_at_once(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+    twice = [partial(me.complete, holding.token, email, letter, node) for node in me.world.nodes]
+    await me.at_once(*twice)
+    await me.complete_until_answered(holding, email, letter)
+
+
+async def _guessing(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+    for _ in range(me.random.randint(3, 6)):
+        await me.complete(holding.token, email, None)
+    await me.complete_until_answered(holding, email, letter)
+
+
+async def _guessing_at_once(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+    guesses = [partial(me.complete, holding.token, email, None) for _ in range(me.random.randint(3, 9))]
+    await me.at_once(*guesses)
+    await me.complete_until_answered(holding, email, letter)
+
+
+async def _other_email(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+    """The code of one email with another; then a new code to the other, which kills the first."""
+    other = f"other-{email}"
+    await me.complete(holding.token, other, letter)
+    newer = await me.mail(holding, other)
+    await me.complete(holding.token, email, letter)
+    if newer is not None:
+        await me.complete_until_answered(holding, other, newer)
+
+
+async def _too_late(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+    """More codes than a day allows, and the last one after it has run out."""
+    for _ in range(4):
+        await me.start(holding.token, email)
+        await trio.sleep(me.world.rules.code_pause_ms / 1_000 + 0.1)
+    letter = me.world.letter_for(holding.token, email) or letter
+    await trio.sleep(me.world.rules.code_life_ms / 1_000)
+    await me.complete(holding.token, email, letter)
+
+
+async def family(me: Client) -> None:
+    """Claims several keys with one email, all at once, on all nodes: merges, and the cap on keys."""
+    email = f"{me.name}-{me.random.randint(0, 1)}@example.org"
+    members = [each for each in [await me.mint() for _ in range(me.random.randint(2, 4))] if each is not None]
+    for member in members:
+        for _ in range(me.random.randint(1, 3)):
+            await me.read(member.text)
+    letters = [(member, await me.mail(member, email)) for member in members]
+    claims = [partial(me.complete_until_answered, member, email, letter) for member, letter in letters if letter]
+    readers = [partial(me.read, member.text) for member in members]
+    await me.at_once(*claims, *readers)
+    for member in members:
+        await me.read(member.text)
+
+
+async def revoker(me: Client) -> None:
+    """Revokes a key while others look at it, and looks at once whether it is gone."""
+    await me.think(0.5)
+    if not me.world.board.holdings:
+        return
+    holding = me.random.choice(me.world.board.holdings[-8:])
+    node = me.node()
+
+    async def look() -> None:
+        await me.think(0.1)
+        await me.resolve(holding.text, node)
+
+    async def revoke() -> None:
+        answer = await me.ask("revoke", lambda node: node.revoke(holding.key_id), node)
+        if isinstance(answer, Kept):
+            await me.at_once(*[partial(me.resolve, holding.text, each) for each in me.world.nodes])
+
+    await me.at_once(look, look, look, revoke)
+    for _ in range(3):
+        await me.think(0.2)
+        await me.resolve(holding.text, node)
+    if me.chance(0.3):
+        await me.ask("revoke", lambda node: node.revoke("key_of_nobody"))
+
+
+async def tierer(me: Client) -> None:
+    """Upgrades and downgrades accounts."""
+    await me.think()
+    email = me.random.choice(me.world.board.emails[-6:] or ["nobody@example.org"])
+    if me.chance(0.1):
+        email = "nobody@example.org"
+    tier = me.random.choice((Tier.CLAIMED, Tier.UPGRADED))
+    await me.ask("tier", lambda node: node.set_tier(email, tier))
+
+
+async def issuer(me: Client) -> None:
+    """Asks for full and scoped keys of few accounts."""
+    email = me.random.choice(("ann-0@example.org", "bob-1@example.org", "firm@example.org"))
+    scoped = me.chance(0.5)
+
+    async def one() -> None:
+        holding = await me.issue(email, scoped=scoped)
+        if holding is not None:
+            me.world.board.holdings.append(holding)
+
+    await me.at_once(*[one] * me.random.randint(1, 3))
+    await me.think(0.5)
+
+
+async def watcher(me: Client) -> None:
+    """Looks keys up: each answer has to be fresh enough."""
+    if me.world.board.holdings:
+        holding = me.random.choice(me.world.board.holdings[-15:])
+        await me.resolve(holding.text)
+    if me.chance(0.05):
+        await me.resolve("cs_anon_nonsense")
+
+
+async def stranger(me: Client) -> None:
+    """Asks for what does not exist."""
+    await me.start("clm_unknown", "thief@example.org")
+    holding = await me.mint()
+    if holding is not None:
+        await me.complete(holding.token, "thief@example.org", None)
+        await me.read(holding.text)
+    await me.read("cs_anon_nonsense")
+
+
+CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
+    (agent, 4),
+    (hot_reader, 4),
+    (claimer, 5),
+    (family, 2),
+    (revoker, 1),
+    (tierer, 1),
+    (issuer, 1),
+    (watcher, 2),
+    (stranger, 1),
+)
+
+
+def population(world: "World") -> list[Client]:
+    return [Client(world, f"{live.__name__}-{number}", live) for live, size in CROWD for number in range(size)]

@@ -1,0 +1,180 @@
+"""What goes wrong: stores, network, notifications and nodes, each from a random stream of its own.
+
+A fault is struck with a probability that follows the weather, which changes every few seconds; once `heal` was called
+nothing strikes any more. Every strike is counted, so that the campaign can tell what it never tried.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import fields
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+import trio
+
+from actors.keys.messages import Resolved
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from storage.memory.keys import MemoryKeys
+from storage.memory.tables import Memory
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+D = TypeVar("D")
+
+BASE_RATES: Mapping[str, float] = {
+    # In the store, for each transaction.
+    "unavailable": 0.03,
+    "contended": 0.05,
+    "unknown_not_kept": 0.03,
+    "unknown_kept": 0.06,
+    "commits_late": 0.03,
+    "slow": 0.05,
+    "slow_answer": 0.10,
+    "crash": 0.002,
+    "killed_before_commit": 0.004,
+    "killed_after_commit": 0.006,
+    # On the network, for each request.
+    "request_lost": 0.02,
+    "answer_lost": 0.03,
+    "request_repeated": 0.02,
+    # Notifications, for each node that should hear one.
+    "notice_lost": 0.15,
+    "notice_late": 0.40,
+    # Nodes and links, for each turn of the nemesis.
+    "node_killed": 0.25,
+    "node_stopped": 0.12,
+    "store_cut_off": 0.12,
+    "listener_reconnected": 0.15,
+}
+
+
+class SimulatedBug(Exception):
+    """What a bug in a store would raise: nobody expects it."""
+
+
+class Faults:
+    """The source of all misfortune of one run."""
+
+    def __init__(self, seed: int) -> None:
+        self.hits: dict[str, int] = dict.fromkeys(BASE_RATES, 0)
+        self.healed = False
+        self._seed = seed
+        self._streams: dict[str, Random] = {}
+        self._weather = dict(BASE_RATES)
+
+    def stream(self, concern: str) -> Random:
+        """The random stream of a concern: drawing more from one shifts none of the others."""
+        if concern not in self._streams:
+            self._streams[concern] = Random(f"{self._seed}-{concern}")
+        return self._streams[concern]
+
+    def strikes(self, kind: str) -> bool:
+        """Whether this fault happens now."""
+        if self.stream(kind).random() >= self._weather[kind] or self.healed:
+            return False
+        self.hits[kind] += 1
+        return True
+
+    def turn_weather(self) -> None:
+        """Make each fault rare, usual or frequent for a while."""
+        random = self.stream("weather")
+        self._weather = {
+            kind: min(0.6, rate * random.choice((0.0, 1.0, 1.0, 2.5))) for kind, rate in BASE_RATES.items()
+        }
+
+    def heal(self) -> None:
+        self.healed = True
+
+
+class Link(Memory):
+    """One node's connection to the shared tables: the same tables, with this node's misfortunes.
+
+    Like Postgres it keeps the journal's row of an owner locked while a commit that the owner gave up is under way.
+    """
+
+    def __init__(self, node: "Node") -> None:
+        shared = node.world.memory
+        super().__init__(**{table.name: getattr(shared, table.name) for table in fields(Memory)})
+        self.node = node
+        self._faults = node.world.faults
+        self.before, self.after = self._before, self._after
+
+    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
+        late = self.node.world.late
+        if turn.owner in late:
+            await late[turn.owner].wait()
+        if self._faults.strikes("commits_late"):
+            late[turn.owner] = trio.Event()
+            self.node.world.start_soon(self._commit_late, turn, work)
+            raise OutcomeUnknown("simulated: the commit is still under way")
+        return await super().transact(turn, self.node.world.watched(turn, work))
+
+    async def _commit_late(self, turn: Turn, work: Callable[[], D]) -> None:
+        await trio.sleep(self._faults.stream("late").uniform(0.01, 0.8))
+        await self.node.world.memory.transact(turn, self.node.world.watched(turn, work))
+        self.node.world.late.pop(turn.owner).set()
+
+    async def _before(self) -> None:
+        delays = self._faults.stream("delays")
+        await trio.sleep(delays.uniform(0.001, 0.012))
+        if self._faults.strikes("slow"):
+            await trio.sleep(delays.uniform(0.05, 1.0))
+        if self.node.cut_off or self._faults.strikes("unavailable"):
+            raise StorageUnavailable("simulated: no connection")
+        if self._faults.strikes("contended"):
+            raise Contended("simulated: deadlock")
+        if self._faults.strikes("unknown_not_kept"):
+            raise OutcomeUnknown("simulated: the connection broke, and nothing was kept")
+        if self._faults.strikes("crash"):
+            raise SimulatedBug("simulated: a bug")
+        if self._faults.strikes("killed_before_commit"):
+            self.node.kill()
+            await trio.lowlevel.checkpoint()
+
+    async def _after(self) -> None:
+        if self._faults.strikes("unknown_kept"):
+            raise OutcomeUnknown("simulated: the connection broke after the commit")
+        if self._faults.strikes("killed_after_commit"):
+            self.node.kill()
+        if self._faults.strikes("slow_answer"):
+            await trio.sleep(self._faults.stream("delays").uniform(0.02, 0.6))
+        else:
+            await trio.lowlevel.checkpoint()
+
+
+class LinkedKeys(MemoryKeys):
+    """Keys in memory, whose look-ups fail plainly and whose rows may be old when they arrive."""
+
+    async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
+        found = await _plainly(super().resolve(hashes))
+        link = self._memory
+        assert isinstance(link, Link)
+        if link._faults.strikes("slow_answer"):
+            await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
+        return found
+
+
+async def _plainly(look_up: Awaitable[D]) -> D:
+    """A read has no outcome to be unknown."""
+    try:
+        return await look_up
+    except OutcomeUnknown as error:
+        raise StorageUnavailable(str(error)) from None
+
+
+async def nemesis(faults: Faults, nodes: Sequence["Node"]) -> None:
+    """Kill, stop and cut nodes off, and change the weather, until the faults are healed."""
+    random = faults.stream("nemesis")
+    while not faults.healed:
+        faults.turn_weather()
+        await trio.sleep(random.uniform(0.3, 1.5))
+        node = random.choice(nodes)
+        if faults.strikes("node_killed"):
+            node.kill()
+        elif faults.strikes("node_stopped"):
+            node.stop()
+        if faults.strikes("store_cut_off"):
+            for each in nodes if random.random() < 0.4 else [node]:
+                each.cut_off_until = trio.current_time() + random.uniform(0.1, 1.5)
+        if faults.strikes("listener_reconnected"):
+            node.listen_again()

@@ -1,0 +1,146 @@
+"""What happened: every intent asked of a node and every request of a client, with its beginning, end and result.
+
+Order is by ticks, which count begins and ends in the one order in which they really happened; seconds are virtual.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import trio
+
+from actors.keys.messages import Letter
+from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable, Tier
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Whether it took effect is not known to who asked."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Refused before it was taken up: it surely had no effect."""
+
+    why: str
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """One intent or request. `about` is what was asked, `result` what was answered."""
+
+    kind: str
+    node: str
+    about: Any
+    began: int
+    start: float
+    result: Any = Unknown("cut")
+    ended: int = 0
+    end: float = 0.0
+    who: str = ""
+
+    @property
+    def unknown(self) -> bool:
+        return isinstance(self.result, Unknown)
+
+    @property
+    def fruitless(self) -> bool:
+        """Surely without effect."""
+        return isinstance(self.result, Nothing | Refused)
+
+
+# What was asked, by kind.
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    token: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """`letter` is the one whose code was given; None when it was guessed."""
+
+    token: str
+    email: str
+    letter: Letter | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetTo:
+    email: str
+    tier: Tier
+
+
+@dataclass(frozen=True, slots=True)
+class IssueFor:
+    email: str
+    scoped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    subject: str
+    tier: Tier
+
+
+@dataclass(slots=True, eq=False)
+class History:
+    """`intents` by kind are what nodes asked of actors; `requests` are what clients saw over the network."""
+
+    intents: dict[str, list[Operation]] = field(default_factory=dict)
+    requests: list[Operation] = field(default_factory=list)
+    _ticks: int = 0
+
+    def tick(self) -> int:
+        self._ticks += 1
+        return self._ticks
+
+    def of(self, kind: str) -> list[Operation]:
+        return self.intents.setdefault(kind, [])
+
+    async def intent(self, node: str, kind: str, about: Any, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask, and record what came of it."""
+        operation = Operation(kind, node, about, self.tick(), trio.current_time())
+        self.of(kind).append(operation)
+        return await self._record(operation, ask)
+
+    def note(self, node: str, kind: str, about: Any, result: Any) -> None:
+        """Record what was answered without waiting."""
+        tick, now = self.tick(), trio.current_time()
+        self.of(kind).append(Operation(kind, node, about, tick, now, result, tick, now))
+
+    async def request(self, who: str, node: str, kind: str, ask: Callable[[], Awaitable[T]]) -> T:
+        operation = Operation(kind, node, None, self.tick(), trio.current_time(), who=who)
+        self.requests.append(operation)
+        return await self._record(operation, ask)
+
+    async def _record(self, operation: Operation, ask: Callable[[], Awaitable[T]]) -> T:
+        try:
+            result = await ask()
+            operation.result = result
+            return result
+        except (Overloaded, Stopped) as error:
+            operation.result = Nothing(type(error).__name__)
+            raise
+        except (StorageUnavailable, ActorFailed) as error:
+            operation.result = Unknown(type(error).__name__)
+            raise
+        finally:
+            operation.ended, operation.end = self.tick(), trio.current_time()
+
+    def digest(self) -> str:
+        """A hash over all results: two runs that agree in schedule but not in answers differ here."""
+        digest = hashlib.sha256()
+        for operation in [*self.requests, *(each for kind in sorted(self.intents) for each in self.intents[kind])]:
+            digest.update(f"{operation.kind} {operation.node} {operation.end!r} {operation.result!r}\n".encode())
+        return digest.hexdigest()[:32]
+
+    def __len__(self) -> int:
+        return len(self.requests) + sum(len(operations) for operations in self.intents.values())

@@ -1,0 +1,265 @@
+"""A node of the simulated service: actors over the shared tables, and what the HTTP edge would do with them.
+
+A node lives many lives: killed at any step or stopped in order, it comes back after a while under a fresh name.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
+
+from actors.actor import ActorLimits
+from actors.clock import TrioClock
+from actors.keys.actor import Agent, Issued, KeyKeeper, Minted
+from actors.keys.directory import KeyDirectory
+from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
+from actors.mailbox import request_id
+from actors.quota.actor import QuotaAccountant
+from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
+from actors.troupe import IntensityExceeded, running
+from actors.values import ActorFailed, Code, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tenant, Tier
+from storage.memory.quota import MemoryQuota
+from tests.simulation.faults import Link, LinkedKeys
+from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+R = TypeVar("R")
+
+LIMITS = ActorLimits(mailbox=16, batch=8, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
+LIFE_SECONDS = 4
+DRAIN_SECONDS = 5.0
+MOVES = 4
+"""How often one request may find its tenant merged: each time a newer row is read, so more than once is a rarity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The classes a node is made of; a planted bug puts one of its own in the place of a right one."""
+
+    accountant: type[QuotaAccountant] = QuotaAccountant
+    keeper: type[KeyKeeper] = KeyKeeper
+    directory: type[KeyDirectory] = KeyDirectory
+    link: type[Link] = Link
+    quota_store: type[MemoryQuota] = MemoryQuota
+    key_store: type[LinkedKeys] = LinkedKeys
+
+
+class SeededEntropy:
+    """Bytes from a seeded stream of their own."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def token(self, size: int) -> bytes:
+        return self._random.randbytes(size)
+
+
+class Node:
+    """One place where a process runs; `life` counts the processes."""
+
+    def __init__(self, world: "World", index: int, skew_ms: int) -> None:
+        self.world = world
+        self.index = index
+        self.skew_ms = skew_ms
+        self.life = 0
+        self.up = False
+        self.cut_off_until = 0.0
+        self._requests = 0
+
+    @property
+    def name(self) -> str:
+        return f"n{self.index}.{self.life}"
+
+    @property
+    def cut_off(self) -> bool:
+        return trio.current_time() < self.cut_off_until and not self.world.faults.healed
+
+    def __repr__(self) -> str:
+        return f"<Node {self.name} {'up' if self.up else 'down'}>"
+
+    # Its lives.
+
+    async def run(self) -> None:
+        """Live again and again until the world ends."""
+        rest = self.world.faults.stream("restarts")
+        while not self.world.ended:
+            await self._live()
+            if not self.world.ended:
+                await trio.sleep(rest.uniform(0.1, 1.0))
+
+    async def _live(self) -> None:
+        self.life += 1
+        self._assemble(self.world.parts)
+        self._end = trio.Event()
+        members = (self.quota, self.keeper, self.directory)
+        try:
+            with trio.CancelScope() as self._scope:
+                async with running(members, drain_seconds=DRAIN_SECONDS) as self._troupe:
+                    async with trio.open_nursery() as self.server:
+                        try:
+                            self.up = True
+                            await self._end.wait()
+                        finally:
+                            self.up = False
+        except* IntensityExceeded:
+            self.world.count("intensity exceeded")
+        finally:
+            for statistics in (member.statistics() for member in members):
+                self.world.count("batches", statistics.batches)
+                self.world.count("messages", statistics.messages)
+                self.world.count("settled", statistics.settled)
+                self.world.count("actor restarts", statistics.restarts)
+
+    def _assemble(self, parts: Parts) -> None:
+        link = parts.link(self)
+        keys = parts.key_store(link)
+        clock = self.clock = TrioClock(self.world.base_ms, self.skew_ms)
+        entropy = SeededEntropy(Random(f"{self.world.seed}-entropy-{self.name}"))
+        rules, secret, caps, paces = self.world.rules, self.world.secret, self.world.caps, self.world.per_minute
+        self.quota = parts.accountant(parts.quota_store(link), clock, caps, paces, node=self.name, limits=LIMITS)
+        self.keeper = parts.keeper(keys, clock, entropy, secret, rules, node=self.name, limits=LIMITS)
+        self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
+
+    def kill(self) -> None:
+        """End the process where it stands."""
+        if self.up:
+            self.up = False
+            self._troupe.kill()
+            self._scope.cancel()
+
+    def stop(self) -> None:
+        """End the process in order: requests in flight are finished, actors drained."""
+        if self.up:
+            self.up = False
+            self._end.set()
+
+    # What it hears of others.
+
+    def hear(self, topic: str) -> None:
+        kind, _, name = topic.partition(":")
+        if kind == "key":
+            self.directory.forget([bytes.fromhex(name)])
+        else:
+            self.directory.forget(tenants=[name])
+
+    def listen_again(self) -> None:
+        if self.up:
+            self.directory.forget_all()
+
+    # What it does for its callers.
+
+    def accept(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None]) -> None:
+        """Serve one request in a task of its own and hand its answer on, whatever it is."""
+        self._requests += 1
+        self.server.start_soon(self._serve, serve, answer, f"{self.name}/{self._requests}")
+
+    async def _serve(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None], name: str) -> None:
+        request_id.set(name)
+        result: Any = Unknown("connection lost")
+        try:
+            result = await serve(self)
+        except (Overloaded, Stopped) as error:
+            self.world.count(type(error).__name__)
+            result = Nothing(type(error).__name__)
+        except (StorageUnavailable, ActorFailed) as error:
+            self.world.count(type(error).__name__)
+            result = Unknown(type(error).__name__)
+        finally:
+            answer(result)
+
+    async def read(self, text: str, *, usecase: bool, fails: bool = False) -> Metered | Refused | Unknown:
+        """A charged request. One that `fails` is answered with a 5xx some time later and gives its charge back."""
+        for _ in range(MOVES):
+            resolved = await self.resolve(text)
+            if resolved is None or resolved.key.revoked_ms is not None:
+                return self._refused(Code.INVALID_API_KEY, "")
+            if resolved.key.expires_ms is not None and self.clock.now_ms() >= resolved.key.expires_ms:
+                return self._refused(Code.KEY_EXPIRED, "")
+            if not self.pace(resolved.key.tenant_id, resolved.tier):
+                return self._refused(Code.RATE_LIMITED, "minute")
+            answer = await self.charge(resolved.key.tenant_id, usecase=usecase)
+            match answer:
+                case Moved():
+                    self.world.count("moved")
+                    self.directory.forget([resolved.key.hash])
+                case Refused():
+                    return self._noted(answer)
+                case Metered(tenant):
+                    if fails:
+                        await trio.sleep(self.world.faults.stream("handlers").uniform(0.0, 1.5))
+                        await self.give_back(text, tenant, usecase=usecase)
+                        return Unknown("5xx")
+                    return answer
+        raise AssertionError(f"a request found its tenant merged {MOVES} times")
+
+    async def give_back(self, text: str, tenant: Tenant, *, usecase: bool) -> None:
+        await self.refund(tenant, usecase=usecase)
+
+    def pace(self, subject: str, tier: Tier) -> bool:
+        history = self.world.history
+        allowance = self.quota.pace(subject, tier)
+        history.note(self.name, "pace", Paced(subject, tier), allowance)
+        return allowance.allowed
+
+    async def resolve(self, text: str) -> Resolved | None:
+        return await self._intent("resolve", text, lambda: self.directory.resolve(text))
+
+    async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
+        return await self._intent(
+            "charge", Charge(tenant_id, usecase), lambda: self.quota.charge(tenant_id, usecase=usecase)
+        )
+
+    async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
+        about = Refund(tenant.id, usecase, tenant.month, tenant.day)
+        await self._intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
+
+    async def mint(self) -> Minted:
+        return await self._intent("mint", None, self.keeper.mint)
+
+    async def start_claim(self, token: str, email: str) -> Sent | Refused:
+        answer = await self._intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
+        return self._noted(answer)
+
+    async def complete_claim(self, about: Complete, code: str) -> Claimed | Refused:
+        answer = await self._intent(
+            "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code)
+        )
+        if isinstance(answer, Claimed):
+            self.directory.forget([answer.key.hash], [answer.tenant.id])
+        return self._noted(answer)
+
+    async def revoke(self, key_id: str) -> Kept | Refused:
+        answer = await self._intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
+        if isinstance(answer, Kept):
+            self.directory.forget(answer.changed)
+        return self._noted(answer)
+
+    async def set_tier(self, email: str, tier: Tier) -> TierSet | Refused:
+        answer = await self._intent(
+            "tier", SetTo(email, tier), lambda: self.keeper.set_tier(email, tier, Agent("cli", "sim"))
+        )
+        if isinstance(answer, TierSet):
+            self.directory.forget(tenants=[answer.tenant.id])
+        return self._noted(answer)
+
+    async def issue(self, email: str, *, scoped: bool) -> Issued | Refused:
+        scopes = (Scope.LIBRARY_READ,) if scoped else None
+        answer = await self._intent(
+            "issue", IssueFor(email, scoped), lambda: self.keeper.issue(email, Agent("cli", "sim"), scopes=scopes)
+        )
+        return self._noted(answer)
+
+    async def _intent(self, kind: str, about: Any, ask: Callable[[], Awaitable[R]]) -> R:
+        return await self.world.history.intent(self.name, kind, about, ask)
+
+    def _refused(self, code: Code, message: str) -> Refused:
+        return self._noted(Refused(code, message))
+
+    def _noted(self, answer: R) -> R:
+        if isinstance(answer, Refused):
+            self.world.count(f"refused {answer.code}")
+        return answer

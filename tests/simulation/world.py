@@ -1,0 +1,212 @@
+"""The simulated world: nodes over one store, clients, faults, and the notes that the oracle judges."""
+
+import traceback
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeVar
+
+import trio
+
+from actors.clock import SECOND_MS
+from actors.keys import state as key_state
+from actors.keys.messages import Letter
+from actors.keys.secret import code_from, code_proof, digest
+from actors.keys.state import KeyRules
+from actors.quota.state import Caps
+from actors.values import Tier, Turn
+from storage.memory.tables import Memory
+from tests.simulation import kernel, oracle
+from tests.simulation.bugs import BUGS, patched
+from tests.simulation.clients import Board, Client, population
+from tests.simulation.faults import Faults, nemesis
+from tests.simulation.history import History
+from tests.simulation.kernel import Trace
+from tests.simulation.node import Node, Parts
+
+D = TypeVar("D")
+
+QUIET_SECONDS = 6.0
+"""The faults stop so long before the clients do: by then everybody has to be served again."""
+MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
+"""2026-11-28 00:00 UTC, the turn of a day, and 2026-12-01 00:00 UTC, that of a month too."""
+LONGEST_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one run showed."""
+
+    seed: int
+    trace: Trace
+    digest: str
+    operations: int
+    requests: int
+    counts: dict[str, int]
+    violations: list[str] = field(repr=False)
+
+
+class World:
+    """One run of one seed."""
+
+    rules = KeyRules(
+        anonymous_life_ms=9 * SECOND_MS,
+        code_life_ms=5 * SECOND_MS,
+        code_pause_ms=1 * SECOND_MS,
+        codes_per_day=3,
+        repeat_ms=4 * SECOND_MS,
+        full_keys_per_account=4,
+        scoped_keys_per_account=3,
+    )
+    caps = {  # noqa: RUF012 - never changed
+        Tier.ANONYMOUS: Caps(daily=7, lifetime=10, usecase_reads=4),
+        Tier.CLAIMED: Caps(daily=25, monthly=40),
+        Tier.UPGRADED: Caps(daily=60, monthly=90),
+    }
+    per_minute = {Tier.ANONYMOUS: 14, Tier.CLAIMED: 60, Tier.UPGRADED: 120}  # noqa: RUF012 - never changed
+    secret = b"the server's secret"
+
+    def __init__(self, seed: int, seconds: float, parts: Parts) -> None:
+        self.seed = seed
+        self.parts = parts
+        self.seconds = seconds
+        self.heal_at = max(seconds - QUIET_SECONDS, 1.0)
+        self.faults = Faults(seed)
+        self.history = History()
+        self.memory = Memory()
+        self.memory.listeners.append(self._announced)
+        self.board = Board()
+        self.ended = False
+        self.late: dict[str, trio.Event] = {}
+        self.counts: dict[str, int] = {}
+        self.violations: list[str] = []
+        self.comparisons: dict[bytes, list[bool]] = {}
+        chance = Random(f"{seed}-world")
+        self.base_ms = chance.choice(MIDNIGHTS_MS) - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
+        self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice((2, 3)))]
+        self.clients: list[Client] = population(self)
+
+    async def run(self) -> None:
+        """Live until the clients are done, then bring every node to rest."""
+        with trio.move_on_after(self.seconds + LONGEST_SECONDS) as bound:
+            async with trio.open_nursery() as nursery:
+                self.start_soon = nursery.start_soon
+                for node in self.nodes:
+                    nursery.start_soon(node.run)
+                nursery.start_soon(nemesis, self.faults, self.nodes)
+                nursery.start_soon(self._heal)
+                async with trio.open_nursery() as crowd:
+                    for client in self.clients:
+                        crowd.start_soon(client.run)
+                self.ended = True
+                for node in self.nodes:
+                    node.stop()
+        if bound.cancelled_caught:
+            self.violations.append(f"the world did not come to rest within {LONGEST_SECONDS:g} s of its end")
+
+    async def _heal(self) -> None:
+        await trio.sleep(self.heal_at)
+        self.faults.heal()
+
+    def count(self, what: str, more: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + more
+
+    # The network between clients and nodes.
+
+    async def request(self, node: Node, serve: Callable[[Node], Awaitable[Any]]) -> Any:
+        """Send one request and wait for what comes back; the node, the request and the answer may be lost."""
+        delays = self.faults.stream("network")
+        result: list[Any] = []
+        arrived = trio.Event()
+
+        def answer(value: Any) -> None:
+            result.append(value)
+            arrived.set()
+
+        await trio.sleep(delays.uniform(0.0, 0.02))
+        if not node.up:
+            return oracle.REFUSED_CONNECTION
+        if self.faults.strikes("request_lost"):
+            await trio.sleep(0.8)
+            return oracle.LOST
+        node.accept(serve, answer)
+        if self.faults.strikes("request_repeated"):
+            node.accept(serve, lambda value: None)
+        await arrived.wait()
+        if self.faults.strikes("answer_lost"):
+            await trio.sleep(0.5)
+            return oracle.LOST
+        return result[0]
+
+    def _announced(self, topic: str) -> None:
+        delays = self.faults.stream("notices")
+        for node in self.nodes:
+            if not node.up or self.faults.strikes("notice_lost"):
+                continue
+            late = self.faults.strikes("notice_late")
+            self.start_soon(self._tell, node, node.name, topic, delays.uniform(0.0, 0.9 if late else 0.02))
+
+    async def _tell(self, node: Node, name: str, topic: str, seconds: float) -> None:
+        await trio.sleep(seconds)
+        if node.up and node.name == name:
+            node.hear(topic)
+
+    # Mail.
+
+    def letter_for(self, token: str, email: str) -> Letter | None:
+        """The newest letter whose code is the one now wanted for `token`; who reads mail would try each."""
+        claim = self.memory.claims.get(digest(token))
+        if claim is None or claim.proof is None:
+            return None
+        for letter in reversed(self.memory.letters.values()):
+            if letter.recipient == email:
+                proof = code_proof(self.secret, digest(token), email, self.code_of(letter))
+                if proof == claim.proof:
+                    return letter
+        return None
+
+    def code_of(self, letter: Letter) -> str:
+        return code_from(self.secret, letter.nonce)
+
+    # What is watched from outside while it happens.
+
+    def watched(self, turn: Turn, work: Callable[[], D]) -> Callable[[], D]:
+        """`work`, with the promises that hold for each transaction of the keeper checked around it."""
+        if not turn.owner.endswith("/keys"):
+            return work
+
+        def watching() -> D:
+            before = oracle.totals(self.memory)
+            done = work()
+            after = oracle.totals(self.memory)
+            if before != after:
+                self.violations.append(f"{turn!r} changed the sums of all counters from {before} to {after}")
+            self.violations.extend(oracle.too_many_keys(self, turn))
+            return done
+
+        return watching
+
+    def compare(self, one: bytes, other: bytes) -> bool:
+        """In the place of `secret.same`: counts how often each code was compared."""
+        equal = one == other
+        self.comparisons.setdefault(one, []).append(equal)
+        return equal
+
+
+def run(seed: int, *, seconds: float = 20.0, bug: str | None = None, keep_trace: bool = False) -> Report:
+    """Simulate one seed and judge it."""
+    planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
+    with planted as parts:
+        world = World(seed, seconds, parts)
+        with patched(key_state, "same", world.compare):
+            try:
+                _, trace = kernel.simulate(seed, world.run, keep=keep_trace)
+            except Exception:
+                trace = Trace("escaped", 0, 0.0)
+                world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
+    violations = world.violations + oracle.judge(world)
+    counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
+    return Report(
+        seed, trace, world.history.digest(), len(world.history), len(world.history.requests), counts, violations
+    )

@@ -1,0 +1,129 @@
+"""Rows of keys, claims and accounts that a test can look at, and a decision applied to them: a store without I/O."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from actors.clock import day_of
+from actors.keys.messages import (
+    Account,
+    Answer,
+    Claim,
+    Claimed,
+    CompleteClaim,
+    Issue,
+    Key,
+    Letter,
+    Message,
+    Mint,
+    Revoke,
+    SetTier,
+    StartClaim,
+)
+from actors.keys.secret import Kind
+from actors.keys.state import Decision, KeyRules, Snapshot, count_live, decide, wanted
+from actors.values import AuditRecord, Scope, Tenant, Tier
+
+NOON = 20_000 * 86_400_000 + 12 * 3_600_000
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+ANN, BOB = "ann@example.org", "bob@example.org"
+RIGHT, WRONG = b"right", b"wrong"
+
+
+@dataclass
+class Registry:
+    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+
+    rules: KeyRules = field(default_factory=KeyRules)
+    now_ms: int = NOON
+    keys: dict[str, Key] = field(default_factory=dict)
+    claims: dict[bytes, Claim] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    letters: list[Letter] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    last: Decision = field(default_factory=Decision)
+
+    def act(self, *messages: Message) -> list[Answer]:
+        """Decide one batch, keep it, and return its answers."""
+        self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
+        self.keys |= decision.changed.keys
+        self.claims |= decision.changed.claims
+        self.accounts |= decision.changed.accounts
+        self.tenants |= decision.changed.tenants
+        self.letters += decision.letters
+        self.audits += decision.audits
+        return decision.answers
+
+    def one(self, message: Message) -> Answer:
+        [answer] = self.act(message)
+        return answer
+
+    def snapshot(self, messages: Sequence[Message]) -> Snapshot:
+        """The rows of the store's contract: claims lead to keys, keys and accounts to tenants."""
+        rows = wanted(messages)
+        claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
+        accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
+        key_ids = {*rows.key_ids, *(claim.key_id for claim in claims.values())}
+        keys = {each: self.keys[each] for each in key_ids if each in self.keys}
+        owners = {*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())}
+        tenants = {each: self.tenants[each] for each in owners}
+        live = count_live((key for key in self.keys.values() if key.tenant_id in owners), self.now_ms)
+        return Snapshot(keys, claims, accounts, tenants, dict(live))
+
+    def pass_ms(self, span_ms: int) -> None:
+        self.now_ms += span_ms
+
+    # Messages with the names of this world: key k1 has the token of `token("1")` and the tenant t1.
+
+    def mint(self, name: str) -> Mint:
+        return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
+
+    def start(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> StartClaim:
+        letter = Letter(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
+        return StartClaim(token(name), email, proof, letter)
+
+    def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:
+        return CompleteClaim(token(name), email, proof, f"aud_{name}", "req-1")
+
+    def issue(self, name: str, email: str = ANN, scopes: tuple[Scope, ...] | None = None) -> Issue:
+        kind = Kind.USER if scopes is None else Kind.SCOPED
+        return Issue(replace(self.key(name, kind), scopes=scopes), email, self.audit("key.issued", f"k{name}"))
+
+    def revoke(self, name: str) -> Revoke:
+        return Revoke(f"k{name}", self.audit("key.revoked", f"k{name}"))
+
+    def set_tier(self, tier: Tier, email: str = ANN) -> SetTier:
+        return SetTier(email, tier, self.audit(f"tier.{tier}", ""))
+
+    def key(self, name: str, kind: Kind, expires_ms: int | None = None) -> Key:
+        return Key(f"k{name}", name.encode(), f"cs_{kind}_{name}", kind, f"t{name}", self.now_ms, expires_ms=expires_ms)
+
+    def audit(self, action: str, target_id: str) -> AuditRecord:
+        return AuditRecord("aud_1", self.now_ms, "cli", "root", action, "key", target_id)
+
+    # What many tests begin with.
+
+    def claim(self, name: str, email: str = ANN) -> Claimed:
+        """Mint, start and complete, one after the other."""
+        self.act(self.mint(name))
+        self.act(self.start(name, email))
+        answer = self.one(self.complete(name, email))
+        assert isinstance(answer, Claimed), answer
+        return answer
+
+    def use(self, tenant_id: str, requests: int, usecase_reads: int = 0) -> None:
+        """Count requests of now, as the accountant would."""
+        tenant, month = self.tenants[tenant_id], 24_000
+        self.tenants[tenant_id] = replace(
+            tenant,
+            lifetime_used=tenant.lifetime_used + requests,
+            usecase_reads=tenant.usecase_reads + usecase_reads,
+            month=month,
+            month_used=requests,
+            day=day_of(self.now_ms),
+            day_used=requests,
+        )
+
+
+def token(name: str) -> bytes:
+    return f"token {name}".encode()
