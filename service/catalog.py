@@ -67,12 +67,14 @@ class Shelf:
 
     __slots__ = ("_digests", "_documents", "_keys", "_places")
 
-    def __init__(self, keys: Sequence[bytes], documents: Sequence[bytes], digests: bytes) -> None:
-        assert len(keys) == len(documents) == len(digests) // DIGEST_BYTES
+    def __init__(
+        self, keys: Sequence[bytes], documents: Sequence[bytes], digests: bytes, places: Mapping[str, int]
+    ) -> None:
+        assert len(keys) == len(documents) == len(digests) // DIGEST_BYTES == len(places)
         self._keys = tuple(keys)
         self._documents = tuple(documents)
         self._digests = digests
-        self._places = {_slug_of(key): place for place, key in enumerate(self._keys)}
+        self._places = places
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -103,7 +105,7 @@ class Shelf:
         return None if place is None else (self._documents[place], self.digest(place))
 
 
-EMPTY = Shelf((), (), b"")
+EMPTY = Shelf((), (), b"", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,29 +136,43 @@ class Building:
     """A snapshot on its way: takes a load in chunks, and shares with the previous snapshot what did not change."""
 
     def __init__(self, previous: CatalogSnapshot) -> None:
-        self._previous = previous
-        self._keys: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
-        self._documents: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
-        self._digests: dict[Kind, bytearray] = {kind: bytearray() for kind in Kind}
+        self._shelves = {kind: _ShelfBuilding(previous.shelves[kind]) for kind in Kind}
 
     def take(self, kind: Kind, entries: Sequence[Entry]) -> None:
         """Add the next entries of a kind, which come in the order of its list."""
-        keys, documents, digests = self._keys[kind], self._documents[kind], self._digests[kind]
-        previous = self._previous.shelves[kind]
         for entry in entries:
-            key = _key(entry.added_ms, entry.slug)
-            assert not keys or keys[-1] < key, f"the store gave {entry.slug} out of order"
-            document, digest = entry.document, None
-            known = previous.find(entry.slug)
-            if known is not None and known[0] == document:
-                document, digest = known
-            keys.append(key)
-            documents.append(document)
-            digests += digest or _digest(document)
+            self._shelves[kind].add(entry)
 
     def finished(self, revision: int) -> CatalogSnapshot:
-        shelves = {kind: Shelf(self._keys[kind], self._documents[kind], bytes(self._digests[kind])) for kind in Kind}
+        shelves = {kind: building.finished() for kind, building in self._shelves.items()}
         return CatalogSnapshot(revision, MappingProxyType(shelves))
+
+
+class _ShelfBuilding:
+    """All costly work is done in `add`, because `finished` is one step that nothing else can run beside."""
+
+    def __init__(self, previous: Shelf) -> None:
+        self._previous = previous
+        self._keys: list[bytes] = []
+        self._documents: list[bytes] = []
+        self._digests = bytearray()
+        self._places: dict[str, int] = {}
+
+    def add(self, entry: Entry) -> None:
+        key = _key(entry.added_ms, entry.slug)
+        assert not self._keys or self._keys[-1] < key, f"the store gave {entry.slug} out of order"
+        known = self._previous.find(entry.slug)
+        if known is not None and known[0] == entry.document:
+            document, digest = known
+        else:
+            document, digest = entry.document, _digest(entry.document)
+        self._places[entry.slug] = len(self._keys)
+        self._keys.append(key)
+        self._documents.append(document)
+        self._digests += digest
+
+    def finished(self) -> Shelf:
+        return Shelf(self._keys, self._documents, bytes(self._digests), self._places)
 
 
 @dataclass(frozen=True, slots=True)

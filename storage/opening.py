@@ -17,6 +17,7 @@ from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
 from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
 from storage.statements import statements
+from storage.turns import forget_ended
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest Postgres that is supported."""
@@ -80,7 +81,10 @@ async def open_storage(options: StorageOptions, data_dir: Path, *, beside: bool 
     where no server runs.
     """
     try:
-        async with _target(options, data_dir, beside=beside) as target, open_database(target, options.limits) as database:
+        async with (
+            _target(options, data_dir, beside=beside) as target,
+            open_database(target, options.limits) as database,
+        ):
             await _prepare(database, options, patient=beside and options.url is None)
             yield Opened(
                 database=database,
@@ -124,6 +128,7 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         if unsafe:
             log.warning("%s runs with %s: an answered write can be lost in a crash", where, ", ".join(unsafe))
         applied = await migrate(database)
+        await forget_ended(database)
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
     except (StorageUnavailable, Contended, OutcomeUnknown) as error:

@@ -1,7 +1,7 @@
 """The journal of turns: what makes a batch safe to run again."""
 
 from actors.values import Turn
-from storage.pool import Connection
+from storage.pool import Connection, Database
 from storage.statements import statements
 
 SQL = statements("turns")
@@ -14,3 +14,8 @@ async def take_turn(connection: Connection, turn: Turn) -> bool:
     unknown has ended, one way or the other, before this returns.
     """
     return await connection.fetchval(SQL.take, turn.owner, turn.seq) is not None
+
+
+async def forget_ended(database: Database) -> None:
+    """Drop the journal rows of nodes that ended long ago; done at each start."""
+    await database.read(lambda connection: connection.execute(SQL.forget))

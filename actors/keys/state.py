@@ -150,7 +150,8 @@ class _Desk:
         wait_ms = claim.sent_ms + self._rules.code_pause_ms - self._now_ms
         if wait_ms > 0:
             return _wait("A code was sent a moment ago.", wait_ms)
-        today = day_of(self._now_ms)
+        # Days never go back: another node's clock may be ahead of ours, and its midnight would be met again and again.
+        today = max(claim.sent_day, day_of(self._now_ms))
         sent_today = claim.sent_today if claim.sent_day == today else 0
         if sent_today >= self._rules.codes_per_day:
             return _wait("No more codes are sent for this token today.", DAY_MS - self._now_ms % DAY_MS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.utils import format_datetime, parseaddr
+from email.utils import format_datetime, getaddresses
 
 from actors.clock import MINUTE_MS, SECOND_MS
 from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
@@ -91,10 +91,10 @@ def as_message(mail: Mail) -> EmailMessage:
 
 def sender_address(text: str) -> Address:
     """The configured sender; raises ValueError unless it is `address` or `Name <address>` in ASCII."""
-    name, address = parseaddr(text)
-    if not (text.isascii() and text.isprintable() and _PLAIN_ADDRESS.fullmatch(address)):
-        raise ValueError(f"mail.sender must be an address or `Name <address>` in ASCII, not {text!r}")
-    return _address(address, name)
+    match getaddresses([text]):
+        case [(name, address)] if text.isascii() and text.isprintable() and _PLAIN_ADDRESS.fullmatch(address):
+            return _address(address, name)
+    raise ValueError(f"mail.sender must be an address or `Name <address>` in ASCII, not {text!r}")
 
 
 def _address(plain: str, name: str = "") -> Address:

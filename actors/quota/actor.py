@@ -8,7 +8,10 @@ from actors.limits import Allowance, WindowLimiter
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
-from actors.values import Refused, Tenant, Tier, Turn
+from actors.values import OutcomeUnknown, Refused, StorageUnavailable, Tenant, Tier, Turn
+
+OWED_AT_MOST = 1_000
+"""Refunds that wait for the store; beyond it the oldest are forgotten, which errs towards counting too much."""
 
 
 class QuotaAccountant(Actor[Message, Answer]):
@@ -30,6 +33,9 @@ class QuotaAccountant(Actor[Message, Answer]):
         self.caps = caps
         self._per_minute = per_minute
         self._minutes = WindowLimiter(60)
+        # Refunds that the store could not take yet, and the turn that may or may not have kept them.
+        self._owed: tuple[Refund, ...] = ()
+        self._in_doubt: Turn | None = None
 
     # Intents.
 
@@ -62,9 +68,28 @@ class QuotaAccountant(Actor[Message, Answer]):
 
     async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
-        tenant_ids = sorted({message.tenant_id for message in messages})
+        if self._in_doubt not in (None, turn):
+            # That turn was given up: what it owed may have been given back, and giving twice would exceed a cap.
+            self._owed, self._in_doubt = (), None
+        batch = (*self._owed, *messages)
 
         def on(tenants: Mapping[str, Tenant]) -> Decision:
-            return decide(tenants, messages, now_ms, self.caps)
+            return decide(tenants, batch, now_ms, self.caps)
 
-        return (await self._store.meter(turn, tenant_ids, on)).answers
+        try:
+            decision = await self._store.meter(turn, sorted({message.tenant_id for message in batch}), on)
+        except OutcomeUnknown:
+            self._in_doubt = turn
+            raise
+        except StorageUnavailable:
+            if self._in_doubt is None:
+                self._owe(messages)
+            raise
+        answers = decision.answers[len(self._owed) :]
+        self._owed, self._in_doubt = (), None
+        return answers
+
+    def _owe(self, messages: Sequence[Message]) -> None:
+        """Keep the refunds of a batch that certainly was not kept, for the next one."""
+        refunds = (message for message in messages if isinstance(message, Refund))
+        self._owed = (*self._owed, *refunds)[-OWED_AT_MOST:]

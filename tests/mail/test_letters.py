@@ -86,7 +86,7 @@ def test_whatever_the_recipient_there_is_one_and_no_other_header(recipient: str)
 def test_a_line_break_in_a_header_is_an_error(field: str) -> None:
     words = {"subject": "Hello", "sender": "no-reply@catalog.example", field: "x@example.com\r\nBcc: eve@example.com"}
     mail = Mail("let_1", words["sender"], "anna@example.com", words["subject"], "text", BASE_MS)
-    with pytest.raises(ValueError, match="linefeed|ASCII"):
+    with pytest.raises(ValueError, match=r"linefeed|ASCII"):
         as_message(mail)
 
 

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from actors.actor import State
 from actors.clock import DAY_MS, MINUTE_MS
@@ -15,12 +16,10 @@ from storage.memory.tables import Memory
 from tests.fakes import Script
 from tests.mail.office import CODE, Office
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 FAILS = [MailFailed("451 try later")] * 1_000
 
 
-async def test_a_letter_goes_out_at_once_when_the_sender_is_woken() -> None:
+async def test_a_letter_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
     office = Office()
     sender = office.sender()
     async with office.open(sender):
@@ -32,7 +31,7 @@ async def test_a_letter_goes_out_at_once_when_the_sender_is_woken() -> None:
         assert office.since_ms((await office.letter()).sent_ms) == 2.5
 
 
-async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll() -> None:
+async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
     office = Office()
     async with office.open(office.sender()):
         await trio.sleep(2.5)
@@ -41,7 +40,7 @@ async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll() -> N
     assert office.transport.sent == [(5.0, "let_1")]
 
 
-async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over() -> None:
+async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([1.0])))
     sender = office.sender()
     async with office.open(sender):
@@ -52,7 +51,7 @@ async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over() -
     assert [letter_id for _, letter_id in office.transport.sent] == ["let_1"]
 
 
-async def test_a_failed_letter_rests_one_second_then_two_then_four() -> None:
+async def test_a_failed_letter_rests_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
     office = Office(*FAILS[:4])
     office.post()
     async with office.open(office.sender()):
@@ -63,7 +62,9 @@ async def test_a_failed_letter_rests_one_second_then_two_then_four() -> None:
     assert letter.sent_ms is not None
 
 
-async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_it_expires() -> None:
+async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_it_expires(
+    autojump_clock: MockClock,
+) -> None:
     office = Office(*FAILS)
     office.post()
     async with office.open(office.sender()):
@@ -76,7 +77,7 @@ async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_
     assert letter.last_error == "expires before another attempt; last: 451 try later"
 
 
-async def test_attempts_are_bounded() -> None:
+async def test_attempts_are_bounded(autojump_clock: MockClock) -> None:
     office = Office(*FAILS, limits=MailLimits(retries=Retries(attempts=3)))
     office.post()
     async with office.open(office.sender()):
@@ -85,7 +86,7 @@ async def test_attempts_are_bounded() -> None:
     assert (await office.letter()).last_error == "3 attempts; last: 451 try later"
 
 
-async def test_a_dead_code_is_not_sent() -> None:
+async def test_a_dead_code_is_not_sent(autojump_clock: MockClock) -> None:
     office = Office()
     office.post(life_ms=MINUTE_MS)
     await trio.sleep(61)
@@ -96,7 +97,7 @@ async def test_a_dead_code_is_not_sent() -> None:
     assert (office.since_ms(letter.failed_ms), letter.last_error) == (61, "expired")
 
 
-async def test_a_refused_letter_is_not_tried_again() -> None:
+async def test_a_refused_letter_is_not_tried_again(autojump_clock: MockClock) -> None:
     office = Office(MailRefused("550 no such user"))
     office.post()
     async with office.open(office.sender()):
@@ -106,7 +107,9 @@ async def test_a_refused_letter_is_not_tried_again() -> None:
     assert (office.since_ms(letter.failed_ms), letter.last_error) == (0, "550 no such user")
 
 
-async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it() -> None:
+async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it(
+    autojump_clock: MockClock,
+) -> None:
     office = Office()
     office.post(recipient="anna@example.com, eve@example.com")
     async with office.open(office.sender()):
@@ -115,7 +118,7 @@ async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transp
     assert (await office.letter()).last_error == "the recipient is not a plain address"
 
 
-async def test_a_template_of_a_newer_node_waits_for_that_node() -> None:
+async def test_a_template_of_a_newer_node_waits_for_that_node(autojump_clock: MockClock) -> None:
     office = Office()
     office.post(template="of_tomorrow")
     async with office.open(office.sender()):
@@ -125,7 +128,7 @@ async def test_a_template_of_a_newer_node_waits_for_that_node() -> None:
     assert letter.attempts == 4
 
 
-async def test_a_send_that_never_ends_is_cut_and_tried_again() -> None:
+async def test_a_send_that_never_ends_is_cut_and_tried_again(autojump_clock: MockClock) -> None:
     office = Office(1_000.0)
     office.post()
     async with office.open(office.sender()):
@@ -134,7 +137,7 @@ async def test_a_send_that_never_ends_is_cut_and_tried_again() -> None:
     assert (await office.letter()).last_error == "not sent within 15 s"
 
 
-async def test_one_hanging_letter_does_not_keep_the_others_waiting() -> None:
+async def test_one_hanging_letter_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
     office = Office(1_000.0)
     for number in range(9):
         office.post(f"let_{number}")
@@ -143,7 +146,9 @@ async def test_one_hanging_letter_does_not_keep_the_others_waiting() -> None:
         assert len(office.transport.sent) == 8
 
 
-async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_between() -> None:
+async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_between(
+    autojump_clock: MockClock,
+) -> None:
     office = Office(*[0.1] * 20)
     for number in range(20):
         office.post(f"let_{number:02}")
@@ -155,6 +160,7 @@ async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_b
 
 
 async def test_a_bug_that_one_letter_meets_stops_neither_the_sender_nor_the_others(
+    autojump_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     office = Office(RuntimeError(f"cannot send {CODE}"))
@@ -175,7 +181,7 @@ async def test_a_bug_that_one_letter_meets_stops_neither_the_sender_nor_the_othe
 
 
 @pytest.mark.parametrize("error", [StorageUnavailable("away"), Contended("met"), OutcomeUnknown("lost")])
-async def test_when_the_store_fails_the_sender_waits_and_goes_on(error: Exception) -> None:
+async def test_when_the_store_fails_the_sender_waits_and_goes_on(autojump_clock: MockClock, error: Exception) -> None:
     office = Office(memory=Memory(before=Script([error] * 5)))
     office.post()
     sender = office.sender()
@@ -187,7 +193,7 @@ async def test_when_the_store_fails_the_sender_waits_and_goes_on(error: Exceptio
     assert sender.statistics().restarts == 0
 
 
-async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_back() -> None:
+async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_back(autojump_clock: MockClock) -> None:
     lease, prune = None, None
     office = Office(memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 30])))
     office.post()
@@ -199,7 +205,7 @@ async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_b
     assert len(office.transport.sent) == 1
 
 
-async def test_a_mark_whose_outcome_is_unknown_is_kept_again() -> None:
+async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: MockClock) -> None:
     lease, prune = None, None
     office = Office(memory=Memory(after=Script([lease, prune, OutcomeUnknown("lost")])))
     office.post()
@@ -211,7 +217,7 @@ async def test_a_mark_whose_outcome_is_unknown_is_kept_again() -> None:
     assert sender.statistics().settled == 1
 
 
-async def test_letters_of_a_lease_whose_answer_was_lost_go_out_when_it_ends() -> None:
+async def test_letters_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([OutcomeUnknown("lost")])))
     office.post()
     async with office.open(office.sender()):
@@ -219,7 +225,7 @@ async def test_letters_of_a_lease_whose_answer_was_lost_go_out_when_it_ends() ->
     assert office.transport.sent == [(60.0, "let_1")]
 
 
-async def test_a_lease_that_came_too_late_is_not_used() -> None:
+async def test_a_lease_that_came_too_late_is_not_used(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([50.0])))
     office.post()
     async with office.open(office.sender()):
@@ -229,7 +235,7 @@ async def test_a_lease_that_came_too_late_is_not_used() -> None:
     assert office.transport.sent == [(60.0, "let_1")]
 
 
-async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays() -> None:
+async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(autojump_clock: MockClock) -> None:
     office = Office(5.0, 5.0, limits=MailLimits(sends=2))
     for number in range(5):
         office.post(f"let_{number}")
@@ -243,7 +249,9 @@ async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays() 
     assert sender.state is State.STOPPED
 
 
-async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_when_the_lease_ends() -> None:
+async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_when_the_lease_ends(
+    autojump_clock: MockClock,
+) -> None:
     office = Office(1_000.0)
     office.post()
     async with office.open(office.sender()):
@@ -255,7 +263,7 @@ async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_wh
     assert office.transport.sent == [(60.0, "let_1")]
 
 
-async def test_on_closing_with_the_store_away_the_sender_ends_in_time() -> None:
+async def test_on_closing_with_the_store_away_the_sender_ends_in_time(autojump_clock: MockClock) -> None:
     lease, prune = None, None
     office = Office(0.5, memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 100])))
     office.post()
@@ -264,14 +272,14 @@ async def test_on_closing_with_the_store_away_the_sender_ends_in_time() -> None:
     assert trio.current_time() <= 1 + office.limits.close_seconds
 
 
-async def test_an_idle_sender_closes_at_once() -> None:
+async def test_an_idle_sender_closes_at_once(autojump_clock: MockClock) -> None:
     office = Office()
     async with office.open(office.sender()):
         await trio.sleep(1)
     assert trio.current_time() == 1
 
 
-async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease() -> None:
+async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease(autojump_clock: MockClock) -> None:
     office = Office()
     office.post()
     async with office.open(office.sender()) as troupe:
@@ -285,7 +293,7 @@ async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_l
     assert (await office.letter()).sent_ms is not None
 
 
-async def test_two_senders_on_one_store_do_not_send_a_letter_twice() -> None:
+async def test_two_senders_on_one_store_do_not_send_a_letter_twice(autojump_clock: MockClock) -> None:
     office = Office(*[0.3, 2.0, 14.0, MailFailed("451 later")] * 10)
     one, other = office.sender(), office.sender()
     async with office.open(one, other):
@@ -300,8 +308,8 @@ async def test_two_senders_on_one_store_do_not_send_a_letter_twice() -> None:
     assert one.statistics().messages > 0 < other.statistics().messages
 
 
-async def test_letters_done_long_ago_are_deleted_in_batches() -> None:
-    office = Office(limits=MailLimits(prune_rows=10))
+async def test_letters_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
+    office = Office(limits=MailLimits(prune_rows=10, poll_seconds=300))
     for number in range(35):
         office.post(f"let_{number:02}")
     async with office.open(office.sender()):
@@ -311,7 +319,9 @@ async def test_letters_done_long_ago_are_deleted_in_batches() -> None:
     assert office.memory.letters == office.memory.outbox == {}
 
 
-async def test_logs_mask_the_recipient_and_never_hold_the_code(caplog: pytest.LogCaptureFixture) -> None:
+async def test_logs_mask_the_recipient_and_never_hold_the_code(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     office = Office(MailFailed(f"451 <anna@example.com> said {CODE}\r\nand more"), None, MailRefused("550 no"))
     office.post()
@@ -327,7 +337,7 @@ async def test_logs_mask_the_recipient_and_never_hold_the_code(caplog: pytest.Lo
     assert (await office.letter()).last_error == "451 <a***@example.com> said ###### and more"
 
 
-async def test_recent_letters_are_shown_in_words_newest_first() -> None:
+async def test_recent_letters_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
     office = Office()
     sender = office.sender()
     office.post("let_1")
@@ -340,7 +350,7 @@ async def test_recent_letters_are_shown_in_words_newest_first() -> None:
     assert [shown.letter.id for shown in await sender.recent(1)] == ["let_2"]
 
 
-async def test_statistics_count_what_was_sent_and_given_up() -> None:
+async def test_statistics_count_what_was_sent_and_given_up(autojump_clock: MockClock) -> None:
     office = Office(None, MailRefused("550 no"))
     sender = office.sender()
     async with office.open(sender):
@@ -355,7 +365,7 @@ async def test_statistics_count_what_was_sent_and_given_up() -> None:
     assert not sender.statistics().accepting
 
 
-async def test_a_sender_that_failed_can_be_run_again() -> None:
+async def test_a_sender_that_failed_can_be_run_again(autojump_clock: MockClock) -> None:
     class Broken(Exception):
         pass
 
@@ -368,7 +378,7 @@ async def test_a_sender_that_failed_can_be_run_again() -> None:
     assert sender.statistics().restarts == 1
 
 
-async def test_a_writer_with_a_bug_is_a_bug_of_its_letter_only() -> None:
+async def test_a_writer_with_a_bug_is_a_bug_of_its_letter_only(autojump_clock: MockClock) -> None:
     def write(letter: OutboxLetter) -> Mail:
         raise KeyError(letter.id)
 

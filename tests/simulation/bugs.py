@@ -1,7 +1,7 @@
 """Bugs to plant, one at a time, for one run: the oracle has to find each. Product code knows nothing of them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -69,10 +69,8 @@ def _replaced(owner: object, name: str, value: object) -> Callable[[Parts], Abst
 
 async def _try(commit: Callable[[], Any]) -> None:
     """A commit in the background whose failure nobody hears of."""
-    try:
+    with suppress(StorageUnavailable, Contended, OutcomeUnknown):
         await commit()
-    except (StorageUnavailable, Contended, OutcomeUnknown):
-        pass
 
 
 class _EagerQuota(MemoryQuota):

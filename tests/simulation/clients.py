@@ -13,8 +13,9 @@ import trio
 
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, Kept, Letter
-from actors.values import Code, Refused, Tier
+from actors.values import Refused, Tier
 from tests.simulation.history import Complete
+from tests.simulation.rules import LIFE_SECONDS, RULES
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -41,6 +42,7 @@ class Board:
     holdings: list[Holding] = field(default_factory=list)
     hot: list[Holding] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
+    changed: list[Holding] = field(default_factory=list)
 
 
 class Client:
@@ -61,7 +63,9 @@ class Client:
         while self.awake:
             await self._live(self)
             await self.think()
-        await self.mint()  # a last request of everybody: the oracle wants it served
+        # A last request of everybody: the oracle wants it served. All at once they may well fill a mailbox.
+        while await self.mint() is None and trio.current_time() < self.world.seconds + 3.0:
+            await self.think()
 
     async def think(self, seconds: float = 0.3) -> None:
         await trio.sleep(self.random.uniform(0.0, 2 * seconds))
@@ -94,7 +98,7 @@ class Client:
         return holding
 
     async def read(self, text: str, node: "Node | None" = None) -> Any:
-        usecase, fails = self.chance(0.4), self.chance(0.12)
+        usecase, fails = self.chance(0.4), self.chance(0.15)
         return await self.ask("read", lambda node: node.read(text, usecase=usecase, fails=fails), node)
 
     async def resolve(self, text: str, node: "Node | None" = None) -> Any:
@@ -117,6 +121,7 @@ class Client:
             await self.think(0.1)
         if isinstance(answer, Claimed):
             holding.email = email
+            self.world.board.changed.append(holding)
             self.world.board.emails.append(email)
         return answer
 
@@ -131,8 +136,8 @@ class Client:
             await trio.sleep(1.0)
         return None
 
-    async def issue(self, email: str, *, scoped: bool = False) -> Holding | None:
-        issued = await self.ask("issue", lambda node: node.issue(email, scoped=scoped))
+    async def issue(self, email: str, *, scoped: bool = False, node: "Node | None" = None) -> Holding | None:
+        issued = await self.ask("issue", lambda node: node.issue(email, scoped=scoped), node)
         if not isinstance(issued, Issued):
             return None
         self.world.board.emails.append(email)
@@ -165,8 +170,7 @@ async def hot_reader(me: Client) -> None:
         answers.append(await me.read(key.text))
 
     await me.at_once(*[read] * me.random.randint(1, 4))
-    used_up = any(isinstance(answer, Refused) and answer.code is not Code.RATE_LIMITED for answer in answers)
-    if used_up and me.chance(0.1):
+    if any(isinstance(answer, Refused) for answer in answers) and me.chance(0.15):
         await _heat(me)
 
 
@@ -205,7 +209,8 @@ async def _honest(me: Client, holding: Holding, email: str, letter: Letter) -> N
 
 async def _twice_at_once(me: Client, holding: Holding, email: str, letter: Letter) -> None:
     twice = [partial(me.complete, holding.token, email, letter, node) for node in me.world.nodes]
-    await me.at_once(*twice)
+    looks = [partial(me.resolve, holding.text, node) for node in me.world.nodes]
+    await me.at_once(*twice, *looks)
     await me.complete_until_answered(holding, email, letter)
 
 
@@ -235,9 +240,9 @@ async def _too_late(me: Client, holding: Holding, email: str, letter: Letter) ->
     """More codes than a day allows, and the last one after it has run out."""
     for _ in range(4):
         await me.start(holding.token, email)
-        await trio.sleep(me.world.rules.code_pause_ms / 1_000 + 0.1)
+        await trio.sleep(RULES.code_pause_ms / 1_000 + 0.1)
     letter = me.world.letter_for(holding.token, email) or letter
-    await trio.sleep(me.world.rules.code_life_ms / 1_000)
+    await trio.sleep(RULES.code_life_ms / 1_000)
     await me.complete(holding.token, email, letter)
 
 
@@ -257,28 +262,48 @@ async def family(me: Client) -> None:
 
 
 async def revoker(me: Client) -> None:
-    """Revokes a key while others look at it, and looks at once whether it is gone."""
-    await me.think(0.5)
-    if not me.world.board.holdings:
-        return
-    holding = me.random.choice(me.world.board.holdings[-8:])
+    """Revokes keys while others look them up on the same node, and looks at once whether they are gone, and later."""
     node = me.node()
+    holdings = [each for each in [await me.mint(), await me.mint()] if each is not None]
+    if me.world.board.holdings:
+        holdings.append(me.random.choice(me.world.board.holdings[-8:]))
+    await me.at_once(*[partial(_overtake, me, holding, node) for holding in holdings])
+    for holding in holdings:
+        await me.think(0.2)
+        await me.resolve(holding.text, node)
+    if me.chance(0.1):
+        await me.ask("revoke", lambda node: node.revoke("key_of_nobody"))
 
+
+async def _overtake(me: Client, holding: Holding, node: "Node") -> None:
     async def look() -> None:
-        await me.think(0.1)
+        await me.think(0.01)
         await me.resolve(holding.text, node)
 
     async def revoke() -> None:
-        answer = await me.ask("revoke", lambda node: node.revoke(holding.key_id), node)
+        await me.think(0.02)
+        answer = await me.ask("revoke", partial(_revoke, holding), node)
         if isinstance(answer, Kept):
-            await me.at_once(*[partial(me.resolve, holding.text, each) for each in me.world.nodes])
+            me.world.board.changed.append(holding)
+            await me.resolve(holding.text, node)
 
-    await me.at_once(look, look, look, revoke)
-    for _ in range(3):
-        await me.think(0.2)
-        await me.resolve(holding.text, node)
-    if me.chance(0.3):
-        await me.ask("revoke", lambda node: node.revoke("key_of_nobody"))
+    await me.at_once(look, revoke)
+
+
+async def patient(me: Client) -> None:
+    """Shows keys to all nodes, revokes them on one, and comes back when no node may remember them any more."""
+    holdings = [each for each in [await me.mint() for _ in range(4)] if each is not None]
+    for holding in holdings:
+        await me.at_once(*[partial(me.resolve, holding.text, node) for node in me.world.nodes])
+    for holding in holdings:
+        await me.ask("revoke", partial(_revoke, holding))
+    await trio.sleep(LIFE_SECONDS + 0.1)
+    for holding in holdings:
+        await me.at_once(*[partial(me.resolve, holding.text, node) for node in me.world.nodes])
+
+
+async def _revoke(holding: Holding, node: "Node") -> Any:
+    return await node.revoke(holding.key_id)
 
 
 async def tierer(me: Client) -> None:
@@ -292,26 +317,25 @@ async def tierer(me: Client) -> None:
 
 
 async def issuer(me: Client) -> None:
-    """Asks for full and scoped keys of few accounts."""
-    email = me.random.choice(("ann-0@example.org", "bob-1@example.org", "firm@example.org"))
-    scoped = me.chance(0.5)
+    """Asks for full and scoped keys of accounts, more at once than an account may have."""
+    email = me.random.choice(("ann-0@example.org", "bob-1@example.org", f"firm-{me.random.randint(0, 99)}@example.org"))
+    scoped, node = me.chance(0.5), me.node()
 
     async def one() -> None:
-        holding = await me.issue(email, scoped=scoped)
+        holding = await me.issue(email, scoped=scoped, node=node)
         if holding is not None:
             me.world.board.holdings.append(holding)
 
-    await me.at_once(*[one] * me.random.randint(1, 3))
+    await me.at_once(*[one] * me.random.randint(1, 6))
     await me.think(0.5)
 
 
 async def watcher(me: Client) -> None:
-    """Looks keys up: each answer has to be fresh enough."""
-    if me.world.board.holdings:
-        holding = me.random.choice(me.world.board.holdings[-15:])
-        await me.resolve(holding.text)
-    if me.chance(0.05):
-        await me.resolve("cs_anon_nonsense")
+    """Looks keys up, new ones and those that changed a while ago: each answer has to be fresh enough."""
+    board = me.world.board
+    candidates = board.changed[-12:] if me.chance(0.3) else board.holdings[-15:]
+    if candidates:
+        await me.resolve(me.random.choice(candidates).text)
 
 
 async def stranger(me: Client) -> None:
@@ -325,14 +349,15 @@ async def stranger(me: Client) -> None:
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
-    (agent, 4),
+    (agent, 3),
     (hot_reader, 4),
     (claimer, 5),
     (family, 2),
-    (revoker, 1),
+    (revoker, 2),
+    (patient, 1),
     (tierer, 1),
     (issuer, 1),
-    (watcher, 2),
+    (watcher, 1),
     (stranger, 1),
 )
 

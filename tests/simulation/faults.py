@@ -30,6 +30,7 @@ BASE_RATES: Mapping[str, float] = {
     "commits_late": 0.03,
     "slow": 0.05,
     "slow_answer": 0.10,
+    "slow_look_up": 0.30,
     "crash": 0.002,
     "killed_before_commit": 0.004,
     "killed_after_commit": 0.006,
@@ -149,7 +150,7 @@ class LinkedKeys(MemoryKeys):
         found = await _plainly(super().resolve(hashes))
         link = self._memory
         assert isinstance(link, Link)
-        if link._faults.strikes("slow_answer"):
+        if link._faults.strikes("slow_look_up"):
             await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
         return found
 

@@ -7,6 +7,7 @@ the numbers of the world, and uses none of the deciding code.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from actors.clock import SECOND_MS, day_of, month_of
@@ -17,14 +18,13 @@ from actors.quota.messages import Charge, Metered
 from actors.values import Code, Refused, Tier, Turn
 from storage.memory.tables import Memory
 from tests.simulation.history import Complete, Nothing, Operation, Unknown
+from tests.simulation.rules import CAPS, HEALED_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
 REFUSED_CONNECTION = Nothing("connection refused")
 LOST = Unknown("lost on the network")
-HEALED_SECONDS = 2.5
-"""How long after the last fault everything has to be served again."""
 EPSILON = 1e-6
 
 
@@ -42,6 +42,7 @@ class Case:
     revokes: dict[str, list[Operation]] = field(default_factory=dict)
     minted: dict[str, Minted] = field(default_factory=dict)
     accounts: dict[str, str] = field(default_factory=dict)
+    of_groups: dict[str, tuple[list[Operation], list[Operation]]] = field(default_factory=dict)
 
     @property
     def memory(self) -> Memory:
@@ -116,7 +117,7 @@ def every_grant_is_within_its_cap(case: Case) -> Iterator[str]:
         answer = operation.result
         if not isinstance(answer, Metered):
             continue
-        tenant, caps = answer.tenant, case.world.caps[answer.tenant.tier]
+        tenant, caps = answer.tenant, CAPS[answer.tenant.tier]
         if tenant.id != operation.about.tenant_id:
             yield f"a charge of {operation.about.tenant_id} was answered with {tenant.id}"
         used = (
@@ -135,14 +136,14 @@ def no_more_is_granted_than_the_caps(case: Case) -> Iterator[str]:
         granted = [each for each in case.charges[tenant_id] if isinstance(each.result, Metered)]
         refunds = [each for each in case.refunds.get(tenant_id, []) if not each.fruitless]
         anonymous = [each for each in granted if each.result.tenant.tier is Tier.ANONYMOUS]
-        lifetime = case.world.caps[Tier.ANONYMOUS].lifetime
+        lifetime = CAPS[Tier.ANONYMOUS].lifetime
         if lifetime is not None and len(anonymous) - len(refunds) > lifetime:
             yield f"{tenant_id} was granted {len(anonymous)} requests in its lifetime, {len(refunds)} given back"
         for window, cap in (("day", "daily"), ("month", "monthly")):
             for number in sorted({getattr(each.result.tenant, window) for each in granted}):
                 within = [each for each in granted if getattr(each.result.tenant, window) == number]
                 back = [each for each in refunds if getattr(each.about, window) == number]
-                limits = [getattr(case.world.caps[each.result.tenant.tier], cap) for each in within]
+                limits = [getattr(CAPS[each.result.tenant.tier], cap) for each in within]
                 if None not in limits and len(within) - len(back) > max(limits):
                     yield f"{tenant_id} was granted {len(within)} requests in one {window}, {len(back)} given back"
 
@@ -193,7 +194,7 @@ def _reaches(
     case: Case, refused: Operation, charges: Sequence[Operation], refunds: Sequence[Operation], tier: Tier
 ) -> bool:
     """Whether some cap of the tier that fits the refusal's code may have been reached."""
-    caps = case.world.caps[tier]
+    caps = CAPS[tier]
     now_ms, late_ms = case.now_ms(refused.node, refused.start), case.fastest_ms(refused.end)
     reached: list[bool] = []
     match refused.result.code:
@@ -219,10 +220,13 @@ def _reaches(
 
 
 def _of_group(case: Case, tenant_id: str) -> tuple[list[Operation], list[Operation]]:
-    group = case.groups.get(tenant_id, [tenant_id])
-    charges = [each for member in group for each in case.charges.get(member, []) if _may_count(each)]
-    refunds = [each for member in group for each in case.refunds.get(member, []) if not each.fruitless]
-    return charges, [each for each in refunds if each.result is not False]
+    """The charges and the refunds of a tenant's group that may have counted."""
+    if tenant_id not in case.of_groups:
+        group = case.groups.get(tenant_id, [tenant_id])
+        charges = [each for member in group for each in case.charges.get(member, []) if _may_count(each)]
+        refunds = [each for member in group for each in case.refunds.get(member, []) if not each.fruitless]
+        case.of_groups[tenant_id] = charges, refunds
+    return case.of_groups[tenant_id]
 
 
 def _may_count(charge: Operation) -> bool:
@@ -288,7 +292,7 @@ def minutes_are_exact_on_their_node(case: Case) -> Iterator[str]:
     """A run is shorter than the window, so a node's limiter lets exactly its limit through."""
     allowed: dict[tuple[str, str], int] = {}
     for operation in case.of("pace"):
-        place, limit = (operation.node, operation.about.subject), case.world.per_minute[operation.about.tier]
+        place, limit = (operation.node, operation.about.subject), PER_MINUTE[operation.about.tier]
         used = allowed.get(place, 0)
         if operation.result.allowed != (used < limit):
             yield f"{place} at {used} of {limit} a minute: {operation.result}"
@@ -339,7 +343,7 @@ def every_claim_has_one_owner(case: Case) -> Iterator[str]:
 
 
 def codes_are_compared_at_most_five_times(case: Case) -> Iterator[str]:
-    most = case.world.rules.code_attempts
+    most = RULES.code_attempts
     for compared in case.world.comparisons.values():
         wrong = compared.index(True) if True in compared else len(compared)
         if wrong > most - (True in compared):
@@ -365,7 +369,7 @@ def spent_codes_open_nothing(case: Case) -> Iterator[str]:
             and each.ended < operation.began
             and each.about.letter is None
         ]
-        if len(spent) >= case.world.rules.code_attempts:
+        if len(spent) >= RULES.code_attempts:
             yield f"{len(spent)} guesses were wrong and then {operation.about.email}'s code was right"
 
 
@@ -385,7 +389,7 @@ def right_codes_are_accepted(case: Case) -> Iterator[str]:
 
 
 def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
-    about, rules = operation.about, case.world.rules
+    about = operation.about
     minted = case.minted.get(about.token)
     tries = [
         each
@@ -398,9 +402,9 @@ def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
         case Code.INVALID_CODE:
             return (
                 now_ms >= letter.expires_ms
-                or len(tries) >= rules.code_attempts
+                or len(tries) >= RULES.code_attempts
                 or _newer(case, operation, letter)
-                or (done and now_ms > case.world.base_ms + letter.created_ms - case.world.base_ms + rules.repeat_ms)
+                or (done and now_ms > letter.created_ms + RULES.repeat_ms)
             )
         case Code.INVALID_CLAIM:
             revoked = minted is not None and any(
@@ -408,7 +412,7 @@ def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
             )
             return revoked or letter.recipient != about.email or _newer(case, operation, letter)
         case Code.KEY_LIMIT:
-            return _most_live(case, about.email, operation) >= rules.full_keys_per_account
+            return _most_live(case, about.email, operation) >= RULES.full_keys_per_account
         case Code.ALREADY_UPGRADED:
             return any(each.about.email != about.email and _may_be_claimed(each) for each in tries)
     return False
@@ -452,7 +456,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
     for operation in case.of("start"):
         if not isinstance(operation.result, Refused):
             continue
-        token, rules = operation.about.token, case.world.rules
+        token = operation.about.token
         others = [each for each in case.starts[token] if maybe_before(each, operation)]
         claimed = [each for each in case.completions.get(token, []) if each.began < operation.ended]
         now_ms = case.now_ms(operation.node, operation.start)
@@ -463,8 +467,8 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 fair = any(each.about.letter is not None and _may_be_claimed(each) for each in claimed)
             case Code.RATE_LIMITED:
                 # An intent that nobody waited for may have been taken up later than its end.
-                fair = len(others) >= rules.codes_per_day or any(
-                    each.unknown or case.now_ms(each.node, each.end) + rules.code_pause_ms > now_ms for each in others
+                fair = len(others) >= RULES.codes_per_day or any(
+                    each.unknown or case.now_ms(each.node, each.end) + RULES.code_pause_ms > now_ms for each in others
                 )
             case _:
                 fair = False
@@ -474,15 +478,16 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 
 def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
     """Letters that were answered as sent are in the outbox; no more of them than a day allows, not too close."""
-    rules = case.world.rules
     for token in sorted(case.starts):
         sent = [each for each in case.starts[token] if isinstance(each.result, Sent)]
-        days = sorted(day_of(case.now_ms(each.node, each.end)) for each in sent)
-        if days and len(days) > rules.codes_per_day * (days[-1] - days[0] + 1):
-            yield f"{len(sent)} codes were sent for one token"
-        for one, other in zip(sent, sent[1:], strict=False):
+        days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
+        for day in sorted({end for _, end in days}):
+            within = days.count((day, day))
+            if within > RULES.codes_per_day:
+                yield f"{within} codes were sent for one token in a day"
+        for one, other in pairwise(sent):
             gap_ms = case.now_ms(other.node, other.end) - case.now_ms(one.node, one.start)
-            if gap_ms < rules.code_pause_ms:
+            if gap_ms < RULES.code_pause_ms:
                 yield f"two codes for one token within {gap_ms} ms"
     for email in sorted({each.about.email for each in case.of("start")}):
         asked = [each for each in case.of("start") if each.about.email == email and not each.fruitless]
@@ -495,15 +500,15 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
 def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
     for operation in case.of("issue"):
         if isinstance(operation.result, Refused):
-            about, rules = operation.about, case.world.rules
+            about = operation.about
             if about.scoped:
-                most = rules.scoped_keys_per_account
+                most = RULES.scoped_keys_per_account
                 live = sum(
                     each.about.scoped and each.about.email == about.email and maybe_before(each, operation)
                     for each in case.of("issue")
                 )
             else:
-                most, live = rules.full_keys_per_account, _most_live(case, about.email, operation)
+                most, live = RULES.full_keys_per_account, _most_live(case, about.email, operation)
             if operation.result.code is not Code.KEY_LIMIT or live < most:
                 yield f"{about.email} has at most {live} of {most} keys and got {operation.result}"
     for operation in case.of("revoke"):
@@ -537,7 +542,7 @@ def tiers_follow_their_audit(case: Case) -> Iterator[str]:
         for audit in case.memory.audits:
             if audit.target_id == tenant_id and audit.action.startswith("tier."):
                 history.append(Tier(audit.action.removeprefix("tier.")))
-        if any(one is other for one, other in zip(history, history[1:], strict=False)):
+        if any(one is other for one, other in pairwise(history)):
             yield f"{tenant_id} has records of changes that change nothing: {history}"
         if history[-1] is not case.memory.tenants[tenant_id].tier:
             yield f"{tenant_id} is {case.memory.tenants[tenant_id].tier} and its records end with {history[-1]}"
@@ -596,8 +601,6 @@ def _stale(case: Case, read: Operation, key: Key, claims: Sequence[Operation]) -
 
 
 def _must_see(read: Operation, change: Operation) -> bool:
-    from tests.simulation.node import LIFE_SECONDS
-
     if change.node == read.node:
         return change.ended < read.began
     return change.end + LIFE_SECONDS + EPSILON < read.start
@@ -611,8 +614,6 @@ def _since(read: Operation, changes: Sequence[Operation]) -> str:
 
 
 def every_intent_is_answered_in_time(case: Case) -> Iterator[str]:
-    from tests.simulation.node import LIMITS
-
     for kind in sorted(case.world.history.intents):
         for operation in case.of(kind):
             if not operation.ended or operation.end - operation.start > LIMITS.answer_seconds + EPSILON:
@@ -663,7 +664,7 @@ def too_many_keys(world: "World", turn: Turn) -> Iterator[str]:
         if key.revoked_ms is None and key.expires_ms is None:
             counts = full if key.scopes is None else scoped
             counts[key.tenant_id] = counts.get(key.tenant_id, 0) + 1
-    for counts, most in ((full, world.rules.full_keys_per_account), (scoped, world.rules.scoped_keys_per_account)):
+    for counts, most in ((full, RULES.full_keys_per_account), (scoped, RULES.scoped_keys_per_account)):
         for tenant_id, live in counts.items():
             if live > most:
                 yield f"{turn!r} left {tenant_id} with {live} live keys of {most}"

@@ -13,9 +13,7 @@ from actors.clock import SECOND_MS
 from actors.keys import state as key_state
 from actors.keys.messages import Letter
 from actors.keys.secret import code_from, code_proof, digest
-from actors.keys.state import KeyRules
-from actors.quota.state import Caps
-from actors.values import Tier, Turn
+from actors.values import Turn
 from storage.memory.tables import Memory
 from tests.simulation import kernel, oracle
 from tests.simulation.bugs import BUGS, patched
@@ -24,14 +22,9 @@ from tests.simulation.faults import Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
+from tests.simulation.rules import LONGEST_SECONDS, MIDNIGHTS_MS, QUIET_SECONDS, SECRET
 
 D = TypeVar("D")
-
-QUIET_SECONDS = 6.0
-"""The faults stop so long before the clients do: by then everybody has to be served again."""
-MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
-"""2026-11-28 00:00 UTC, the turn of a day, and 2026-12-01 00:00 UTC, that of a month too."""
-LONGEST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +42,6 @@ class Report:
 
 class World:
     """One run of one seed."""
-
-    rules = KeyRules(
-        anonymous_life_ms=9 * SECOND_MS,
-        code_life_ms=5 * SECOND_MS,
-        code_pause_ms=1 * SECOND_MS,
-        codes_per_day=3,
-        repeat_ms=4 * SECOND_MS,
-        full_keys_per_account=4,
-        scoped_keys_per_account=3,
-    )
-    caps = {  # noqa: RUF012 - never changed
-        Tier.ANONYMOUS: Caps(daily=7, lifetime=10, usecase_reads=4),
-        Tier.CLAIMED: Caps(daily=25, monthly=40),
-        Tier.UPGRADED: Caps(daily=60, monthly=90),
-    }
-    per_minute = {Tier.ANONYMOUS: 14, Tier.CLAIMED: 60, Tier.UPGRADED: 120}  # noqa: RUF012 - never changed
-    secret = b"the server's secret"
 
     def __init__(self, seed: int, seconds: float, parts: Parts) -> None:
         self.seed = seed
@@ -161,13 +137,13 @@ class World:
             return None
         for letter in reversed(self.memory.letters.values()):
             if letter.recipient == email:
-                proof = code_proof(self.secret, digest(token), email, self.code_of(letter))
+                proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
                 if proof == claim.proof:
                     return letter
         return None
 
     def code_of(self, letter: Letter) -> str:
-        return code_from(self.secret, letter.nonce)
+        return code_from(SECRET, letter.nonce)
 
     # What is watched from outside while it happens.
 

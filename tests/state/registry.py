@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.clock import day_of
+from actors.clock import day_of, month_of
 from actors.keys.messages import (
     Account,
     Answer,
@@ -113,12 +113,12 @@ class Registry:
 
     def use(self, tenant_id: str, requests: int, usecase_reads: int = 0) -> None:
         """Count requests of now, as the accountant would."""
-        tenant, month = self.tenants[tenant_id], 24_000
+        tenant = self.tenants[tenant_id]
         self.tenants[tenant_id] = replace(
             tenant,
             lifetime_used=tenant.lifetime_used + requests,
             usecase_reads=tenant.usecase_reads + usecase_reads,
-            month=month,
+            month=month_of(self.now_ms),
             month_used=requests,
             day=day_of(self.now_ms),
             day_used=requests,

@@ -1,0 +1,332 @@
+// The claim page: email, then code, then the usage of the claimed key.
+//
+// The claim token arrives in the fragment and is taken out of the address bar at once. It is kept, with the email, in
+// the state of this tab's history entry, so that a phone may drop the page while its owner looks at the mail.
+
+"use strict";
+
+(() => {
+  const RESEND_SECONDS = 60;
+  const REQUEST_SECONDS = 30;
+  const REMEMBERED_MS = 15 * 60 * 1000;
+
+  const at = (id) => document.getElementById(id);
+  const token = at("token");
+  const email = at("email");
+  const code = at("code");
+  const problems = [at("start-problem"), at("complete-problem")];
+
+  let busy = false;
+
+  // What this tab remembers.
+
+  const memory = () => (history.state && history.state.claim) || {};
+  const remember = (more) =>
+    history.replaceState({ claim: { ...memory(), ...more } }, "", location.pathname + location.search);
+  const forget = () => history.replaceState(null, "", location.pathname + location.search);
+
+  // The token: of a link, or pasted alone.
+
+  const tokenIn = (text) => {
+    const found = /clm_[0-9A-Za-z]+/.exec(text);
+    return found ? found[0] : text.trim();
+  };
+
+  const takeToken = () => {
+    if (!/^#clm_/.test(location.hash)) return false;
+    history.replaceState({ claim: { token: tokenIn(location.hash) } }, "", location.pathname + location.search);
+    return true;
+  };
+
+  const showToken = (value) => {
+    token.value = value;
+    at("token-known").hidden = !value;
+    at("token-field").hidden = Boolean(value);
+    at("token-shown").textContent = value.slice(0, 10) + "\u2026";
+  };
+
+  // Buttons that wait. They keep the focus, so they are not `disabled`; `usable` is asked before anything is done.
+
+  const waits = new Map();
+
+  const usable = (button) => button.getAttribute("aria-disabled") !== "true";
+  const paint = (button) => {
+    const wait = waits.get(button);
+    const seconds = wait ? Math.max(0, Math.ceil((wait.until - Date.now()) / 1000)) : 0;
+    button.setAttribute("aria-disabled", String(busy || seconds > 0));
+    button.dataset.label = button.dataset.label || button.textContent;
+    button.textContent = button.dataset.label + (seconds > 0 ? ` (${duration(seconds)})` : "");
+    return seconds;
+  };
+
+  const stopWaiting = (button) => {
+    if (waits.has(button)) clearInterval(waits.get(button).timer);
+    waits.delete(button);
+    paint(button);
+  };
+
+  const waitFor = (button, seconds, after = () => {}) => {
+    stopWaiting(button);
+    const tick = () => {
+      if (paint(button) > 0) return;
+      stopWaiting(button);
+      after();
+    };
+    waits.set(button, { until: Date.now() + seconds * 1000, timer: setInterval(tick, 1000) });
+    paint(button);
+  };
+
+  const duration = (seconds) => {
+    if (seconds < 120) return `${seconds} s`;
+    const minutes = Math.ceil(seconds / 60);
+    return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  };
+
+  const setBusy = (now) => {
+    busy = now;
+    for (const button of document.querySelectorAll(".actions button")) paint(button);
+  };
+
+  // Words for the person.
+
+  const say = (words) => {
+    at("status").textContent = words;
+  };
+
+  const complain = (message, next, field) => {
+    const note = document.createElement("div");
+    note.className = "note bad";
+    for (const words of [message, next].filter(Boolean)) {
+      const line = document.createElement("p");
+      line.textContent = words;
+      note.append(line);
+    }
+    if (message && next) note.firstChild.style.fontWeight = "600";
+    for (const place of problems) place.replaceChildren(...(place.closest("[hidden]") ? [] : [note]));
+    say("");
+    if (field) {
+      field.setAttribute("aria-invalid", "true");
+      field.focus();
+      field.select();
+    }
+    note.scrollIntoView({ block: "nearest" });
+    return note;
+  };
+
+  const clear = () => {
+    for (const place of problems) place.replaceChildren();
+    for (const field of [token, email, code]) field.removeAttribute("aria-invalid");
+    say("");
+  };
+
+  const show = (step) => {
+    for (const id of ["start", "complete", "done"]) at(id).hidden = id !== step;
+  };
+
+  // Talking to the service. Always answers: {ok, status, body, seconds}; status 0 when there was no answer.
+
+  const post = async (path, values) => {
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), REQUEST_SECONDS * 1000);
+    try {
+      const response = await fetch(path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(values),
+        credentials: "omit",
+        cache: "no-store",
+        signal: abort.signal,
+      });
+      const text = await response.text();
+      let body = {};
+      try {
+        body = JSON.parse(text) || {};
+      } catch {
+        // Not from the service itself: a proxy's page. The status alone says what is wrong.
+      }
+      const seconds = Number(body.retryAfter || response.headers.get("Retry-After")) || 0;
+      return { ok: response.ok && text !== "", status: response.status, body, seconds };
+    } catch {
+      return { ok: false, status: 0, body: {}, seconds: 0 };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const explain = (answer, button, field) => {
+    const { status, body, seconds } = answer;
+    const message = typeof body.message === "string" ? body.message : "";
+    if (status === 0) {
+      complain("The service could not be reached.", "Check your connection and try again. Nothing is lost.");
+      return;
+    }
+    if (seconds > 0) {
+      const why = message.replace(/\s*Try again in \d+ s\.$/, "") || "The service cannot answer now.";
+      const next = `You can try again in ${duration(seconds)}.`;
+      const have = " If the mail has arrived, choose \u201cI have a code\u201d.";
+      const note = complain(why, button === at("send") && status === 429 ? next + have : next);
+      waitFor(button, seconds, () => {
+        if (!note.isConnected) return;
+        clear();
+        say("You can try again now.");
+      });
+      return;
+    }
+    switch (body.error) {
+      case "invalid_request":
+        complain(message, "Correct this and try again.", /claimToken/.test(message) ? openToken() : field);
+        return;
+      case "invalid_claim":
+        if (field === code) {
+          complain(message, "Choose \u201cChange email\u201d to check the email and the claim token.");
+        } else {
+          complain(message, "Check it against the link or the answer that came with the key.", openToken());
+        }
+        return;
+      case "invalid_code":
+        complain(message, "Use the newest mail, or send again. After a few wrong codes, only a new one works.", code);
+        return;
+      case "already_upgraded":
+        complain(message, "If that was you, there is nothing left to do: the key works as it is. If not, mint a new key.");
+        return;
+      case "key_limit":
+        complain(message, "Or claim this key with another email: choose \u201cChange email\u201d.");
+        return;
+      default:
+        complain(message || `The service answered with status ${status}.`, "Try again in a moment.");
+    }
+  };
+
+  const openToken = () => {
+    const value = token.value;
+    showToken("");
+    token.value = value;
+    return token;
+  };
+
+  // The steps.
+
+  const filled = () => {
+    clear();
+    token.value = tokenIn(token.value);
+    email.value = email.value.trim();
+    if (token.value.length < 8) {
+      complain("The claim token is missing.", "Paste it, or the whole link that you were given.", openToken());
+      return false;
+    }
+    if (!email.checkValidity()) {
+      complain("This is not a complete email address.", "It looks like name@example.com.", email);
+      return false;
+    }
+    remember({ token: token.value, email: email.value });
+    return true;
+  };
+
+  const askForCode = (words) => {
+    at("sent-words").textContent = words;
+    at("sent-to").textContent = email.value;
+    show("complete");
+    code.focus();
+  };
+
+  const send = async (button) => {
+    if (busy || !usable(button) || !filled()) return;
+    setBusy(true);
+    say("Sending the code\u2026");
+    const answer = await post("/api/v1/auth/claim", { claimToken: token.value, email: email.value });
+    setBusy(false);
+    if (!answer.ok) {
+      explain(answer, button, button.id === "send" ? email : null);
+      return;
+    }
+    remember({ sentMs: Date.now() });
+    waitFor(at("again"), RESEND_SECONDS);
+    waitFor(at("send"), RESEND_SECONDS);
+    code.value = "";
+    askForCode("A code was sent to");
+    say(`A code was sent to ${email.value}.`);
+  };
+
+  const finish = async () => {
+    const button = at("finish");
+    if (busy || !usable(button)) return;
+    clear();
+    const digits = code.value.replace(/[\s-]/g, "");
+    if (digits.length < 4) {
+      complain("The code is not complete.", "It is the 6-digit number in the mail.", code);
+      return;
+    }
+    setBusy(true);
+    say("Checking the code\u2026");
+    const values = { claimToken: token.value, email: email.value, code: digits };
+    const answer = await post("/api/v1/auth/claim/complete", values);
+    setBusy(false);
+    if (answer.ok) celebrate(answer.body);
+    else explain(answer, button, code);
+  };
+
+  const celebrate = (usage) => {
+    const number = (value) => Number(value).toLocaleString();
+    const used = (count, limit) =>
+      limit == null ? `${number(count)} requests` : `${number(count)} of ${number(limit)} requests`;
+    forget();
+    token.value = code.value = "";
+    at("done-key").textContent = `${usage.keyPrefix}\u2026`;
+    at("done-email").textContent = usage.email || email.value;
+    at("done-status").textContent = usage.status;
+    at("done-month").textContent = used(usage.requestsUsed, usage.requestLimit);
+    at("done-day").textContent = used(usage.dailyRequestsUsed, usage.dailyRequestLimit);
+    at("terminal").hidden = true;
+    clear();
+    show("done");
+    document.title = "The key is claimed - Catalog";
+    at("done-title").focus();
+    say("The key is claimed.");
+  };
+
+  at("start").addEventListener("submit", (event) => {
+    event.preventDefault();
+    send(at("send"));
+  });
+  at("complete").addEventListener("submit", (event) => {
+    event.preventDefault();
+    finish();
+  });
+  at("again").addEventListener("click", () => send(at("again")));
+  at("have-code").addEventListener("click", () => {
+    if (!busy && filled()) askForCode("Enter the code that was sent to");
+  });
+  at("change").addEventListener("click", () => {
+    if (busy) return;
+    clear();
+    show("start");
+    email.focus();
+  });
+  at("token-other").addEventListener("click", () => {
+    showToken("");
+    stopWaiting(at("send"));
+    token.focus();
+  });
+
+  const begin = () => {
+    const { token: known = "", email: address = "", sentMs = 0 } = memory();
+    clear();
+    showToken(known);
+    email.value = address;
+    const since = Date.now() - sentMs;
+    if (known && address && since >= 0 && since < REMEMBERED_MS) {
+      const left = RESEND_SECONDS - since / 1000;
+      for (const id of ["again", "send"]) if (left > 0) waitFor(at(id), left);
+      askForCode("A code was sent to");
+    } else {
+      show("start");
+    }
+  };
+
+  takeToken();
+  begin();
+  // The skip link changes the fragment too; only a token begins anew.
+  addEventListener("hashchange", () => {
+    if (takeToken()) begin();
+  });
+})();

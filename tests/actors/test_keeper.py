@@ -1,0 +1,298 @@
+"""The keeper over a store in memory: from minting to claiming, and what it never keeps in clear."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.clock import DAY_MS, HOUR_MS, TrioClock
+from actors.keys.actor import Agent, KeyKeeper, Minted
+from actors.keys.messages import Claimed, Kept, Sent, TierSet
+from actors.keys.secret import Kind, code_from, digest, is_claim_token, is_key
+from actors.keys.state import KeyRules
+from actors.mailbox import request_id
+from actors.troupe import running
+from actors.values import Code, OutcomeUnknown, Refused, Scope, Tier
+from storage.memory.keys import MemoryKeys
+from storage.memory.tables import Memory
+from tests.fakes import Script, SeededEntropy, after, now, together
+
+NOON = 20_000 * DAY_MS + DAY_MS // 2
+SECRET = b"server secret"
+ANN, BOB = "ann@example.org", "bob@example.org"
+CLI = Agent("cli", "root")
+
+
+def keeper(memory: Memory, node: int = 1) -> KeyKeeper:
+    return KeyKeeper(
+        MemoryKeys(memory),
+        TrioClock(NOON),
+        SeededEntropy(node),
+        SECRET,
+        KeyRules(),
+        node=f"node {node}",
+        limits=ActorLimits(),
+    )
+
+
+def last_code(memory: Memory) -> str:
+    """The code of the letter that was sent last, as the person reads it in her mail."""
+    return code_from(SECRET, list(memory.letters.values())[-1].nonce)
+
+
+def other(code: str) -> str:
+    return f"{(int(code) + 1) % 1_000_000:06d}"
+
+
+async def claimed(keys: KeyKeeper, memory: Memory, email: str = ANN) -> Minted:
+    minted = await keys.mint()
+    assert await keys.start_claim(minted.claim_token, email) == Sent()
+    assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory)), Claimed)
+    return minted
+
+
+async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await keys.mint()
+    assert is_key(minted.api_key)
+    assert is_claim_token(minted.claim_token)
+    assert minted.key == memory.keys[minted.key.id]
+    assert (minted.key.kind, minted.key.expires_ms) == (Kind.ANONYMOUS, NOON + 72 * HOUR_MS)
+    assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS
+
+
+async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await claimed(keys, memory)
+        issued = await keys.issue(ANN, CLI)
+    assert not isinstance(issued, Refused)
+    kept = repr(memory) + repr(minted) + repr(issued)
+    for secret in (minted.api_key, minted.claim_token, issued.api_key, last_code(memory)):
+        assert secret not in kept
+        assert secret.rpartition("_")[2] not in kept
+    assert memory.keys[minted.key.id].hash == digest(minted.api_key)
+    assert repr(minted) == f"<Minted {minted.key.prefix}>"
+    assert repr(issued) == f"<Issued {issued.key.prefix}>"
+
+
+async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    async with running(nodes):
+        minted = await together(*[node.mint for node in nodes * 50])
+    assert len({each.api_key for each in minted}) == len({each.claim_token for each in minted}) == 100
+    assert len(memory.keys) == len(memory.tenants) == len(memory.claims) == 100
+
+
+async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await claimed(keys, memory)
+    assert memory.keys[minted.key.id] == replace(minted.key, expires_ms=None)
+    assert memory.accounts[ANN].tenant_id == minted.key.tenant_id
+    assert memory.tenants[minted.key.tenant_id].tier is Tier.CLAIMED
+
+
+async def test_the_letter_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        await keys.start_claim((await keys.mint()).claim_token, ANN)
+    [letter] = memory.letters.values()
+    assert (letter.recipient, letter.template) == (ANN, "claim_code")
+    assert letter.expires_ms - letter.created_ms == 600_000
+
+
+async def test_a_wrong_code_claims_nothing(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await keys.mint()
+        await keys.start_claim(minted.claim_token, ANN)
+        answer = await keys.complete_claim(minted.claim_token, ANN, other(last_code(memory)))
+    assert isinstance(answer, Refused)
+    assert answer.code is Code.INVALID_CODE
+    assert memory.accounts == {}
+
+
+async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        one, another = await keys.mint(), await keys.mint()
+        await keys.start_claim(one.claim_token, ANN)
+        code = last_code(memory)
+        await keys.start_claim(another.claim_token, ANN)
+        answer = await keys.complete_claim(another.claim_token, ANN, code)
+    assert isinstance(answer, Refused)
+    assert answer.code is Code.INVALID_CODE
+
+
+async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_comes_too_late(
+    autojump_clock: MockClock,
+) -> None:
+    memory = Memory(before=Script([0.01] * 100))
+    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    async with running(nodes):
+        minted = await nodes[0].mint()
+        await nodes[0].start_claim(minted.claim_token, ANN)
+        code = last_code(memory)
+        wrong = other(code)
+        answers = await together(
+            *[now(nodes[place % 2].complete_claim, minted.claim_token, ANN, wrong) for place in range(100)],
+            after(1, nodes[0].complete_claim, minted.claim_token, ANN, code),
+        )
+    assert {answer.code for answer in answers} == {Code.INVALID_CODE}
+    assert memory.claims[digest(minted.claim_token)].attempts == 5
+
+
+async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_once(
+    autojump_clock: MockClock,
+) -> None:
+    memory = Memory(before=Script([0.01] * 100))
+    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    async with running(nodes):
+        minted = await nodes[0].mint()
+        await nodes[0].start_claim(minted.claim_token, ANN)
+        one, another = await together(
+            *[now(node.complete_claim, minted.claim_token, ANN, last_code(memory)) for node in nodes]
+        )
+    assert isinstance(one, Claimed)
+    assert one == another
+    assert [record.action for record in memory.audits] == ["key.claimed"]
+
+
+async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(autojump_clock: MockClock) -> None:
+    memory = Memory(before=Script([0.01] * 100))
+    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    async with running(nodes):
+        minted = [await node.mint() for node in nodes]
+        codes = []
+        for node, each in zip(nodes, minted, strict=True):
+            await node.start_claim(each.claim_token, ANN)
+            codes.append(last_code(memory))
+        answers = await together(
+            *[
+                now(node.complete_claim, each.claim_token, ANN, code)
+                for node, each, code in zip(nodes, minted, codes, strict=True)
+            ]
+        )
+    assert {answer.tenant.id for answer in answers} == {memory.accounts[ANN].tenant_id}
+    assert sum(tenant.merged_into is None for tenant in memory.tenants.values()) == 1
+
+
+async def test_a_claim_whose_outcome_was_unknown_is_claimed_once(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await keys.mint()
+        await keys.start_claim(minted.claim_token, ANN)
+        memory.after = Script([OutcomeUnknown("broken")])
+        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory))
+    assert isinstance(answer, Claimed)
+    assert len(memory.audits) == 1
+
+
+async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    heard: list[str] = []
+    memory.listeners.append(heard.append)
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await claimed(keys, memory)
+    assert heard == [f"key:{minted.key.hash.hex()}", f"tenant:{minted.key.tenant_id}"]
+
+
+async def test_a_code_dies_after_ten_minutes(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await keys.mint()
+        await keys.start_claim(minted.claim_token, ANN)
+        await trio.sleep(600)
+        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory))
+    assert isinstance(answer, Refused)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "kind"), [(None, Kind.USER), ((Scope.LIBRARY_READ,), Kind.SCOPED), ((), Kind.SCOPED)]
+)
+async def test_a_key_is_issued_full_or_scoped(
+    scopes: tuple[Scope, ...] | None, kind: Kind, autojump_clock: MockClock
+) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        issued = await keys.issue(ANN, CLI, scopes=scopes, name="laptop")
+    assert not isinstance(issued, Refused)
+    assert is_key(issued.api_key)
+    assert (issued.key.kind, issued.key.scopes, issued.key.name, issued.key.expires_ms) == (
+        kind,
+        scopes,
+        "laptop",
+        None,
+    )
+    assert issued.key.hash == digest(issued.api_key)
+
+
+async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    request_id.set("req-7")
+    async with running([keys]):
+        issued = await keys.issue(ANN, Agent("key", "key_1", BOB))
+        assert not isinstance(issued, Refused)
+        await keys.revoke(issued.key.id, CLI)
+        await keys.set_tier(ANN, Tier.UPGRADED, CLI)
+    seen = [(each.action, each.actor_type, each.actor_id, each.actor_email) for each in memory.audits]
+    assert seen == [
+        ("key.issued", "key", "key_1", BOB),
+        ("key.revoked", "cli", "root", None),
+        ("tier.upgraded", "cli", "root", None),
+    ]
+    assert [each.target_id for each in memory.audits] == [issued.key.id, issued.key.id, issued.key.tenant_id]
+    assert {each.request_id for each in memory.audits} == {"req-7"}
+    assert len({each.id for each in memory.audits}) == 3
+
+
+async def test_a_key_is_revoked_once(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        minted = await keys.mint()
+        first = await keys.revoke(minted.key.id, CLI)
+        await trio.sleep(60)
+        assert await keys.revoke(minted.key.id, CLI) == first
+    assert isinstance(first, Kept)
+    assert first.key.revoked_ms == NOON
+
+
+async def test_an_account_is_upgraded_and_downgraded(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        await claimed(keys, memory)
+        for tier in (Tier.UPGRADED, Tier.CLAIMED):
+            answer = await keys.set_tier(ANN, tier, CLI)
+            assert isinstance(answer, TierSet)
+            assert answer.tenant.tier is tier
+        assert isinstance(await keys.set_tier(BOB, Tier.UPGRADED, CLI), Refused)
+
+
+async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        first = await claimed(keys, memory)
+        second = await keys.mint()
+        memory.usage_days = {(first.key.tenant_id, 1): 5, (second.key.tenant_id, 1): 3, (second.key.tenant_id, 2): 4}
+        await keys.start_claim(second.claim_token, ANN)
+        await keys.complete_claim(second.claim_token, ANN, last_code(memory))
+    assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}

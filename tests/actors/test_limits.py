@@ -1,0 +1,114 @@
+"""The limiter in memory: windows that open with the first request, bounded memory, clocks that go back."""
+
+import pytest
+
+from actors.limits import Allowance, WindowLimiter
+
+NOW = 1_000_000_000
+
+
+@pytest.fixture
+def limiter() -> WindowLimiter:
+    return WindowLimiter(60)
+
+
+def test_a_window_opens_with_the_first_request(limiter: WindowLimiter) -> None:
+    assert limiter.hit("a", 3, NOW) == Allowance(True, 3, 2, 60)
+    assert limiter.hit("a", 3, NOW + 10_000) == Allowance(True, 3, 1, 50)
+
+
+def test_the_last_request_of_a_window_is_let_through_and_the_next_refused(limiter: WindowLimiter) -> None:
+    assert [limiter.hit("a", 3, NOW).allowed for _ in range(5)] == [True, True, True, False, False]
+
+
+def test_a_refusal_says_how_long_to_wait(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert limiter.hit("a", 1, NOW + 1) == Allowance(False, 1, 0, 60)
+    assert limiter.hit("a", 1, NOW + 59_999) == Allowance(False, 1, 0, 1)
+
+
+def test_after_that_wait_the_request_passes(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    wait = limiter.hit("a", 1, NOW + 12_345).reset_seconds
+    assert limiter.hit("a", 1, NOW + 12_345 + wait * 1_000).allowed
+
+
+def test_a_window_lasts_until_its_last_millisecond(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert not limiter.hit("a", 1, NOW + 59_999).allowed
+    assert limiter.hit("a", 1, NOW + 60_000).allowed
+
+
+def test_refused_requests_do_not_lengthen_the_window(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    for second in range(60):
+        limiter.hit("a", 1, NOW + second * 1_000)
+    assert limiter.hit("a", 1, NOW + 60_000).allowed
+
+
+def test_keys_are_counted_apart(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert limiter.hit("b", 1, NOW).allowed
+
+
+def test_a_limit_that_was_lowered_holds_at_once(limiter: WindowLimiter) -> None:
+    for _ in range(5):
+        limiter.hit("a", 10, NOW)
+    assert limiter.hit("a", 3, NOW) == Allowance(False, 3, 0, 60)
+
+
+def test_a_limit_that_was_raised_holds_at_once(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert limiter.hit("a", 5, NOW) == Allowance(True, 5, 3, 60)
+
+
+def test_a_limit_of_nothing_lets_nothing_through_and_remembers_nothing(limiter: WindowLimiter) -> None:
+    assert limiter.hit("a", 0, NOW) == Allowance(False, 0, 0, 60)
+    assert len(limiter) == 0
+
+
+def test_a_clock_that_goes_back_does_not_lock_anyone_out(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert limiter.hit("a", 1, NOW - 3_600_000) == Allowance(True, 1, 0, 60)
+
+
+def test_a_clock_that_goes_back_a_little_keeps_the_window(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    limiter.hit("b", 1, NOW + 5_000)
+    assert limiter.hit("a", 1, NOW).allowed is False
+
+
+def test_memory_is_bounded() -> None:
+    limiter = WindowLimiter(60, capacity=100)
+    for number in range(10_000):
+        limiter.hit(str(number), 1, NOW)
+        assert len(limiter) <= 100
+
+
+def test_memory_is_bounded_while_the_clock_goes_back() -> None:
+    limiter = WindowLimiter(60, capacity=100)
+    for number in range(10_000):
+        limiter.hit(str(number), 1, NOW - number * 1_000)
+        assert len(limiter) <= 100
+
+
+def test_the_oldest_window_is_forgotten_first() -> None:
+    limiter = WindowLimiter(60, capacity=2)
+    for place, key in enumerate("abc"):
+        limiter.hit(key, 1, NOW + place)
+    assert not limiter.hit("c", 1, NOW + 3).allowed
+    assert not limiter.hit("b", 1, NOW + 3).allowed
+    assert limiter.hit("a", 1, NOW + 3).allowed
+
+
+def test_windows_that_have_ended_are_forgotten_as_others_come(limiter: WindowLimiter) -> None:
+    for number in range(50):
+        limiter.hit(f"old {number}", 1, NOW)
+    for number in range(50):
+        limiter.hit(f"new {number}", 1, NOW + 60_000)
+    assert len(limiter) == 50
+
+
+def test_a_limiter_reads_well(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert repr(limiter) == "<WindowLimiter 60 s, 1 keys>"

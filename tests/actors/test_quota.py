@@ -1,0 +1,216 @@
+"""The accountant over a store in memory: exact under load, refunds, failures, and the pace per minute."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.clock import TrioClock
+from actors.limits import Allowance
+from actors.quota.actor import QuotaAccountant
+from actors.quota.messages import Answer, Metered, Moved
+from actors.quota.state import Caps
+from actors.troupe import running
+from actors.values import Code, OutcomeUnknown, Refused, StorageUnavailable, Tenant, Tier
+from storage.memory.quota import MemoryQuota
+from storage.memory.tables import Memory
+from tests.fakes import Script, kinds, now, together
+
+BASE_MS = 20_000 * 86_400_000
+CAPS = {
+    Tier.ANONYMOUS: Caps(daily=5_000, lifetime=1_000, usecase_reads=200),
+    Tier.CLAIMED: Caps(daily=2_000, monthly=100_000),
+    Tier.UPGRADED: Caps(daily=100_000, monthly=1_000_000),
+}
+PER_MINUTE = {Tier.ANONYMOUS: 60, Tier.CLAIMED: 300, Tier.UPGRADED: 1_200}
+
+
+def accountant(memory: Memory, node: str = "one", limits: ActorLimits | None = None) -> QuotaAccountant:
+    return QuotaAccountant(
+        MemoryQuota(memory), TrioClock(BASE_MS), CAPS, PER_MINUTE, node=node, limits=limits or ActorLimits()
+    )
+
+
+def with_tenants(*tenants: Tenant, before: Script | None = None, after: Script | None = None) -> Memory:
+    memory = Memory(tenants={tenant.id: tenant for tenant in tenants})
+    memory.before, memory.after = before or memory.before, after or memory.after
+    return memory
+
+
+async def spend(books: list[QuotaAccountant], tenant_id: str, clients: int, charges: int) -> list[Answer]:
+    """`clients` tasks, spread over the nodes, charge `charges` times in all."""
+    left = iter(range(charges))
+
+    async def client(book: QuotaAccountant) -> list[Answer]:
+        return [await book.charge(tenant_id, usecase=False) for _ in left]
+
+    answers = await together(*[partial(client, books[number % len(books)]) for number in range(clients)])
+    return [answer for some in answers for answer in some]
+
+
+def granted(answers: list[Answer]) -> list[Tenant]:
+    return [answer.tenant for answer in answers if isinstance(answer, Metered)]
+
+
+# Exact under load.
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+async def test_three_thousand_charges_at_a_key_with_a_thousand_left_give_a_thousand_grants(
+    nodes: int, autojump_clock: MockClock
+) -> None:
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS), before=Script([0.003] * 10_000))
+    books = [accountant(memory, str(node)) for node in range(nodes)]
+    async with running(books):
+        answers = await spend(books, "t", clients=64, charges=3_000)
+    assert len(answers) == 3_000
+    assert sorted(tenant.lifetime_used for tenant in granted(answers)) == list(range(1, 1_001))
+    assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.QUOTA_EXHAUSTED}
+    assert memory.tenants["t"].lifetime_used == 1_000
+
+
+async def test_charges_of_sixty_four_tasks_share_a_few_commits(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED), before=Script([0.01] * 1_000))
+    book = accountant(memory)
+    async with running([book]):
+        await spend([book], "t", clients=64, charges=640)
+    assert book.statistics().messages == 640
+    assert book.statistics().batches <= 12
+
+
+async def test_nothing_is_granted_twice_while_answers_of_the_store_get_lost(autojump_clock: MockClock) -> None:
+    lost = [OutcomeUnknown("broken") if number % 3 == 0 else None for number in range(3_000)]
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS, lifetime_used=500), after=Script(lost))
+    books = [accountant(memory, node) for node in ("one", "other")]
+    async with running(books, drain_seconds=600):
+        answers = await spend(books, "t", clients=16, charges=800)
+    assert sorted(tenant.lifetime_used for tenant in granted(answers)) == list(range(501, 1_001))
+
+
+async def test_tenants_are_counted_apart(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS, lifetime_used=990), Tenant("u", Tier.CLAIMED))
+    book = accountant(memory)
+    async with running([book]):
+        answers = await spend([book], "t", 1, 20) + await spend([book], "u", 1, 20)
+    assert len(granted(answers)) == 10 + 20
+
+
+# Intents.
+
+
+async def test_a_charge_that_was_let_through_is_committed(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED))
+    book = accountant(memory)
+    async with running([book]):
+        answer = await book.charge("t", usecase=True)
+    assert answer == Metered(memory.tenants["t"])
+    assert memory.tenants["t"].usecase_reads == 1
+
+
+async def test_a_refund_gives_the_charge_back(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS, lifetime_used=999))
+    book = accountant(memory)
+    async with running([book]):
+        answer = await book.charge("t", usecase=True)
+        assert isinstance(answer, Metered)
+        assert isinstance(await book.charge("t", usecase=False), Refused)
+        await book.refund(answer.tenant, usecase=True)
+        assert memory.tenants["t"] == replace(
+            answer.tenant, lifetime_used=999, usecase_reads=0, month_used=0, day_used=0
+        )
+        assert isinstance(await book.charge("t", usecase=False), Metered)
+
+
+async def test_a_refund_after_midnight_does_not_touch_the_new_day(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED))
+    book = accountant(memory)
+    async with running([book]):
+        answer = await book.charge("t", usecase=False)
+        assert isinstance(answer, Metered)
+        await trio.sleep(86_400)
+        await book.charge("t", usecase=False)
+        await book.refund(answer.tenant, usecase=False)
+    left = memory.tenants["t"]
+    assert (left.day_used, left.month_used, left.lifetime_used) == (1, 1, 1)
+
+
+async def test_a_used_up_day_opens_again_at_midnight(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED))
+    book = accountant(memory)
+    async with running([book]):
+        await spend([book], "t", 1, 2_000)
+        refused = await book.charge("t", usecase=False)
+        assert isinstance(refused, Refused)
+        assert refused.retry_after_seconds is not None
+        await trio.sleep(refused.retry_after_seconds)
+        assert isinstance(await book.charge("t", usecase=False), Metered)
+
+
+async def test_reading_counts_nothing(autojump_clock: MockClock) -> None:
+    book = accountant(with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=3)))
+    async with running([book]):
+        for _ in range(2):
+            tenant = await book.read("t")
+            assert tenant is not None
+            assert tenant.lifetime_used == 3
+
+
+async def test_a_tenant_that_was_merged_or_is_unknown_has_moved(autojump_clock: MockClock) -> None:
+    book = accountant(with_tenants(Tenant("t", Tier.ANONYMOUS, merged_into="u")))
+    async with running([book]):
+        for tenant_id in ("t", "unknown"):
+            assert await book.charge(tenant_id, usecase=False) == Moved()
+            assert await book.read(tenant_id) is None
+
+
+async def test_refunding_a_tenant_that_was_merged_is_harmless(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS, merged_into="u", lifetime_used=3))
+    book = accountant(memory)
+    async with running([book]):
+        await book.refund(memory.tenants["t"], usecase=False)
+    assert memory.tenants["t"].lifetime_used == 3
+
+
+async def test_without_its_store_nothing_is_let_through(autojump_clock: MockClock) -> None:
+    book = accountant(with_tenants(Tenant("t", Tier.CLAIMED), before=Script([StorageUnavailable("away")])))
+    async with running([book]):
+        assert kinds(await together(now(book.charge, "t", usecase=False))) == [StorageUnavailable]
+        assert isinstance(await book.charge("t", usecase=False), Metered)
+
+
+async def test_the_days_use_is_kept_for_the_usage_page(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED))
+    book = accountant(memory)
+    async with running([book]):
+        await spend([book], "t", 1, 3)
+        await trio.sleep(86_400)
+        await spend([book], "t", 1, 2)
+    assert memory.usage_days == {("t", 20_000): 3, ("t", 20_001): 2}
+
+
+# The pace per minute.
+
+
+async def test_each_tier_has_its_pace(autojump_clock: MockClock) -> None:
+    book = accountant(Memory())
+    for tier, limit in PER_MINUTE.items():
+        hits = [book.pace(f"key of {tier}", tier) for _ in range(limit + 1)]
+        assert [hit.allowed for hit in hits] == [True] * limit + [False]
+
+
+async def test_the_pace_opens_again_when_its_minute_is_over(autojump_clock: MockClock) -> None:
+    book = accountant(Memory())
+    for _ in range(60):
+        book.pace("key", Tier.ANONYMOUS)
+    await trio.sleep(59)
+    assert book.pace("key", Tier.ANONYMOUS) == Allowance(False, 60, 0, 1)
+    await trio.sleep(1)
+    assert book.pace("key", Tier.ANONYMOUS) == Allowance(True, 60, 59, 60)
+
+
+async def test_pace_needs_no_store(autojump_clock: MockClock) -> None:
+    book = accountant(with_tenants(before=Script([StorageUnavailable("away")] * 9)))
+    assert book.pace("key", Tier.CLAIMED).allowed

@@ -1,0 +1,109 @@
+"""SMTP servers for the tests, real ones on a free port of 127.0.0.1, each in a thread of its own."""
+
+# ruff: noqa: N802 - aiosmtpd finds the methods of a handler by the names of SMTP's commands.
+
+import asyncio
+import email
+import email.policy
+import ssl
+from email.message import EmailMessage
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+
+class Mailbox:
+    """A handler that takes all mail, but for what it is told to reply to a command."""
+
+    def __init__(self, **replies: str) -> None:
+        self._replies = replies
+        self.envelopes: list[Envelope] = []
+        self.encrypted: list[bool] = []
+
+    @property
+    def messages(self) -> list[EmailMessage]:
+        """What was received, parsed."""
+        return [
+            email.message_from_bytes(envelope.original_content or b"", policy=email.policy.default)
+            for envelope in self.envelopes
+        ]
+
+    async def handle_MAIL(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        envelope.mail_from = address
+        return self._replies.get("mail", "250 OK")
+
+    async def handle_RCPT(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        envelope.rcpt_tos.append(address)
+        return self._replies.get("rcpt", "250 OK")
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        reply = self._replies.get("data", "250 taken")
+        if reply.startswith("250"):
+            self.envelopes.append(envelope)
+            self.encrypted.append(session.ssl is not None)
+        return reply
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        return self._replies.get("quit", "221 Bye")
+
+
+class Dropping(Mailbox):
+    """Drops the connection in the middle of a mail."""
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        assert server.transport is not None
+        server.transport.close()
+        return "250 nobody hears this"
+
+
+class Hanging(Mailbox):
+    """Never says whether it took the mail."""
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets the event")
+
+
+class HangingFarewell(Mailbox):
+    """Takes the mail and never answers the farewell."""
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets the event")
+
+
+class Doorman:
+    """Lets one user in."""
+
+    def __call__(
+        self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, credentials: LoginPassword
+    ) -> AuthResult:
+        known = (credentials.login, credentials.password) == (b"ann@shop", b"p:a/s@s")
+        return AuthResult(success=known, handled=known)
+
+
+class SmtpServer(Controller):
+    """A server for the life of a `with` block; `port` is the one that the system chose."""
+
+    def __init__(self, handler: Mailbox, *, tls: ssl.SSLContext | None = None, **options: Any) -> None:
+        # The loop is named, because trio-asyncio makes no loop of the usual kind for who runs under Trio.
+        loop = asyncio.SelectorEventLoop()
+        super().__init__(handler, "127.0.0.1", 0, loop, ssl_context=tls, server_hostname="test", **options)
+        self.taken = handler
+
+    def __enter__(self) -> "SmtpServer":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _trigger_server(self) -> None:
+        # The first moment at which the socket is bound and the port is needed.
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()

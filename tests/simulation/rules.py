@@ -1,0 +1,39 @@
+"""The numbers of the simulated world: the service's own rules, made so small that each is met many times in a run."""
+
+from collections.abc import Mapping
+
+from actors.actor import ActorLimits
+from actors.clock import SECOND_MS
+from actors.keys.state import KeyRules
+from actors.quota.state import Caps
+from actors.values import Tier
+
+LIMITS = ActorLimits(mailbox=16, batch=8, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
+LIFE_SECONDS = 4
+"""How long a directory remembers a key."""
+DRAIN_SECONDS = 5.0
+RULES = KeyRules(
+    anonymous_life_ms=9 * SECOND_MS,
+    code_life_ms=5 * SECOND_MS,
+    code_pause_ms=1 * SECOND_MS,
+    codes_per_day=3,
+    repeat_ms=4 * SECOND_MS,
+    full_keys_per_account=4,
+    scoped_keys_per_account=3,
+)
+CAPS: Mapping[Tier, Caps] = {
+    Tier.ANONYMOUS: Caps(daily=7, lifetime=10, usecase_reads=4),
+    Tier.CLAIMED: Caps(daily=25, monthly=40),
+    Tier.UPGRADED: Caps(daily=60, monthly=90),
+}
+PER_MINUTE: Mapping[Tier, int] = {Tier.ANONYMOUS: 14, Tier.CLAIMED: 60, Tier.UPGRADED: 120}
+SECRET = b"the server's secret"
+
+QUIET_SECONDS = 6.0
+"""The faults stop so long before the clients do: by then everybody has to be served again."""
+HEALED_SECONDS = 2.5
+"""How long after the last fault that has to be the case."""
+LONGEST_SECONDS = 60.0
+"""How long after the end a world may take to come to rest."""
+MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
+"""2026-11-28 00:00 UTC, the turn of a day, and 2026-12-01 00:00 UTC, that of a month too."""

@@ -1,0 +1,611 @@
+"""The rules of claiming by email: each refusal and which comes first, attempts, codes, repeats, and accounts that merge."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from actors.clock import day_of, month_of
+from actors.keys.messages import Account, Answer, Claim, Claimed, Kept, Sent
+from actors.keys.secret import Kind
+from actors.keys.state import KeyRules, merged
+from actors.values import AuditRecord, Code, Refused, Tenant, Tier
+from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """A key has been minted, and a code was sent to Ann for it."""
+    registry = minted()
+    registry.act(registry.start("1"))
+    return registry
+
+
+def minted() -> Registry:
+    registry = Registry()
+    registry.act(registry.mint("1"))
+    return registry
+
+
+def codes(answers: list[Answer]) -> list[Code | None]:
+    return [answer.code if isinstance(answer, Refused) else None for answer in answers]
+
+
+def refusal(answer: Answer) -> Refused:
+    assert isinstance(answer, Refused), answer
+    return answer
+
+
+# Minting.
+
+
+def test_minting_keeps_an_anonymous_key_with_a_tenant_and_a_claim() -> None:
+    registry = Registry()
+    assert registry.act(registry.mint("1")) == [Kept(registry.keys["k1"])]
+    assert registry.tenants == {"t1": Tenant("t1", Tier.ANONYMOUS)}
+    assert registry.claims == {token("1"): Claim(token("1"), "k1", NOON)}
+    assert registry.keys["k1"].expires_ms == NOON + 72 * HOUR
+
+
+def test_minting_tells_nobody_for_nobody_can_know_the_key_yet() -> None:
+    registry = minted()
+    assert (registry.last.touched_keys, registry.last.touched_tenants, registry.audits) == ([], [], [])
+
+
+# Starting.
+
+
+def test_starting_sends_a_letter_and_remembers_the_code() -> None:
+    registry = minted()
+    start = registry.start("1")
+    assert registry.one(start) == Sent()
+    assert registry.letters == [start.letter]
+    assert registry.claims[token("1")] == Claim(
+        token("1"),
+        "k1",
+        NOON,
+        email=ANN,
+        proof=RIGHT,
+        code_expires_ms=NOON + 10 * MINUTE,
+        attempts=0,
+        sent_ms=NOON,
+        sent_day=day_of(NOON),
+        sent_today=1,
+    )
+
+
+def test_an_unknown_token_is_no_claim() -> None:
+    registry = minted()
+    assert refusal(registry.one(registry.start("9"))).code is Code.INVALID_CLAIM
+    assert registry.letters == []
+
+
+def test_a_minted_key_can_be_claimed_in_the_same_batch() -> None:
+    registry = Registry()
+    answers = registry.act(registry.mint("1"), registry.start("1"), registry.complete("1"))
+    assert [type(answer) for answer in answers] == [Kept, Sent, Claimed]
+
+
+@pytest.mark.parametrize(("passed", "seconds"), [(0, 60), (1, 60), (1 * SECOND, 59), (60 * SECOND - 1, 1)])
+def test_the_next_code_is_sent_after_a_minute(registry: Registry, passed: int, seconds: int) -> None:
+    registry.pass_ms(passed)
+    answer = refusal(registry.one(registry.start("1")))
+    assert (answer.code, answer.retry_after_seconds) == (Code.RATE_LIMITED, seconds)
+    assert answer.message == f"A code was sent a moment ago. Try again in {seconds} s."
+
+
+def test_when_the_minute_is_over_the_next_code_is_sent(registry: Registry) -> None:
+    registry.pass_ms(60 * SECOND)
+    assert registry.one(registry.start("1")) == Sent()
+
+
+def test_of_two_starts_in_one_batch_one_sends_a_letter() -> None:
+    registry = minted()
+    assert codes(registry.act(registry.start("1"), registry.start("1", BOB))) == [None, Code.RATE_LIMITED]
+    assert [letter.recipient for letter in registry.letters] == [ANN]
+
+
+def test_a_refused_start_leaves_the_code_as_it_is(registry: Registry) -> None:
+    registry.act(registry.start("1", BOB, WRONG))
+    assert isinstance(registry.one(registry.complete("1")), Claimed)
+
+
+def spend_the_day(registry: Registry) -> None:
+    for _ in range(4):
+        registry.pass_ms(MINUTE)
+        assert registry.one(registry.start("1")) == Sent()
+    registry.pass_ms(MINUTE)
+
+
+def test_the_sixth_code_of_a_day_is_refused_until_midnight(registry: Registry) -> None:
+    spend_the_day(registry)
+    answer = refusal(registry.one(registry.start("1")))
+    assert (answer.code, answer.retry_after_seconds) == (Code.RATE_LIMITED, 12 * 3_600 - 5 * 60)
+    assert answer.message.startswith("No more codes are sent for this token today.")
+    assert len(registry.letters) == 5
+
+
+def test_a_new_day_brings_five_new_codes(registry: Registry) -> None:
+    spend_the_day(registry)
+    registry.pass_ms(12 * HOUR)
+    assert registry.one(registry.start("1")) == Sent()
+    spend_the_day(registry)
+    assert refusal(registry.one(registry.start("1"))).code is Code.RATE_LIMITED
+    assert len(registry.letters) == 10
+
+
+def test_the_day_turns_at_midnight_and_not_before(registry: Registry) -> None:
+    spend_the_day(registry)
+    registry.now_ms = NOON + 12 * HOUR - 1
+    assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 1
+    registry.pass_ms(1)
+    assert registry.one(registry.start("1")) == Sent()
+
+
+def test_another_email_does_not_bring_more_codes(registry: Registry) -> None:
+    spend_the_day(registry)
+    assert refusal(registry.one(registry.start("1", BOB))).code is Code.RATE_LIMITED
+
+
+def test_another_token_has_codes_of_its_own(registry: Registry) -> None:
+    registry.act(registry.mint("2"))
+    assert registry.one(registry.start("2")) == Sent()
+
+
+def test_the_pause_is_told_before_the_day(registry: Registry) -> None:
+    spend_the_day(registry)
+    registry.pass_ms(-1)
+    assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 1
+
+
+def test_a_claimed_key_sends_no_codes_and_says_so_before_all_else(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    assert refusal(registry.one(registry.start("1"))).code is Code.ALREADY_UPGRADED
+    assert len(registry.letters) == 1
+
+
+def test_a_clock_behind_the_node_that_sent_does_not_start_the_day_again(registry: Registry) -> None:
+    spend_the_day(registry)
+    sent = registry.claims[token("1")]
+    registry.claims[token("1")] = replace(sent, sent_day=sent.sent_day + 1, sent_ms=NOON + 12 * HOUR)
+    registry.now_ms = NOON + 12 * HOUR - 200
+    assert refusal(registry.one(registry.start("1"))).code is Code.RATE_LIMITED
+
+
+# Completing: refusals.
+
+
+def test_a_token_without_a_code_is_no_claim() -> None:
+    registry = minted()
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CLAIM
+
+
+def test_an_unknown_token_cannot_be_completed(registry: Registry) -> None:
+    assert refusal(registry.one(registry.complete("9"))).code is Code.INVALID_CLAIM
+
+
+def test_another_email_than_the_one_the_code_went_to_is_no_claim(registry: Registry) -> None:
+    assert refusal(registry.one(registry.complete("1", BOB))).code is Code.INVALID_CLAIM
+
+
+def test_guesses_with_another_email_cost_no_attempt(registry: Registry) -> None:
+    for _ in range(20):
+        registry.act(registry.complete("1", BOB))
+    assert isinstance(registry.one(registry.complete("1")), Claimed)
+
+
+def test_a_wrong_code_is_refused(registry: Registry) -> None:
+    assert refusal(registry.one(registry.complete("1", proof=WRONG))).code is Code.INVALID_CODE
+    assert registry.claims[token("1")].attempts == 1
+
+
+def test_wrong_expired_and_spent_are_told_alike() -> None:
+    wrong, late, spent = minted(), minted(), minted()
+    for registry in (wrong, late, spent):
+        registry.act(registry.start("1"))
+    late.pass_ms(10 * MINUTE)
+    spent.act(*[spent.complete("1", proof=WRONG)] * 5)
+    answers = [
+        wrong.one(wrong.complete("1", proof=WRONG)),
+        late.one(late.complete("1")),
+        spent.one(spent.complete("1")),
+    ]
+    assert answers == [Refused(Code.INVALID_CODE, "The code is wrong or no longer valid. Ask for a new one.")] * 3
+
+
+def test_a_code_lives_for_ten_minutes(registry: Registry) -> None:
+    registry.pass_ms(10 * MINUTE - 1)
+    assert isinstance(registry.one(registry.complete("1")), Claimed)
+
+
+def test_after_ten_minutes_a_code_is_dead(registry: Registry) -> None:
+    registry.pass_ms(10 * MINUTE)
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
+
+
+def test_the_fifth_attempt_may_be_the_right_one(registry: Registry) -> None:
+    for _ in range(4):
+        registry.act(registry.complete("1", proof=WRONG))
+    assert isinstance(registry.one(registry.complete("1")), Claimed)
+
+
+def test_after_five_attempts_the_right_code_is_refused(registry: Registry) -> None:
+    for _ in range(5):
+        registry.act(registry.complete("1", proof=WRONG))
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
+    assert registry.claims[token("1")].attempts == 5
+
+
+def test_guesses_in_one_batch_are_counted_one_by_one(registry: Registry) -> None:
+    guesses = [registry.complete("1", proof=WRONG)] * 5
+    answers = registry.act(*guesses, registry.complete("1"))
+    assert codes(answers) == [Code.INVALID_CODE] * 6
+    assert registry.claims[token("1")].completed_ms is None
+
+
+def test_the_fifth_guess_of_a_batch_may_be_the_right_one(registry: Registry) -> None:
+    guesses = [registry.complete("1", proof=WRONG)] * 4
+    assert codes(registry.act(*guesses, registry.complete("1"))) == [Code.INVALID_CODE] * 4 + [None]
+
+
+def test_a_new_code_kills_the_old_one(registry: Registry) -> None:
+    registry.pass_ms(MINUTE)
+    registry.act(registry.start("1", proof=b"newer"))
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
+    assert isinstance(registry.one(registry.complete("1", proof=b"newer")), Claimed)
+
+
+def test_a_new_code_brings_five_new_attempts(registry: Registry) -> None:
+    registry.act(*[registry.complete("1", proof=WRONG)] * 5)
+    registry.pass_ms(MINUTE)
+    registry.act(registry.start("1", proof=b"newer"), *[registry.complete("1", proof=WRONG)] * 4)
+    assert isinstance(registry.one(registry.complete("1", proof=b"newer")), Claimed)
+
+
+def test_a_new_code_for_another_email_shuts_out_the_first(registry: Registry) -> None:
+    registry.pass_ms(MINUTE)
+    registry.act(registry.start("1", BOB, b"newer"))
+    assert refusal(registry.one(registry.complete("1", ANN))).code is Code.INVALID_CLAIM
+    assert isinstance(registry.one(registry.complete("1", BOB, b"newer")), Claimed)
+
+
+def test_a_revoked_key_cannot_be_claimed(registry: Registry) -> None:
+    registry.act(registry.revoke("1"))
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CLAIM
+    assert registry.accounts == {}
+
+
+def test_only_who_has_the_code_learns_that_a_key_was_revoked(registry: Registry) -> None:
+    registry.act(registry.revoke("1"))
+    assert refusal(registry.one(registry.complete("1", proof=WRONG))).code is Code.INVALID_CODE
+
+
+# Completing: the first claim of an email.
+
+
+def test_the_first_claim_turns_the_keys_tenant_into_the_accounts(registry: Registry) -> None:
+    registry.use("t1", 7, usecase_reads=3)
+    before = registry.tenants["t1"]
+    answer = registry.one(registry.complete("1"))
+    assert registry.tenants == {"t1": replace(before, tier=Tier.CLAIMED)}
+    assert registry.accounts == {ANN: Account(ANN, "t1", NOON)}
+    assert answer == Claimed(registry.keys["k1"], registry.tenants["t1"], ANN)
+
+
+def test_a_claim_takes_the_expiry_away_and_leaves_the_rest_of_the_key(registry: Registry) -> None:
+    before = registry.keys["k1"]
+    registry.act(registry.complete("1"))
+    assert registry.keys["k1"] == replace(before, expires_ms=None)
+
+
+def test_a_key_that_has_expired_can_be_claimed() -> None:
+    registry = minted()
+    registry.pass_ms(30 * DAY)
+    registry.act(registry.start("1"))
+    assert isinstance(registry.one(registry.complete("1")), Claimed)
+    assert registry.keys["k1"].expires_ms is None
+
+
+def test_a_claim_is_announced_to_all_nodes(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    assert (registry.last.touched_keys, registry.last.touched_tenants) == ([b"1"], ["t1"])
+
+
+def test_a_claim_is_audited(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    assert registry.audits == [
+        AuditRecord(
+            id="aud_1",
+            created_ms=NOON,
+            actor_type="key",
+            actor_id="k1",
+            actor_email=ANN,
+            action="key.claimed",
+            target_type="key",
+            target_id="k1",
+            request_id="req-1",
+            changes=json.dumps({"tenantId": ["t1", "t1"]}),
+        )
+    ]
+
+
+def test_a_refused_claim_is_neither_audited_nor_announced(registry: Registry) -> None:
+    registry.act(registry.complete("1", proof=WRONG), registry.complete("1", BOB))
+    assert (registry.audits, registry.last.touched_keys, registry.last.touched_tenants) == ([], [], [])
+
+
+# Completing again.
+
+
+@pytest.mark.parametrize("passed", [0, 1, 10 * MINUTE])
+def test_the_same_claim_again_within_ten_minutes_is_answered_alike(registry: Registry, passed: int) -> None:
+    first = registry.one(registry.complete("1"))
+    registry.pass_ms(passed)
+    assert registry.one(registry.complete("1")) == first
+
+
+def test_the_same_claim_twice_in_one_batch_is_answered_alike(registry: Registry) -> None:
+    first, second = registry.act(registry.complete("1"), registry.complete("1"))
+    assert isinstance(first, Claimed)
+    assert first == second
+    assert len(registry.audits) == 1
+
+
+def test_a_repeat_counts_from_the_success_and_not_from_the_letter(registry: Registry) -> None:
+    registry.pass_ms(9 * MINUTE)
+    registry.act(registry.complete("1"))
+    registry.pass_ms(9 * MINUTE)
+    assert isinstance(registry.one(registry.complete("1")), Claimed)
+
+
+def test_a_repeat_does_not_lengthen_the_time_for_repeats(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    registry.pass_ms(9 * MINUTE)
+    registry.act(registry.complete("1"))
+    registry.pass_ms(MINUTE + 1)
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
+
+
+def test_after_ten_minutes_a_repeat_is_refused(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    registry.pass_ms(10 * MINUTE + 1)
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
+
+
+def test_a_repeat_is_neither_audited_nor_announced(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    registry.act(registry.complete("1"))
+    assert len(registry.audits) == 1
+    assert (registry.last.touched_keys, registry.last.touched_tenants) == ([], [])
+
+
+def test_a_repeat_shows_the_counters_as_they_are_now(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    registry.use("t1", 5)
+    answer = registry.one(registry.complete("1"))
+    assert isinstance(answer, Claimed)
+    assert answer.tenant.lifetime_used == 5
+
+
+def test_repeats_do_not_spend_attempts(registry: Registry) -> None:
+    for _ in range(20):
+        assert isinstance(registry.one(registry.complete("1")), Claimed)
+
+
+def test_a_repeat_with_a_wrong_code_is_refused_and_spends_attempts(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    assert codes(registry.act(*[registry.complete("1", proof=WRONG)] * 5)) == [Code.INVALID_CODE] * 5
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
+
+
+def test_a_claimed_token_is_already_upgraded_for_another_email(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    assert refusal(registry.one(registry.complete("1", BOB))).code is Code.ALREADY_UPGRADED
+    registry.pass_ms(DAY)
+    assert refusal(registry.one(registry.complete("1", BOB))).code is Code.ALREADY_UPGRADED
+
+
+def test_a_key_that_was_revoked_after_its_claim_is_not_handed_out_again(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    registry.act(registry.revoke("1"))
+    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CLAIM
+
+
+# A later claim of the same email.
+
+
+@pytest.fixture
+def second() -> Registry:
+    """Ann has claimed key 1, and a code was sent to her for key 2."""
+    registry = Registry()
+    registry.claim("1")
+    registry.act(registry.mint("2"))
+    registry.act(registry.start("2"))
+    return registry
+
+
+def test_a_later_claim_moves_its_key_to_the_accounts_tenant(second: Registry) -> None:
+    answer = second.one(second.complete("2"))
+    assert isinstance(answer, Claimed)
+    assert (answer.key.tenant_id, answer.tenant.id) == ("t1", "t1")
+    assert second.tenants["t2"].merged_into == "t1"
+    assert list(second.accounts) == [ANN]
+
+
+def test_a_later_claim_adds_its_counts(second: Registry) -> None:
+    second.use("t1", 30, usecase_reads=10)
+    second.use("t2", 4, usecase_reads=3)
+    second.act(second.complete("2"))
+    both = second.tenants["t1"]
+    assert (both.lifetime_used, both.usecase_reads, both.month_used, both.day_used) == (34, 13, 34, 34)
+
+
+def test_a_later_claim_leaves_the_accounts_tier(second: Registry) -> None:
+    second.act(second.set_tier(Tier.UPGRADED))
+    answer = second.one(second.complete("2"))
+    assert isinstance(answer, Claimed)
+    assert answer.tenant.tier is Tier.UPGRADED
+
+
+def test_a_later_claim_announces_its_key_and_the_accounts_tenant(second: Registry) -> None:
+    second.act(second.complete("2"))
+    assert (second.last.touched_keys, second.last.touched_tenants) == ([b"2"], ["t1"])
+
+
+def test_a_later_claim_is_audited_with_both_tenants(second: Registry) -> None:
+    second.act(second.complete("2"))
+    assert json.loads(second.audits[-1].changes) == {"tenantId": ["t2", "t1"]}
+
+
+def test_a_repeat_of_a_later_claim_shows_the_accounts_tenant(second: Registry) -> None:
+    first = second.one(second.complete("2"))
+    assert second.one(second.complete("2")) == first
+
+
+def test_two_first_claims_of_one_email_in_one_batch_make_one_account() -> None:
+    registry = Registry()
+    for name in "12":
+        registry.act(registry.mint(name))
+        registry.act(registry.start(name))
+        registry.use(f"t{name}", 5)
+    registry.act(registry.complete("1"), registry.complete("2"))
+    assert registry.accounts == {ANN: Account(ANN, "t1", NOON)}
+    assert registry.tenants["t1"].lifetime_used == 10
+    assert registry.keys["k2"].tenant_id == "t1"
+
+
+def test_claims_of_two_emails_in_one_batch_make_two_accounts() -> None:
+    registry = Registry()
+    for name, email in [("1", ANN), ("2", BOB)]:
+        registry.act(registry.mint(name))
+        registry.act(registry.start(name, email))
+    registry.act(registry.complete("1", ANN), registry.complete("2", BOB))
+    assert {email: account.tenant_id for email, account in registry.accounts.items()} == {ANN: "t1", BOB: "t2"}
+
+
+# The most keys.
+
+
+def with_keys(claimed: int, waiting: int) -> Registry:
+    """Ann has `claimed` keys, named from 0, and codes for `waiting` more."""
+    registry = Registry()
+    for number in range(claimed):
+        registry.claim(str(number))
+    for number in range(claimed, claimed + waiting):
+        registry.act(registry.mint(str(number)))
+        registry.act(registry.start(str(number)))
+    return registry
+
+
+def test_the_tenth_key_can_be_claimed_and_the_eleventh_not() -> None:
+    registry = with_keys(9, 2)
+    assert isinstance(registry.one(registry.complete("9")), Claimed)
+    answer = refusal(registry.one(registry.complete("10")))
+    assert answer.code is Code.KEY_LIMIT
+    assert answer.message == "This account has 10 live full keys, the most it may have. Revoke one first."
+
+
+def test_the_limit_holds_within_one_batch() -> None:
+    registry = with_keys(9, 3)
+    answers = registry.act(*[registry.complete(str(number)) for number in (9, 10, 11)])
+    assert codes(answers) == [None, Code.KEY_LIMIT, Code.KEY_LIMIT]
+
+
+def test_the_limit_holds_for_first_claims_of_one_batch_too() -> None:
+    registry = with_keys(0, 12)
+    answers = registry.act(*[registry.complete(str(number)) for number in range(12)])
+    assert codes(answers) == [None] * 10 + [Code.KEY_LIMIT] * 2
+
+
+def test_a_claim_over_the_limit_changes_nothing_but_the_attempts() -> None:
+    registry = with_keys(10, 1)
+    before = registry.keys["k10"], registry.tenants["t10"], len(registry.audits)
+    registry.act(registry.complete("10"))
+    assert (registry.keys["k10"], registry.tenants["t10"], len(registry.audits)) == before
+    assert registry.claims[token("10")].attempts == 1
+
+
+def test_revoking_a_key_makes_room_for_the_same_code() -> None:
+    registry = with_keys(10, 1)
+    registry.act(registry.complete("10"))
+    registry.act(registry.revoke("3"))
+    assert isinstance(registry.one(registry.complete("10")), Claimed)
+
+
+def test_revoking_earlier_in_the_batch_makes_room() -> None:
+    registry = with_keys(10, 1)
+    assert codes(registry.act(registry.revoke("3"), registry.complete("10"))) == [None, None]
+
+
+def test_keys_that_had_expired_count_once_they_are_claimed() -> None:
+    registry = with_keys(9, 0)
+    for name in ("9", "10"):
+        registry.act(registry.mint(name))
+    registry.pass_ms(4 * DAY)
+    registry.act(registry.start("9"), registry.start("10"))
+    assert codes(registry.act(registry.complete("9"), registry.complete("10"))) == [None, Code.KEY_LIMIT]
+
+
+def test_other_rules_mean_other_limits() -> None:
+    registry = Registry(KeyRules(full_keys_per_account=1, code_attempts=1))
+    registry.claim("1")
+    registry.act(registry.mint("2"))
+    registry.act(registry.start("2"))
+    assert refusal(registry.one(registry.complete("2"))).code is Code.KEY_LIMIT
+
+
+# Merging.
+
+TODAY, THIS_MONTH = day_of(NOON), month_of(NOON)
+account_tenant = Tenant("a", Tier.CLAIMED, 100, 10, THIS_MONTH, 50, TODAY, 5)
+key_tenant = Tenant("k", Tier.ANONYMOUS, 7, 6, THIS_MONTH, 4, TODAY, 3)
+
+
+def test_merging_adds_windows_that_are_the_same() -> None:
+    assert merged(account_tenant, key_tenant, NOON) == Tenant("a", Tier.CLAIMED, 107, 16, THIS_MONTH, 54, TODAY, 8)
+
+
+@pytest.mark.parametrize("stale", ["target", "source"])
+def test_a_day_that_has_ended_adds_nothing(stale: str) -> None:
+    target, source = account_tenant, key_tenant
+    if stale == "target":
+        target = replace(target, day=TODAY - 1)
+    else:
+        source = replace(source, day=TODAY - 1)
+    both = merged(target, source, NOON)
+    assert (both.day, both.day_used) == (TODAY, 3 if stale == "target" else 5)
+    assert (both.lifetime_used, both.month_used) == (107, 54)
+
+
+@pytest.mark.parametrize("stale", ["target", "source"])
+def test_a_month_that_has_ended_adds_nothing(stale: str) -> None:
+    target, source = account_tenant, key_tenant
+    if stale == "target":
+        target = replace(target, month=THIS_MONTH - 1)
+    else:
+        source = replace(source, month=THIS_MONTH - 1)
+    both = merged(target, source, NOON)
+    assert (both.month, both.month_used) == (THIS_MONTH, 4 if stale == "target" else 50)
+    assert (both.lifetime_used, both.day_used) == (107, 8)
+
+
+def test_when_both_windows_have_ended_the_new_ones_are_empty() -> None:
+    both = merged(account_tenant, key_tenant, NOON + 40 * DAY)
+    assert (both.day_used, both.month_used, both.lifetime_used) == (0, 0, 107)
+
+
+def test_a_window_of_a_node_whose_clock_is_ahead_is_kept() -> None:
+    both = merged(account_tenant, replace(key_tenant, day=TODAY + 1), NOON)
+    assert (both.day, both.day_used) == (TODAY + 1, 3)
+
+
+def test_a_fresh_tenant_adds_nothing() -> None:
+    assert merged(account_tenant, Tenant("k", Tier.ANONYMOUS), NOON) == account_tenant
+
+
+def test_a_merge_never_multiplies_a_cap(second: Registry) -> None:
+    second.use("t1", 99_999)
+    second.use("t2", 1_000)
+    second.act(second.complete("2"))
+    assert second.tenants["t1"].month_used == 100_999
+    assert second.keys["k2"].kind is Kind.ANONYMOUS

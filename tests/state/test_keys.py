@@ -1,0 +1,253 @@
+"""The rules of issuing and revoking keys, of tiers, and of what a batch locks."""
+
+from dataclasses import replace
+
+import pytest
+
+from actors.keys.messages import Account, Answer, Kept, TierSet
+from actors.keys.secret import Kind
+from actors.keys.state import Wanted, count_live, is_live, wanted
+from actors.values import Code, Refused, Scope, Tenant, Tier
+from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, token
+
+READ = (Scope.LIBRARY_READ,)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """Ann has claimed key 1."""
+    registry = Registry()
+    registry.claim("1")
+    return registry
+
+
+def codes(answers: list[Answer]) -> list[Code | None]:
+    return [answer.code if isinstance(answer, Refused) else None for answer in answers]
+
+
+# Issuing.
+
+
+def test_the_first_key_of_an_email_makes_its_account() -> None:
+    registry = Registry()
+    answer = registry.one(registry.issue("1"))
+    assert registry.accounts == {ANN: Account(ANN, "t1", NOON)}
+    assert registry.tenants == {"t1": Tenant("t1", Tier.CLAIMED)}
+    assert answer == Kept(registry.keys["k1"])
+    assert registry.keys["k1"].tenant_id == "t1"
+
+
+def test_a_later_key_belongs_to_the_accounts_tenant(registry: Registry) -> None:
+    registry.act(registry.issue("2"))
+    assert registry.keys["k2"].tenant_id == "t1"
+    assert list(registry.tenants) == ["t1"]
+
+
+def test_two_first_keys_in_one_batch_share_one_account() -> None:
+    registry = Registry()
+    registry.act(registry.issue("1"), registry.issue("2"))
+    assert registry.keys["k2"].tenant_id == "t1"
+    assert list(registry.tenants) == ["t1"]
+
+
+def test_an_issued_key_does_not_expire(registry: Registry) -> None:
+    registry.act(registry.issue("2"))
+    assert registry.keys["k2"].expires_ms is None
+
+
+def test_a_scoped_key_keeps_its_scopes(registry: Registry) -> None:
+    answer = registry.one(registry.issue("2", scopes=READ))
+    assert isinstance(answer, Kept)
+    assert (answer.key.kind, answer.key.scopes) == (Kind.SCOPED, READ)
+
+
+def test_issuing_is_audited_and_not_announced_for_nobody_can_know_the_key_yet(registry: Registry) -> None:
+    issue = registry.issue("2")
+    registry.act(issue)
+    assert registry.audits[-1] == issue.audit
+    assert (registry.last.touched_keys, registry.last.touched_tenants) == ([], [])
+
+
+def test_the_tenth_full_key_is_issued_and_the_eleventh_not(registry: Registry) -> None:
+    answers = registry.act(*[registry.issue(str(number)) for number in range(2, 12)])
+    assert codes(answers) == [None] * 9 + [Code.KEY_LIMIT]
+    assert "k11" not in registry.keys
+
+
+def test_a_refused_key_is_not_audited(registry: Registry) -> None:
+    registry.act(*[registry.issue(str(number)) for number in range(2, 12)])
+    assert len(registry.audits) == 1 + 9
+
+
+def test_the_twenty_fifth_scoped_key_is_issued_and_the_next_not(registry: Registry) -> None:
+    answers = registry.act(*[registry.issue(str(number), scopes=READ) for number in range(2, 28)])
+    assert codes(answers) == [None] * 25 + [Code.KEY_LIMIT]
+    assert isinstance(answers[-1], Refused)
+    assert answers[-1].message == "This account has 25 live scoped keys, the most it may have. Revoke one first."
+
+
+def test_scoped_and_full_keys_are_counted_apart(registry: Registry) -> None:
+    registry.act(*[registry.issue(str(number), scopes=READ) for number in range(2, 27)])
+    assert codes(registry.act(*[registry.issue(str(number)) for number in range(30, 39)])) == [None] * 9
+
+
+def test_a_key_without_any_scope_is_a_scoped_key(registry: Registry) -> None:
+    registry.act(*[registry.issue(str(number)) for number in range(2, 11)])
+    assert codes(registry.act(registry.issue("20", scopes=()))) == [None]
+
+
+def test_a_revoked_key_makes_room_within_the_batch_and_after(registry: Registry) -> None:
+    registry.act(*[registry.issue(str(number)) for number in range(2, 11)])
+    assert codes(registry.act(registry.revoke("5"), registry.issue("11"), registry.issue("12"))) == [
+        None,
+        None,
+        Code.KEY_LIMIT,
+    ]
+    registry.act(registry.revoke("6"))
+    assert codes(registry.act(registry.issue("13"))) == [None]
+
+
+def test_accounts_are_counted_apart(registry: Registry) -> None:
+    registry.act(*[registry.issue(str(number)) for number in range(2, 11)])
+    assert codes(registry.act(registry.issue("20", BOB))) == [None]
+
+
+# Revoking.
+
+
+def test_a_revoked_key_is_dead_for_good(registry: Registry) -> None:
+    registry.pass_ms(SECOND)
+    answer = registry.one(registry.revoke("1"))
+    assert registry.keys["k1"].revoked_ms == NOON + SECOND
+    assert answer == Kept(registry.keys["k1"], changed=(b"1",))
+    assert not is_live(registry.keys["k1"], registry.now_ms)
+
+
+def test_a_revocation_is_announced_and_audited(registry: Registry) -> None:
+    revoke = registry.revoke("1")
+    registry.act(revoke)
+    assert registry.last.touched_keys == [b"1"]
+    assert registry.audits[-1] == revoke.audit
+
+
+def test_revoking_again_keeps_the_first_time_and_is_not_audited(registry: Registry) -> None:
+    first = registry.one(registry.revoke("1"))
+    registry.pass_ms(MINUTE)
+    assert registry.one(registry.revoke("1")) == first
+    assert [record.action for record in registry.audits] == ["key.claimed", "key.revoked"]
+
+
+def test_revoking_twice_in_one_batch_is_revoking_once(registry: Registry) -> None:
+    first, again = registry.act(registry.revoke("1"), registry.revoke("1"))
+    assert first == again
+    assert registry.last.touched_keys == [b"1"]
+    assert len(registry.last.audits) == 1
+
+
+def test_an_unknown_key_cannot_be_revoked(registry: Registry) -> None:
+    assert codes(registry.act(registry.revoke("9"))) == [Code.NOT_FOUND]
+
+
+def test_a_key_can_be_issued_and_revoked_in_one_batch(registry: Registry) -> None:
+    assert codes(registry.act(registry.issue("2"), registry.revoke("2"))) == [None, None]
+    assert registry.keys["k2"].revoked_ms == NOON
+
+
+def test_an_anonymous_key_can_be_revoked() -> None:
+    registry = Registry()
+    registry.act(registry.mint("1"))
+    assert codes(registry.act(registry.revoke("1"))) == [None]
+
+
+# Tiers.
+
+
+@pytest.mark.parametrize("tier", [Tier.UPGRADED, Tier.CLAIMED])
+def test_a_tier_is_set_and_unset(registry: Registry, tier: Tier) -> None:
+    registry.act(registry.set_tier(Tier.UPGRADED))
+    assert registry.one(registry.set_tier(tier)) == TierSet(registry.tenants["t1"])
+    assert registry.tenants["t1"].tier is tier
+
+
+def test_an_upgrade_leaves_the_counters(registry: Registry) -> None:
+    registry.use("t1", 5)
+    before = registry.tenants["t1"]
+    registry.act(registry.set_tier(Tier.UPGRADED))
+    assert registry.tenants["t1"] == replace(before, tier=Tier.UPGRADED)
+
+
+def test_an_upgrade_is_announced_and_audited_with_its_tenant(registry: Registry) -> None:
+    order = registry.set_tier(Tier.UPGRADED)
+    registry.act(order)
+    assert registry.last.touched_tenants == ["t1"]
+    assert registry.audits[-1] == replace(order.audit, target_id="t1")
+
+
+def test_a_tier_that_is_set_already_is_neither_announced_nor_audited(registry: Registry) -> None:
+    registry.act(registry.set_tier(Tier.CLAIMED))
+    assert (registry.last.touched_tenants, registry.last.audits) == ([], [])
+
+
+def test_an_email_without_an_account_has_no_tier(registry: Registry) -> None:
+    [answer] = registry.act(registry.set_tier(Tier.UPGRADED, BOB))
+    assert answer == Refused(Code.NOT_FOUND, "There is no account with the email bob@example.org.")
+
+
+def test_an_account_made_in_the_same_batch_can_be_upgraded() -> None:
+    registry = Registry()
+    registry.act(registry.issue("1"), registry.set_tier(Tier.UPGRADED))
+    assert registry.tenants["t1"].tier is Tier.UPGRADED
+
+
+def test_an_account_is_never_anonymous_again(registry: Registry) -> None:
+    with pytest.raises(AssertionError, match="an account is claimed or upgraded"):
+        registry.act(registry.set_tier(Tier.ANONYMOUS))
+
+
+# What a batch locks.
+
+
+def test_a_batch_wants_its_rows_once_and_sorted() -> None:
+    registry = Registry()
+    rows = wanted(
+        [
+            registry.start("2"),
+            registry.complete("3", BOB),
+            registry.complete("1", ANN),
+            registry.complete("2", ANN),
+            registry.issue("8", "carl@example.org"),
+            registry.set_tier(Tier.UPGRADED, BOB),
+            registry.revoke("7"),
+            registry.revoke("5"),
+            registry.revoke("7"),
+            registry.mint("9"),
+        ]
+    )
+    assert rows == Wanted((token("1"), token("2"), token("3")), ("k5", "k7"), (ANN, BOB, "carl@example.org"))
+
+
+def test_minting_locks_nothing() -> None:
+    assert wanted([Registry().mint("1")]) == Wanted((), (), ())
+
+
+# Living keys.
+
+
+def test_a_key_lives_until_it_expires() -> None:
+    key = Registry().key("1", Kind.ANONYMOUS, expires_ms=NOON)
+    assert is_live(key, NOON - 1)
+    assert not is_live(key, NOON)
+
+
+def test_living_keys_are_counted_by_tenant_and_by_scope() -> None:
+    make = Registry().key
+    full = make("1", Kind.USER)
+    keys = [
+        full,
+        replace(full, id="k2", revoked_ms=NOON),
+        replace(full, id="k3", expires_ms=NOON),
+        replace(full, id="k4", scopes=READ),
+        replace(full, id="k5", scopes=()),
+        make("6", Kind.USER),
+    ]
+    assert count_live(keys, NOON) == {("t1", False): 1, ("t1", True): 2, ("t6", False): 1}

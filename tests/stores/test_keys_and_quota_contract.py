@@ -1,0 +1,249 @@
+"""One contract for the key and quota stores, over Postgres and in memory."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from actors.clock import day_of, month_of
+from actors.keys.messages import (
+    Claimed,
+    CompleteClaim,
+    Issue,
+    Kept,
+    Key,
+    Letter,
+    Mint,
+    Revoke,
+    Sent,
+    SetTier,
+    StartClaim,
+)
+from actors.keys.secret import Kind
+from actors.keys.state import KeyRules, decide, wanted
+from actors.quota.messages import Charge, Metered, Moved, Read
+from actors.quota.state import Caps
+from actors.quota.state import Decision as QuotaDecision
+from actors.quota.state import decide as decide_quota
+from actors.values import AuditRecord, Code, Contended, Refused, Scope, Tenant, Tier, Turn
+from tests.stores.conftest import Stores
+
+NOW = 1_790_000_000_000
+RULES = KeyRules()
+CAPS = {
+    Tier.ANONYMOUS: Caps(daily=500, lifetime=5, usecase_reads=3),
+    Tier.CLAIMED: Caps(daily=500, monthly=1_000),
+    Tier.UPGRADED: Caps(daily=5_000, monthly=10_000),
+}
+EMAIL = "owner@example.com"
+
+
+def hash_of(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def key(number: int, **changes) -> Key:
+    made = Key(
+        id=f"key_{number}",
+        hash=hash_of(number),
+        prefix=f"cs_anon_{number:04d}",
+        kind=Kind.ANONYMOUS,
+        tenant_id=f"ten_{number}",
+        created_ms=NOW,
+        expires_ms=NOW + 1_000_000,
+    )
+    return replace(made, **changes)
+
+
+def audit(number: int) -> AuditRecord:
+    return AuditRecord(f"aud_{number}", NOW, "cli", "uid 0", "key.issued", "key", f"key_{number}")
+
+
+def mint(number: int) -> Mint:
+    return Mint(key(number), hash_of(1_000 + number))
+
+
+def start(number: int, email: str = EMAIL) -> StartClaim:
+    letter = Letter(f"let_{number}", email, "claim_code", b"n" * 16, NOW, NOW + 600_000)
+    return StartClaim(hash_of(1_000 + number), email, b"proof", letter)
+
+
+def complete(number: int, email: str = EMAIL) -> CompleteClaim:
+    return CompleteClaim(hash_of(1_000 + number), email, b"proof", f"aud_{number}", "req")
+
+
+class Desk:
+    """Sends messages through a store as an actor would, a turn each."""
+
+    def __init__(self, stores: Stores, owner: str = "node/keys") -> None:
+        self.stores = stores
+        self.owner = owner
+        self.turns = 0
+
+    def turn(self) -> Turn:
+        self.turns += 1
+        return Turn(self.owner, self.turns)
+
+    async def keys(self, *messages, turn: Turn | None = None, now_ms: int = NOW):
+        decision = await self.stores.keys.transact(
+            turn or self.turn(), wanted(messages), lambda snapshot: decide(snapshot, messages, now_ms, RULES), now_ms
+        )
+        return decision.answers
+
+    async def quota(self, *messages, turn: Turn | None = None, now_ms: int = NOW):
+        tenant_ids = sorted({message.tenant_id for message in messages})
+        decision = await self.stores.quota.meter(
+            turn or Turn("node/quota", self.turn().seq),
+            tenant_ids,
+            lambda tenants: decide_quota(tenants, messages, now_ms, CAPS),
+        )
+        return decision.answers
+
+    async def tenant(self, number: int) -> Tenant:
+        (answer,) = await self.quota(Read(f"ten_{number}"))
+        assert isinstance(answer, Metered)
+        return answer.tenant
+
+
+@pytest.fixture
+def desk(stores: Stores) -> Desk:
+    return Desk(stores)
+
+
+async def test_a_minted_key_is_resolved_with_its_tenants_tier(desk: Desk):
+    assert await desk.keys(mint(1), mint(2)) == [Kept(key(1)), Kept(key(2))]
+    found = await desk.stores.keys.resolve([hash_of(1), hash_of(2), hash_of(3)])
+    assert set(found) == {hash_of(1), hash_of(2)}
+    resolved = found[hash_of(1)]
+    assert (resolved.key, resolved.tier, resolved.email) == (key(1), Tier.ANONYMOUS, None)
+
+
+async def test_a_claim_moves_the_key_removes_its_expiry_and_gives_it_the_email(desk: Desk):
+    await desk.keys(mint(1))
+    assert await desk.keys(start(1)) == [Sent()]
+    (claimed,) = await desk.keys(complete(1))
+    assert isinstance(claimed, Claimed)
+    resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
+    assert resolved.key == replace(key(1), expires_ms=None)
+    assert (resolved.tier, resolved.email) == (Tier.CLAIMED, EMAIL)
+
+
+async def test_a_second_claim_by_the_same_email_adds_its_counts_to_the_account(desk: Desk):
+    await desk.keys(mint(1), mint(2))
+    await desk.quota(Charge("ten_1", usecase=True), Charge("ten_2", usecase=False), Charge("ten_2", usecase=True))
+    await desk.keys(start(1), start(2))
+    await desk.keys(complete(1), complete(2))
+    assert await desk.quota(Charge("ten_2", usecase=False)) == [Moved("ten_1")]
+    tenant = await desk.tenant(1)
+    assert (tenant.lifetime_used, tenant.usecase_reads, tenant.month_used, tenant.day_used) == (3, 2, 3, 3)
+    assert (tenant.month, tenant.day) == (month_of(NOW), day_of(NOW))
+
+
+async def test_charges_are_granted_in_order_up_to_the_cap_and_kept(desk: Desk):
+    await desk.keys(mint(1))
+    answers = await desk.quota(*[Charge("ten_1", usecase=False)] * 7)
+    granted = [answer for answer in answers if isinstance(answer, Metered)]
+    assert [answer.tenant.lifetime_used for answer in granted] == [1, 2, 3, 4, 5]
+    assert [answer.code for answer in answers[5:] if isinstance(answer, Refused)] == [Code.QUOTA_EXHAUSTED] * 2
+    assert (await desk.tenant(1)).lifetime_used == 5
+
+
+async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(desk: Desk):
+    await desk.keys(mint(1))
+    turn = Turn("other/quota", 1)
+    first = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
+    again = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
+    assert again == first
+    assert (await desk.tenant(1)).lifetime_used == 1
+
+
+async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(desk: Desk):
+    await desk.keys(mint(1))
+    late = Turn("other/quota", 1)
+    late.decided = QuotaDecision()
+    await desk.quota(Charge("ten_1", usecase=False), turn=Turn("other/quota", 2))
+    assert await desk.quota(Charge("ten_1", usecase=False), turn=late) == []
+    assert (await desk.tenant(1)).lifetime_used == 1
+
+
+async def test_an_unknown_tenant_is_answered_as_moved(desk: Desk):
+    assert await desk.quota(Charge("ten_9", usecase=False)) == [Moved(None)]
+
+
+async def test_a_revoked_key_stays_revoked_and_is_still_resolved(desk: Desk):
+    await desk.keys(mint(1))
+    (kept,) = await desk.keys(Revoke("key_1", audit(1)))
+    assert isinstance(kept, Kept)
+    resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
+    assert resolved.key.revoked_ms == NOW
+
+
+async def test_a_scoped_key_keeps_its_scopes_and_name(desk: Desk):
+    scoped = key(
+        5,
+        kind=Kind.SCOPED,
+        scopes=(Scope.LIBRARY_READ, Scope.SPONSOR_READ),
+        name="reader, for «tests»",
+        expires_ms=None,
+    )
+    await desk.keys(Issue(scoped, EMAIL, audit(5)))
+    resolved = (await desk.stores.keys.resolve([hash_of(5)]))[hash_of(5)]
+    assert (resolved.key, resolved.tier, resolved.email) == (scoped, Tier.CLAIMED, EMAIL)
+
+
+async def test_an_eleventh_full_key_of_an_account_is_refused_also_across_batches(desk: Desk):
+    def issue(number: int) -> Issue:
+        return Issue(key(number, kind=Kind.USER, expires_ms=None), EMAIL, audit(number))
+
+    answers = await desk.keys(*map(issue, range(1, 7)))
+    answers += await desk.keys(*map(issue, range(7, 13)))
+    refused = [answer for answer in answers if isinstance(answer, Refused)]
+    assert [answer.code for answer in refused] == [Code.KEY_LIMIT] * 2
+    assert len(answers) - len(refused) == 10
+
+
+async def test_keys_are_found_by_their_prefix(desk: Desk):
+    await desk.keys(mint(1), mint(2))
+    assert [found.key.id for found in await desk.stores.keys.resolve_prefix("cs_anon_0002")] == ["key_2"]
+    assert await desk.stores.keys.resolve_prefix("cs_anon_0003") == []
+
+
+async def test_a_tier_is_set_and_charged_by(desk: Desk):
+    await desk.keys(mint(1))
+    await desk.keys(start(1))
+    await desk.keys(complete(1))
+    order = AuditRecord("aud_9", NOW, "cli", "uid 0", "tier.upgraded", "tenant", "")
+    await desk.keys(SetTier(EMAIL, Tier.UPGRADED, order))
+    assert (await desk.tenant(1)).tier is Tier.UPGRADED
+
+
+async def test_two_nodes_that_make_one_account_at_once_make_one(stores: Stores):
+    """The loser meets the winner's account as `Contended`, or waits for it; run again, it merges."""
+    one, other = Desk(stores, "one/keys"), Desk(stores, "other/keys")
+    await one.keys(mint(1), mint(2))
+    await one.keys(start(1), start(2))
+
+    async def claim(desk: Desk, number: int) -> None:
+        turn = desk.turn()
+        for _ in range(5):
+            try:
+                await desk.keys(complete(number), turn=turn)
+                return
+            except Contended:
+                pass
+        raise AssertionError("always contended")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(claim, one, 1)
+        nursery.start_soon(claim, other, 2)
+    found = await stores.keys.resolve([hash_of(1), hash_of(2)])
+    assert len({resolved.key.tenant_id for resolved in found.values()}) == 1
+    assert {resolved.email for resolved in found.values()} == {EMAIL}
+
+
+async def test_many_tenants_in_one_batch_are_all_counted(desk: Desk):
+    await desk.keys(*map(mint, range(1, 101)))
+    charges = [Charge(f"ten_{number}", usecase=False) for number in range(100, 0, -1) for _ in range(2)]
+    answers = await desk.quota(*charges)
+    assert all(isinstance(answer, Metered) for answer in answers)
+    assert [(await desk.tenant(number)).lifetime_used for number in (1, 50, 100)] == [2, 2, 2]

@@ -1,0 +1,165 @@
+"""Who may know whom, and what may stand where: the shape of the house, held by a test."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HOUSE = ("service", "actors", "storage")
+CONCERNS = ("quota", "keys", "mail", "catalog")
+LONGEST_FILE = 420
+LONGEST_FUNCTION = 70
+
+
+def modules(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names of modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield node.module or ""
+
+
+def within(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+COMPOSITION = {"service.main", "service.cli", "service.commands"}
+"""Who may know storage: the composition root, and the commands that are composition roots of their own."""
+
+
+def test_only_the_composition_roots_of_the_service_know_storage():
+    knowing = {name_of(path) for path in modules("service") if any(within(n, "storage") for n in imported(path))}
+    assert knowing == COMPOSITION
+
+
+def test_storage_knows_actors_and_never_the_service():
+    for path in modules("storage"):
+        assert not [name for name in imported(path) if within(name, "service")], path
+
+
+def test_actors_know_neither_storage_nor_the_service_nor_http_nor_sql():
+    foreign = (
+        "storage",
+        "service",
+        "quart",
+        "quart_trio",
+        "hypercorn",
+        "pydantic",
+        "asyncpg",
+        "trio_asyncio",
+        "asyncio",
+    )
+    for path in modules("actors"):
+        assert not [name for name in imported(path) if within(name, *foreign)], path
+
+
+@pytest.mark.parametrize("concern", CONCERNS)
+def test_a_concern_does_not_know_another(concern: str):
+    others = [f"actors.{other}" for other in CONCERNS if other != concern]
+    for path in modules(f"actors/{concern}"):
+        assert not [name for name in imported(path) if within(name, *others)], path
+
+
+def test_pure_modules_know_neither_trio_nor_clocks_nor_chance():
+    foreign = ("trio", "time", "random", "secrets", "os", "datetime", "uuid", "logging")
+    pure = [*(ROOT / "actors").glob("*/state.py"), *(ROOT / "actors").glob("*/messages.py"), ROOT / "actors/values.py"]
+    assert len(pure) >= 5
+    for path in pure:
+        assert not [name for name in imported(path) if within(name, *foreign)], path
+
+
+def test_asyncio_and_asyncpg_stand_in_one_file():
+    knowing = {
+        name_of(path)
+        for path in modules(*HOUSE)
+        if any(within(name, "asyncio", "asyncpg", "trio_asyncio") for name in imported(path))
+    }
+    assert knowing == {"storage.pool"}
+
+
+def test_quart_and_hypercorn_stand_in_three_rooms():
+    knowing = {
+        name_of(path)
+        for path in modules(*HOUSE)
+        if any(within(name, "quart", "quart_trio", "hypercorn", "werkzeug") for name in imported(path))
+    }
+    assert knowing == {"service.app", "service.pages", "service.serving"}
+
+
+def test_handlers_and_the_dispatcher_know_no_framework():
+    for path in [
+        *modules("service/operations", "service/schemas"),
+        ROOT / "service/dispatch.py",
+        ROOT / "service/wire.py",
+    ]:
+        foreign = ("quart", "quart_trio", "werkzeug", "hypercorn", "storage")
+        assert not [name for name in imported(path) if within(name, *foreign)], path
+
+
+def test_chance_and_wall_clocks_come_through_their_ports():
+    """`actors.clock` holds both ports; the composition roots and the secret's file are where the system's own is used."""
+    allowed = {"actors.clock", "service.main", "service.secret"}
+    for path in modules(*HOUSE):
+        if name_of(path) not in allowed:
+            assert not [name for name in imported(path) if within(name, "random", "secrets", "uuid")], path
+        if name_of(path) != "actors.clock":
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"\btime\.time(_ns)?\(|datetime\.now\(|utcnow\(", text), path
+
+
+def test_every_module_says_its_role():
+    for path in modules(*HOUSE):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_files_and_functions_stay_readable():
+    for path in modules(*HOUSE):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("\n") <= LONGEST_FILE, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}: {node.name}"
+
+
+def test_every_concern_has_the_same_rooms():
+    for concern in ("quota", "keys", "mail"):
+        names = {path.name for path in (ROOT / "actors" / concern).glob("*.py")}
+        assert {"__init__.py", "messages.py", "state.py", "actor.py", "store.py"} <= names, concern
+
+
+def test_every_statement_is_named_explained_and_used():
+    code = "\n".join(path.read_text(encoding="utf-8") for path in modules("storage"))
+    for path in sorted((ROOT / "storage/sql").glob("*.sql")):
+        text = path.read_text(encoding="utf-8")
+        for name, body in re.findall(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", text, re.MULTILINE | re.DOTALL):
+            assert body.startswith("-- "), f"{path.name}: {name} does not say what it does"
+            assert re.search(rf"\.{name}\b", code), f"{path.name}: {name} is not used"
+
+
+def test_locks_hold_hashes_and_name_no_address():
+    for path in sorted((ROOT / "requirements").glob("*.lock")):
+        text = path.read_text(encoding="utf-8")
+        pins = re.findall(r"^[A-Za-z0-9_.-]+(?:\[[^]]+\])?==", text, re.MULTILINE)
+        assert len(pins) > 20
+        assert text.count("--hash=sha256:") >= len(pins), path
+        assert "://" not in text, path
+
+
+def test_every_dependency_is_explained():
+    explained = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for name in re.findall(r'^    "([A-Za-z0-9_.-]+)(?:\[\w+\])?==', project, re.MULTILINE):
+        assert f"`{name}`" in explained, f"docs/dependencies.md does not say why {name} is there"
