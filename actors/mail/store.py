@@ -13,7 +13,8 @@ class Outbox(Protocol):
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         """Take at most `limit` letters that are due, the longest due first: nobody else gets them before `until_ms`.
 
-        Counts an attempt for each. Letters that another node takes at this moment are passed over.
+        Counts an attempt for each, and returns them in the order in which they were made. Letters that another node
+        takes at this moment are passed over.
         """
         ...
 

@@ -16,6 +16,8 @@
   const code = at("code");
   const problems = [at("start-problem"), at("complete-problem")];
 
+  const title = document.title;
+
   let busy = false;
 
   // What this tab remembers.
@@ -45,14 +47,23 @@
     at("token-shown").textContent = value.slice(0, 10) + "\u2026";
   };
 
-  // Buttons that wait. They keep the focus, so they are not `disabled`; `usable` is asked before anything is done.
+  // Buttons that wait. They keep the focus, so they are not `disabled`: `usable` is asked instead.
 
   const waits = new Map();
 
-  const usable = (button) => button.getAttribute("aria-disabled") !== "true";
-  const paint = (button) => {
+  const secondsLeft = (button) => {
     const wait = waits.get(button);
-    const seconds = wait ? Math.max(0, Math.ceil((wait.until - Date.now()) / 1000)) : 0;
+    return wait ? Math.max(0, Math.ceil((wait.until - Date.now()) / 1000)) : 0;
+  };
+
+  const usable = (button) => {
+    const seconds = secondsLeft(button);
+    if (!busy && seconds > 0) say(`You can try again in ${duration(seconds)}.`);
+    return !busy && seconds === 0;
+  };
+
+  const paint = (button) => {
+    const seconds = secondsLeft(button);
     button.setAttribute("aria-disabled", String(busy || seconds > 0));
     button.dataset.label = button.dataset.label || button.textContent;
     button.textContent = button.dataset.label + (seconds > 0 ? ` (${duration(seconds)})` : "");
@@ -155,7 +166,7 @@
 
   const explain = (answer, button, field) => {
     const { status, body, seconds } = answer;
-    const message = typeof body.message === "string" ? body.message : "";
+    const message = String(body.message || "").replace(/^The body is not valid: (email|code): /, "");
     if (status === 0) {
       complain("The service could not be reached.", "Check your connection and try again. Nothing is lost.");
       return;
@@ -187,6 +198,7 @@
         complain(message, "Use the newest mail, or send again. After a few wrong codes, only a new one works.", code);
         return;
       case "already_upgraded":
+        forget();
         complain(message, "If that was you, there is nothing left to do: the key works as it is. If not, mint a new key.");
         return;
       case "key_limit":
@@ -230,7 +242,7 @@
   };
 
   const send = async (button) => {
-    if (busy || !usable(button) || !filled()) return;
+    if (!usable(button) || !filled()) return;
     setBusy(true);
     say("Sending the code\u2026");
     const answer = await post("/api/v1/auth/claim", { claimToken: token.value, email: email.value });
@@ -249,7 +261,7 @@
 
   const finish = async () => {
     const button = at("finish");
-    if (busy || !usable(button)) return;
+    if (!usable(button)) return;
     clear();
     const digits = code.value.replace(/[\s-]/g, "");
     if (digits.length < 4) {
@@ -311,6 +323,9 @@
   const begin = () => {
     const { token: known = "", email: address = "", sentMs = 0 } = memory();
     clear();
+    for (const button of waits.keys()) stopWaiting(button);
+    at("terminal").hidden = false;
+    document.title = title;
     showToken(known);
     email.value = address;
     const since = Date.now() - sentMs;

@@ -18,7 +18,7 @@ class MemoryOutbox:
         due = sorted((row for row in self._waiting() if row.due_ms <= now_ms), key=lambda row: (row.due_ms, row.id))
         leased = [replace(row, attempts=row.attempts + 1, due_ms=until_ms) for row in due[:limit]]
         self._memory.outbox.update((row.id, row) for row in leased)
-        leased.sort(key=lambda row: row.created_ms)
+        leased.sort(key=lambda row: (row.created_ms, row.id))
         lease = Lease(tuple(leased), min((row.due_ms for row in self._waiting()), default=None))
         await self._memory.after()
         return lease

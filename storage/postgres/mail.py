@@ -19,7 +19,7 @@ class PostgresOutbox:
         async def work(connection: Connection) -> Lease:
             rows = await connection.fetch(SQL.lease, now_ms, limit, until_ms)
             next_due_ms: int | None = await connection.fetchval(SQL.next_due)
-            letters = sorted((OutboxLetter(**row) for row in rows), key=lambda letter: letter.created_ms)
+            letters = sorted((OutboxLetter(**row) for row in rows), key=lambda letter: (letter.created_ms, letter.id))
             return Lease(tuple(letters), next_due_ms)
 
         return await self._database.transact(work)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from actors.mail.actor import MailSender
 from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.troupe import running
 from service.mailing import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
-from tests.mail.office import BASE_MS, CODE, WRITER
+from tests.mail.office import BASE_MS, CODE, WRITER, Office
 from tests.mail.servers import Doorman, Dropping, Hanging, HangingFarewell, Mailbox
 
 PASSWORD = "p:a/s@s"
@@ -343,7 +345,18 @@ def test_no_representation_shows_the_password() -> None:
     assert repr(SmtpTransport(url)) == "<SmtpTransport mail.example:25>"
 
 
-# Without a server.
+# From the outbox to the mailbox, and without a server.
+
+
+async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> None:
+    with servers.SmtpServer(Mailbox()) as server:
+        office = Office()
+        sender = MailSender(office.store, to(server), office.clock, WRITER.write, limits=office.limits)
+        async with running([sender]):
+            office.post()
+            sender.wake()
+        assert (await office.letter()).sent_ms is not None
+    assert [message["Message-ID"] for message in server.taken.messages] == ["<let_1@catalog.example>"]
 
 
 async def test_without_a_server_the_mail_is_on_the_log_with_its_code(caplog: pytest.LogCaptureFixture) -> None:

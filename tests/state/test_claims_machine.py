@@ -41,7 +41,7 @@ class Claims(RuleBasedStateMachine):
     @rule()
     def mint(self) -> None:
         name = self.name()
-        self.registry.act(self.registry.mstr(name))
+        self.registry.act(self.registry.mint(name))
         self.minted.insert(0, name)
 
     def name(self) -> str:
@@ -60,7 +60,14 @@ class Claims(RuleBasedStateMachine):
 
     @rule(recipe=st.lists(recipes, min_size=1, max_size=6))
     def batch(self, recipe: list[tuple]) -> None:  # type: ignore[type-arg]
-        messages = [self.message(*each) for each in recipe]
+        self.decide([self.message(*each) for each in recipe])
+
+    @rule(email=EMAILS, right=st.booleans())
+    def start_and_complete(self, email: str, right: bool) -> None:
+        name = self.minted[0]
+        self.decide([self.registry.start(name, email), self.message("complete", 0, email, right)])
+
+    def decide(self, messages: list[Message]) -> None:
         singly = deepcopy(self.registry)
         answers = self.registry.act(*messages)
         assert answers == [singly.one(message) for message in messages]

@@ -1,0 +1,216 @@
+"""The border to Postgres: every error is one of three, every wait has a bound, and no doubt is hidden."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import trio
+
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from storage.pool import Connection, Database, PoolLimits, Target, open_database
+from storage.turns import take_turn
+from tests.storage.proxy import Proxy, Weather, proxied
+
+IMPATIENT = PoolLimits(
+    connections=2,
+    waiters=1,
+    wait_seconds=0.2,
+    connect_seconds=0.3,
+    lock_seconds=0.1,
+    statement_seconds=0.2,
+    command_seconds=0.4,
+    listen_check_seconds=0.05,
+    listen_pause_seconds=0.05,
+)
+
+
+@pytest.fixture
+async def proxy(database_target: Target) -> AsyncIterator[Proxy]:
+    if database_target.host is None:
+        pytest.skip("the proxy stands before a unix socket")
+    async with proxied(database_target) as made:
+        yield made
+
+
+async def note(connection: Connection) -> None:
+    await connection.execute("insert into journal (owner, seq) values ('note', 1)")
+
+
+async def notes(database: Database) -> int:
+    return int(await database.read(lambda c: c.fetchval("select count(*) from journal where owner = 'note'")))
+
+
+async def test_a_transaction_is_committed_whole(database: Database):
+    await database.transact(note)
+    assert await notes(database) == 1
+
+
+async def test_an_error_in_the_middle_leaves_nothing(database: Database):
+    async def broken(connection: Connection) -> None:
+        await note(connection)
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        await database.transact(broken)
+    assert await notes(database) == 0
+
+
+async def test_a_commit_whose_answer_is_lost_is_unknown_and_was_kept(proxy: Proxy):
+    async with open_database(proxy.target) as database:
+        proxy.weather = Weather.CUT_AFTER_COMMIT
+        with pytest.raises(OutcomeUnknown):
+            await database.transact(note)
+        proxy.weather = Weather.FAIR
+        assert await notes(database) == 1
+
+
+async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Proxy):
+    async with open_database(proxy.target) as database:
+        proxy.weather = Weather.CUT_BEFORE_COMMIT
+        with pytest.raises(OutcomeUnknown):
+            await database.transact(note)
+        proxy.weather = Weather.FAIR
+        assert await notes(database) == 0
+
+
+@pytest.mark.parametrize("weather", [Weather.CUT_AFTER_COMMIT, Weather.CUT_BEFORE_COMMIT])
+async def test_a_turn_in_doubt_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
+    turn = Turn("node/actor", 1)
+
+    async def batch(connection: Connection) -> None:
+        if await take_turn(connection, turn):
+            await note(connection)
+
+    async with open_database(proxy.target) as database:
+        proxy.weather = weather
+        with pytest.raises(OutcomeUnknown):
+            await database.transact(batch)
+        proxy.weather = Weather.FAIR
+        await database.transact(batch)
+        await database.transact(batch)
+        assert await notes(database) == 1
+
+
+async def test_a_connection_that_breaks_before_the_commit_is_plainly_unavailable(proxy: Proxy):
+    async with open_database(proxy.target) as database:
+
+        async def cut(connection: Connection) -> None:
+            await note(connection)
+            proxy.weather = Weather.CUT_BEFORE_COMMIT
+            await connection.execute("commit")
+
+        with pytest.raises(StorageUnavailable):
+            await database.transact(cut)
+
+
+async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(proxy: Proxy):
+    async with open_database(proxy.target, IMPATIENT) as database:
+        await database.transact(note)
+        proxy.weather = Weather.SILENT
+        with trio.fail_after(3):
+            for _ in range(3):
+                with pytest.raises((StorageUnavailable, OutcomeUnknown)):
+                    await database.transact(note)
+        proxy.weather = Weather.FAIR
+        await proxy.cut_all()
+        assert await notes(database) == 1
+
+
+async def test_a_long_statement_is_cancelled_by_the_server(database_target: Target):
+    async with open_database(database_target, IMPATIENT) as database:
+        with pytest.raises(StorageUnavailable, match="statement timeout"):
+            await database.read(lambda c: c.execute("select pg_sleep(5)"))
+
+
+async def test_a_long_transaction_loses_its_connection(database_target: Target):
+    limits = replace(IMPATIENT, statement_seconds=5.0, command_seconds=5.5)
+    async with open_database(database_target, limits) as database:
+        with trio.fail_after(3), pytest.raises(StorageUnavailable):
+            await database.transact(lambda c: c.execute("select pg_sleep(5)"), seconds=0.2)
+        await database.ping()
+
+
+async def test_two_transactions_that_collide_are_contended(database: Database):
+    await database.transact(note)
+    with pytest.raises(Contended):
+        await database.transact(note)
+
+
+async def test_a_lock_that_is_not_had_in_time_is_contended(database_target: Target):
+    async with open_database(database_target, IMPATIENT) as database:
+        locked = trio.Event()
+        await database.transact(note)
+
+        async def update(connection: Connection) -> None:
+            await connection.execute("update journal set seq = seq + 1 where owner = 'note'")
+
+        async def hold(connection: Connection) -> None:
+            await update(connection)
+            locked.set()
+            await connection.execute("select pg_sleep(0.15)")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(database.transact, hold)
+            await locked.wait()
+            with pytest.raises(Contended):
+                await database.transact(update)
+
+
+async def test_more_waiters_than_the_bound_are_refused_at_once(database_target: Target):
+    async with open_database(database_target, IMPATIENT) as database:
+        refused = []
+
+        async def one() -> None:
+            try:
+                await database.read(lambda c: c.execute("select pg_sleep(0.1)"))
+            except StorageUnavailable as error:
+                refused.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(6):
+                nursery.start_soon(one)
+        assert refused == ["too many transactions wait for a connection"] * 3
+        assert database.statistics().refused == 3
+
+
+async def test_a_database_that_is_not_there_is_unavailable(tmp_path):
+    async with open_database(Target(host=str(tmp_path), user="catalog", database="catalog"), IMPATIENT) as database:
+        with pytest.raises(StorageUnavailable):
+            await database.ping()
+
+
+async def test_a_read_only_database_does_not_answer_a_ping(database: Database):
+    name = await database.read(lambda c: c.fetchval("select current_database()"))
+    await database.read(lambda c: c.execute(f"alter database {name} set default_transaction_read_only = on"))
+    async with open_database(database.target) as fresh:
+        with pytest.raises(StorageUnavailable, match="read-only"):
+            await fresh.ping()
+        with pytest.raises(StorageUnavailable):
+            await fresh.transact(note)
+
+
+async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(database_target: Target):
+    heard: list[str] = []
+    gaps: list[int] = []
+    async with open_database(database_target, IMPATIENT) as database, trio.open_nursery() as nursery:
+        nursery.start_soon(database.listen, "catalog", heard.append, lambda: gaps.append(1))
+        await until(lambda: len(gaps) == 1)
+        await database.read(lambda c: c.execute("select pg_notify('catalog', 'one')"))
+        await until(lambda: heard == ["one"])
+        await database.read(
+            lambda c: c.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()"
+            )
+        )
+        await until(lambda: len(gaps) == 2)
+        await database.read(lambda c: c.execute("select pg_notify('catalog', 'two')"))
+        await until(lambda: heard == ["one", "two"])
+        nursery.cancel_scope.cancel()
+
+
+async def until(holds) -> None:
+    """Wait for a condition that another task brings about."""
+    with trio.fail_after(5):
+        while not holds():
+            await trio.lowlevel.checkpoint()

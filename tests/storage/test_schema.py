@@ -1,0 +1,92 @@
+"""Migrations: each once, in order, under a lock, and checked for drift."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from storage.pool import Connection, Database, Target, open_database
+from storage.schema import Migration, SchemaDrift, migrate, migrations, pending, unsafe_settings
+from storage.statements import Statements
+
+ONE, TWO = Migration(1, "one", "select 1"), Migration(2, "two", "select 2")
+
+
+def applied(*done: Migration) -> dict[int, tuple[str, str]]:
+    return {migration.version: (migration.name, migration.checksum) for migration in done}
+
+
+def test_what_is_not_applied_is_pending():
+    assert pending({}, [ONE, TWO]) == [ONE, TWO]
+    assert pending(applied(ONE), [ONE, TWO]) == [TWO]
+    assert pending(applied(ONE, TWO), [ONE, TWO]) == []
+
+
+def test_a_migration_whose_text_changed_is_drift():
+    with pytest.raises(SchemaDrift, match="0001_one was applied with another text"):
+        pending(applied(replace(ONE, text="select 0")), [ONE, TWO])
+
+
+def test_a_database_ahead_of_the_program_is_drift():
+    with pytest.raises(SchemaDrift, match="which this program does not know: it is older"):
+        pending(applied(ONE, TWO), [ONE])
+
+
+def test_the_migrations_are_numbered_without_a_gap():
+    assert [migration.version for migration in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+async def test_migrating_again_changes_nothing(database: Database):
+    assert await migrate(database) == []
+
+
+async def test_nodes_that_migrate_at_once_migrate_once(postgres_server, tmp_path):
+    name = "migrating_at_once"
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
+    done: list[list[str]] = []
+
+    async def one(target: Target) -> None:
+        async with open_database(target) as database:
+            done.append(await migrate(database))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(one, postgres_server.named(name))
+    assert sorted(map(len, done)) == [0, 0, len(migrations())]
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
+
+
+async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Database, tmp_path):
+    for migration in migrations():
+        (tmp_path / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
+    number = len(migrations()) + 1
+    (tmp_path / f"{number:04d}_broken.sql").write_text("create table half (); select nonsense;", encoding="utf-8")
+    with pytest.raises(Exception, match="nonsense"):
+        await migrate(database, tmp_path)
+    assert await database.read(lambda c: c.fetchval("select to_regclass('half')")) is None
+
+
+async def test_the_audit_can_only_be_appended_to(database: Database):
+    async def append(connection: Connection) -> None:
+        await connection.execute("insert into audit values ('a', 1, 'cli', 'me', null, 'x', 'y', 'z', '', '{}')")
+
+    await database.transact(append)
+    for statement in ("update audit set action = 'other'", "delete from audit", "truncate audit"):
+        with pytest.raises(Exception, match="append-only"):
+            await database.read(lambda c, s=statement: c.execute(s))
+
+
+async def test_a_server_that_may_lose_answers_is_told(database: Database):
+    assert await unsafe_settings(database) == []
+    name = await database.read(lambda c: c.fetchval("select current_database()"))
+    await database.read(lambda c: c.execute(f"alter database {name} set synchronous_commit = off"))
+    async with open_database(database.target) as fresh:
+        assert await unsafe_settings(fresh) == ["synchronous_commit=off"]
+
+
+def test_statements_are_found_by_name_and_others_are_told():
+    read = Statements("x", "-- About x.\n\n-- name: one\n-- Does.\nselect 1\n\n-- name: two\n-- Does too.\nselect 2\n")
+    assert list(read) == ["one", "two"]
+    assert read.two.endswith("select 2")
+    with pytest.raises(AttributeError, match=r"x\.sql has no statement 'three'"):
+        _ = read.three
