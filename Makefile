@@ -5,7 +5,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
 	&& echo $$python && break; done)
 VENV ?= .venv
-PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
+# The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
+PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 
 .PHONY: serve setup test lint simulate bench lock clean
 

@@ -1,6 +1,7 @@
 """The Quart-Trio application: a route for every operation and every page, and JSON for everything that goes wrong."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any, cast
 
 import trio
@@ -72,15 +73,13 @@ def _add_preflight(app: QuartTrio, path: str, operations: Sequence[Operation]) -
     methods = ", ".join(operation.method for operation in operations)
 
     async def view(**_: str) -> Response:
-        return Response(
-            status=204,
-            headers={
-                "access-control-allow-origin": "*",
-                "access-control-allow-methods": methods,
-                "access-control-allow-headers": "authorization, content-type, if-none-match, x-request-id",
-                "access-control-max-age": str(PREFLIGHT_SECONDS),
-            },
-        )
+        headers = [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-methods", methods),
+            ("access-control-allow-headers", "authorization, content-type, if-none-match, x-request-id"),
+            ("access-control-max-age", str(PREFLIGHT_SECONDS)),
+        ]
+        return _response(Answer(204, headers=headers))
 
     app.add_url_rule(
         _rule(path), endpoint=f"preflight {path}", view_func=view, methods=["OPTIONS"], provide_automatic_options=False
@@ -110,7 +109,11 @@ def _request(services: Services, path_values: dict[str, str], body: bytes) -> Re
 
 
 def _response(answer: Answer) -> Response:
+    # Bytes in any case: without a body Quart sends by way of asyncio, which does not run here.
     response = Response(answer.body, status=answer.status, content_type=answer.content_type)
+    if answer.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+        # They cannot have a body, so a length or type would be that of another answer (RFC 9110, 8.6 and 15.4.5).
+        del response.headers["content-length"], response.headers["content-type"]
     for name, value in answer.headers:
         response.headers.add(name, value)
     return response

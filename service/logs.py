@@ -1,14 +1,19 @@
-"""Logging: one line a record, as text or JSON. Control characters never reach the output."""
+"""Logging: one line a record, as text or JSON. Neither control characters nor secrets ever reach the output."""
 
 import json
 import logging
+import re
 import sys
 from typing import Any, Literal, TextIO
 
+from actors.keys.secret import CLAIM_PREFIX, Kind
 from actors.mailbox import request_id
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 LONGEST = 8_000
+
+_SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{CLAIM_PREFIX})[0-9A-Za-z_]+")
+"""A key behind the part that may be displayed, and a claim token; also one that was cut short."""
 
 
 def set_up(level: str, form: Literal["text", "json"], stream: TextIO | None = None) -> None:
@@ -32,6 +37,11 @@ def _flat(text: str) -> str:
     return safe[:LONGEST]
 
 
+def _masked(line: str) -> str:
+    """Without the secrets that a client put where they do not belong, such as a key into a path."""
+    return _SECRET.sub(r"\1***", line)
+
+
 class TextLines(logging.Formatter):
     """Time, level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
 
@@ -45,7 +55,7 @@ class TextLines(logging.Formatter):
         line = " ".join(words)
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return line
+        return _masked(line)
 
 
 class JsonLines(logging.Formatter):
@@ -63,4 +73,4 @@ class JsonLines(logging.Formatter):
         fields |= _extra(record)
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(fields, ensure_ascii=True, default=str)
+        return _masked(json.dumps(fields, ensure_ascii=True, default=str))

@@ -112,7 +112,6 @@
       line.textContent = words;
       note.append(line);
     }
-    if (message && next) note.firstChild.style.fontWeight = "600";
     for (const place of problems) place.replaceChildren(...(place.closest("[hidden]") ? [] : [note]));
     say("");
     if (field) {
@@ -293,7 +292,6 @@
     show("done");
     document.title = "The key is claimed - Catalog";
     at("done-title").focus();
-    say("The key is claimed.");
   };
 
   at("start").addEventListener("submit", (event) => {

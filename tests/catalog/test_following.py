@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from actors.catalog.store import Kind
 from actors.troupe import running
@@ -15,8 +16,6 @@ from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from tests.catalog.entries import bot, of_bots
 from tests.fakes import Script
-
-pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 AWAY = StorageUnavailable("nobody is there")
 
@@ -38,7 +37,7 @@ class World:
         return {slug for slug in "abcdef" if self.catalog.snapshot.item(Kind.BOTS, slug) is not None}
 
 
-async def test_what_the_store_has_is_there_when_the_troupe_runs() -> None:
+async def test_what_the_store_has_is_there_when_the_troupe_runs(autojump_clock: MockClock) -> None:
     world = World()
     await world.store.replace(of_bots(bot("a")))
     async with world.running() as catalog:
@@ -47,7 +46,7 @@ async def test_what_the_store_has_is_there_when_the_troupe_runs() -> None:
     assert not catalog.accepting
 
 
-async def test_an_import_is_served_within_the_check_time() -> None:
+async def test_an_import_is_served_within_the_check_time(autojump_clock: MockClock) -> None:
     world = World()
     async with world.running():
         await world.store.replace(of_bots(bot("a")))
@@ -55,7 +54,7 @@ async def test_an_import_is_served_within_the_check_time() -> None:
         assert world.slugs() == {"a"}
 
 
-async def test_a_nudge_brings_an_import_at_once() -> None:
+async def test_a_nudge_brings_an_import_at_once(autojump_clock: MockClock) -> None:
     world = World(CatalogLimits(check_seconds=3_600.0))
     async with world.running() as catalog:
         await world.store.replace(of_bots(bot("a")))
@@ -64,7 +63,7 @@ async def test_a_nudge_brings_an_import_at_once() -> None:
         assert world.slugs() == {"a"}
 
 
-async def test_a_nudge_during_a_load_is_not_slept_over() -> None:
+async def test_a_nudge_during_a_load_is_not_slept_over(autojump_clock: MockClock) -> None:
     world = World(CatalogLimits(check_seconds=3_600.0))
     async with world.running() as catalog:
         world.memory.after = Script([0.0, 5.0])
@@ -77,7 +76,7 @@ async def test_a_nudge_during_a_load_is_not_slept_over() -> None:
         assert world.slugs() == {"a", "b"}
 
 
-async def test_an_unchanged_revision_is_not_loaded_again() -> None:
+async def test_an_unchanged_revision_is_not_loaded_again(autojump_clock: MockClock) -> None:
     world = World()
     async with world.running() as catalog:
         await trio.sleep(60)
@@ -86,6 +85,7 @@ async def test_an_unchanged_revision_is_not_loaded_again() -> None:
 
 async def test_the_old_snapshot_is_served_while_the_store_is_away_and_the_new_one_when_it_is_back(
     caplog: pytest.LogCaptureFixture,
+    autojump_clock: MockClock,
 ) -> None:
     caplog.set_level(logging.INFO, "service.catalog")
     world = World()
@@ -107,7 +107,7 @@ async def test_the_old_snapshot_is_served_while_the_store_is_away_and_the_new_on
     assert ("INFO", "the catalog can be read again") in told
 
 
-async def test_a_load_that_breaks_off_leaves_the_old_snapshot() -> None:
+async def test_a_load_that_breaks_off_leaves_the_old_snapshot(autojump_clock: MockClock) -> None:
     world = World()
     await world.store.replace(of_bots(bot("a")))
     async with world.running():
@@ -119,7 +119,7 @@ async def test_a_load_that_breaks_off_leaves_the_old_snapshot() -> None:
         assert world.slugs() == {"a", "b"}
 
 
-async def test_a_store_that_is_away_at_the_start_is_waited_for() -> None:
+async def test_a_store_that_is_away_at_the_start_is_waited_for(autojump_clock: MockClock) -> None:
     world = World()
     world.memory.before = Script([AWAY] * 5)
     async with world.running() as catalog:
@@ -127,7 +127,7 @@ async def test_a_store_that_is_away_at_the_start_is_waited_for() -> None:
         assert trio.current_time() == pytest.approx(2.5)
 
 
-async def test_a_catalog_that_never_loaded_can_be_stopped() -> None:
+async def test_a_catalog_that_never_loaded_can_be_stopped(autojump_clock: MockClock) -> None:
     world = World()
     world.memory.before = Script([AWAY] * 1_000)
     with trio.move_on_after(10) as scope:
@@ -137,7 +137,7 @@ async def test_a_catalog_that_never_loaded_can_be_stopped() -> None:
     assert trio.current_time() < 11
 
 
-async def test_a_database_that_was_set_back_is_followed() -> None:
+async def test_a_database_that_was_set_back_is_followed(autojump_clock: MockClock) -> None:
     world = World()
     await world.store.replace(of_bots(bot("a")))
     await world.store.replace(of_bots(bot("b")))
@@ -153,7 +153,7 @@ async def test_a_database_that_was_set_back_is_followed() -> None:
 # Searching.
 
 
-async def test_a_search_is_remembered_until_the_catalog_changes() -> None:
+async def test_a_search_is_remembered_until_the_catalog_changes(autojump_clock: MockClock) -> None:
     world = World()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
@@ -166,7 +166,7 @@ async def test_a_search_is_remembered_until_the_catalog_changes() -> None:
         assert len((await catalog.search(Kind.BOTS, "fence", 20)).documents) == 2
 
 
-async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered() -> None:
+async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_clock: MockClock) -> None:
     world = World()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog, trio.open_nursery() as nursery:
@@ -177,7 +177,7 @@ async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered() -> None:
         assert catalog.statistics().remembered == 0
 
 
-async def test_remembered_searches_are_bounded_and_those_in_use_stay() -> None:
+async def test_remembered_searches_are_bounded_and_those_in_use_stay(autojump_clock: MockClock) -> None:
     world = World(CatalogLimits(remembered_searches=2))
     async with world.running() as catalog:
         for q in ("a", "b", "a", "c", "a"):
@@ -186,7 +186,7 @@ async def test_remembered_searches_are_bounded_and_those_in_use_stay() -> None:
         assert catalog.statistics().searches == 3
 
 
-async def test_searches_beyond_the_waiting_ones_are_refused_at_once() -> None:
+async def test_searches_beyond_the_waiting_ones_are_refused_at_once(autojump_clock: MockClock) -> None:
     world = World(CatalogLimits(searches=1, search_waiters=1))
     async with world.running() as catalog, trio.open_nursery() as nursery:
         world.memory.before = Script([5.0, 5.0, 5.0])
@@ -197,7 +197,9 @@ async def test_searches_beyond_the_waiting_ones_are_refused_at_once() -> None:
             await catalog.search(Kind.BOTS, "c", 20)
 
 
-async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_is_served() -> None:
+async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_is_served(
+    autojump_clock: MockClock,
+) -> None:
     world = World()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:

@@ -105,7 +105,7 @@ def test_bots_that_exist_nowhere_are_a_warning() -> None:
         (lines(BOT).encode() + b'\n{"type": "\xe9"}', "line 2: the file is not UTF-8"),
         (b'{"bots": [\n\n"\xe9"]}', "line 3: the file is not UTF-8"),
         (b"[\n", "line 2: is not JSON: it ends in the middle of a value"),
-        (json.dumps([BOT], indent=2).encode()[:100], "line 4: is not JSON: it ends in the middle of a value"),
+        (json.dumps([BOT], indent=2).encode()[:100], "line 7: is not JSON: it ends in the middle of a value"),
         (json.dumps([BOT]).encode()[:-1], "line 1: is not JSON: it ends in the middle of a value"),
         (json.dumps({"bots": [BOT]}).encode()[:-1], "line 1: is not JSON: it ends in the middle of a value"),
         (json.dumps([BOT]).encode() + b"\n[]", "line 2: is not JSON: something follows the end of the value"),

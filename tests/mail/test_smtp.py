@@ -228,7 +228,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a fresh self-signed certificate for 127.0.0.1 and its key."""
     path = tmp_path_factory.mktemp("tls") / "server.pem"
     words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test"
-    places = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", path, "-out", path.with_suffix(".crt")]
+    places = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", str(path.with_suffix(".crt"))]
     subprocess.run(["openssl", *words.split(), *places], check=True, capture_output=True)
     path.write_text(path.read_text() + path.with_suffix(".crt").read_text())
     return path
@@ -349,12 +349,22 @@ def test_no_representation_shows_the_password() -> None:
 
 
 async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> None:
-    with servers.SmtpServer(Mailbox()) as server:
-        office = Office()
-        sender = MailSender(office.store, to(server), office.clock, WRITER.write, limits=office.limits)
+    class Telling:
+        def __init__(self, transport: SmtpTransport) -> None:
+            self.told = trio.Event()
+            self._transport = transport
+
+        async def send(self, mail: Mail) -> None:
+            await self._transport.send(mail)
+            self.told.set()
+
+    with servers.SmtpServer(Mailbox()) as server, trio.fail_after(3):
+        office, transport = Office(), Telling(to(server))
+        sender = MailSender(office.store, transport, office.clock, WRITER.write, limits=office.limits)
         async with running([sender]):
             office.post()
             sender.wake()
+            await transport.told.wait()
         assert (await office.letter()).sent_ms is not None
     assert [message["Message-ID"] for message in server.taken.messages] == ["<let_1@catalog.example>"]
 

@@ -264,13 +264,12 @@ async def family(me: Client) -> None:
 async def revoker(me: Client) -> None:
     """Revokes keys while others look them up on the same node, and looks at once whether they are gone, and later."""
     node = me.node()
-    holdings = [each for each in [await me.mint(), await me.mint()] if each is not None]
+    holdings = [each for each in [await me.mint() for _ in range(4)] if each is not None]
     if me.world.board.holdings:
         holdings.append(me.random.choice(me.world.board.holdings[-8:]))
     await me.at_once(*[partial(_overtake, me, holding, node) for holding in holdings])
-    for holding in holdings:
-        await me.think(0.2)
-        await me.resolve(holding.text, node)
+    await me.think(0.3)
+    await me.at_once(*[partial(me.resolve, holding.text, node) for holding in holdings])
     if me.chance(0.1):
         await me.ask("revoke", lambda node: node.revoke("key_of_nobody"))
 
@@ -292,7 +291,7 @@ async def _overtake(me: Client, holding: Holding, node: "Node") -> None:
 
 async def patient(me: Client) -> None:
     """Shows keys to all nodes, revokes them on one, and comes back when no node may remember them any more."""
-    holdings = [each for each in [await me.mint() for _ in range(4)] if each is not None]
+    holdings = [each for each in [await me.mint() for _ in range(5)] if each is not None]
     for holding in holdings:
         await me.at_once(*[partial(me.resolve, holding.text, node) for node in me.world.nodes])
     for holding in holdings:
@@ -354,7 +353,7 @@ CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (claimer, 5),
     (family, 2),
     (revoker, 2),
-    (patient, 1),
+    (patient, 2),
     (tierer, 1),
     (issuer, 1),
     (watcher, 1),

@@ -30,7 +30,7 @@ BASE_RATES: Mapping[str, float] = {
     "commits_late": 0.03,
     "slow": 0.05,
     "slow_answer": 0.10,
-    "slow_look_up": 0.30,
+    "slow_look_up": 0.40,
     "crash": 0.002,
     "killed_before_commit": 0.004,
     "killed_after_commit": 0.006,
@@ -39,13 +39,13 @@ BASE_RATES: Mapping[str, float] = {
     "answer_lost": 0.03,
     "request_repeated": 0.02,
     # Notifications, for each node that should hear one.
-    "notice_lost": 0.15,
+    "notice_lost": 0.30,
     "notice_late": 0.40,
     # Nodes and links, for each turn of the nemesis.
-    "node_killed": 0.25,
-    "node_stopped": 0.12,
+    "node_killed": 0.20,
+    "node_stopped": 0.08,
     "store_cut_off": 0.12,
-    "listener_reconnected": 0.15,
+    "listener_reconnected": 0.08,
 }
 
 

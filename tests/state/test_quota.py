@@ -21,7 +21,7 @@ CAPS = {
 
 
 def ms(*moment: int) -> int:
-    return int(datetime(*moment, tzinfo=UTC).timestamp() * 1_000)  # type: ignore[misc]
+    return int(datetime(*moment, tzinfo=UTC).timestamp() * 1_000)  # type: ignore[arg-type]
 
 
 NOON = ms(2026, 11, 15, 12)

@@ -1,16 +1,295 @@
 """One contract over both catalog stores: what is imported is loaded, in order and whole, and found."""
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
-from actors.catalog.store import CatalogStore
+from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
+from storage.pool import Database, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
+from tests.catalog.entries import bot, guide_fields, of_bots, of_usecases, usecase
+from tests.fakes import together
+
+MANY = 2_500
+"""More than two chunks of an import, and of a load."""
 
 
 @pytest.fixture(params=["memory", "postgres"])
-def store(request: pytest.FixtureRequest) -> CatalogStore:
-    if request.param == "memory":
-        return MemoryCatalog(Memory())
-    return PostgresCatalog(request.getfixturevalue("database"))
+def target(request: pytest.FixtureRequest) -> Target | None:
+    return request.getfixturevalue("database_target") if request.param == "postgres" else None
+
+
+@pytest.fixture
+async def store(target: Target | None) -> AsyncIterator[CatalogStore]:
+    if target is None:
+        yield MemoryCatalog(Memory())
+        return
+    async with open_database(target) as database:
+        yield PostgresCatalog(database)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a load handed over."""
+
+    entries: dict[Kind, list[Entry]] = field(default_factory=lambda: {kind: [] for kind in Kind})
+    largest: int = 0
+
+    def take(self, kind: Kind, entries: Any) -> None:
+        self.entries[kind] += entries
+        self.largest = max(self.largest, len(entries))
+
+    def slugs(self, kind: Kind) -> list[str]:
+        return [entry.slug for entry in self.entries[kind]]
+
+
+async def loaded(store: CatalogStore) -> Loaded:
+    result = Loaded()
+    assert await store.load(result.take) == await store.revision()
+    return result
+
+
+def many(**fields: Any) -> list[Entry]:
+    return [bot(f"bot-{number}", addedAt=number // 3, **fields) for number in range(MANY)]
+
+
+# Importing and loading.
+
+
+async def test_a_new_store_is_empty_and_at_revision_zero(store: CatalogStore) -> None:
+    assert await store.revision() == 0
+    assert (await loaded(store)).entries == {Kind.USECASES: [], Kind.BOTS: []}
+
+
+async def test_what_was_imported_is_loaded_byte_by_byte(store: CatalogStore) -> None:
+    entries = [usecase("a", guide=guide_fields()), usecase("b", title='“Ü” 🙂 \\ "quoted" & <b>', addedAt=2**53)]
+    await store.replace(Import({Kind.USECASES: entries, Kind.BOTS: [bot("a")]}))
+    result = await loaded(store)
+    assert result.entries == {Kind.USECASES: entries[::-1], Kind.BOTS: [bot("a")]}
+    assert all(type(entry.document) is bytes for entry in entries)
+
+
+async def test_a_load_is_ordered_newest_first_then_by_slug_as_bytes_are(store: CatalogStore) -> None:
+    slugs = ["a", "a-b", "a1", "ab", "a-1", "b"]
+    await store.replace(of_bots(*(bot(slug) for slug in slugs), bot("new", addedAt=2_000), bot("old", addedAt=0)))
+    assert (await loaded(store)).slugs(Kind.BOTS) == ["new", *sorted(slugs, key=str.encode), "old"]
+
+
+async def test_a_large_import_is_loaded_in_chunks(store: CatalogStore) -> None:
+    steps: list[tuple[int, int]] = []
+    await store.replace(of_bots(*many(), progress=lambda done, total: steps.append((done, total))))
+    result = await loaded(store)
+    assert result.entries[Kind.BOTS] == sorted(many(), key=lambda entry: (-entry.added_ms, entry.slug))
+    assert result.largest < MANY
+    assert steps[-1] == (MANY, MANY)
+    assert steps == sorted(steps)
+
+
+async def test_an_import_counts_what_it_did_and_moves_the_revision(store: CatalogStore) -> None:
+    first = await store.replace(of_bots(bot("a"), bot("b")))
+    assert (first.revision, first.by_kind[Kind.BOTS]) == (1, Counts(added=2))
+    second = await store.replace(of_bots(bot("a", job="Another."), bot("b"), bot("c")))
+    assert (second.revision, second.by_kind[Kind.BOTS]) == (2, Counts(added=1, changed=1, unchanged=1))
+    assert await store.revision() == 2
+    assert (await loaded(store)).entries[Kind.BOTS] == [bot("a", job="Another."), bot("b"), bot("c")]
+
+
+async def test_an_import_of_what_is_there_changes_nothing(store: CatalogStore) -> None:
+    await store.replace(of_bots(*many()))
+    again = await store.replace(of_bots(*many(), prune=True))
+    assert (again.revision, again.by_kind[Kind.BOTS]) == (1, Counts(unchanged=MANY))
+
+
+async def test_a_changed_time_moves_the_entry(store: CatalogStore) -> None:
+    await store.replace(of_bots(bot("a"), bot("b")))
+    await store.replace(of_bots(bot("b", addedAt=5_000)))
+    assert (await loaded(store)).slugs(Kind.BOTS) == ["b", "a"]
+
+
+async def test_without_pruning_absent_entries_stay(store: CatalogStore) -> None:
+    await store.replace(of_bots(bot("a")))
+    await store.replace(of_bots(bot("b")))
+    assert (await loaded(store)).slugs(Kind.BOTS) == ["a", "b"]
+
+
+async def test_pruning_removes_what_is_absent_of_the_kinds_that_are_named(store: CatalogStore) -> None:
+    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("u")]}))
+    counts = await store.replace(of_bots(bot("b"), prune=True))
+    assert counts.by_kind == {Kind.BOTS: Counts(unchanged=1, removed=1)}
+    assert (await loaded(store)).slugs(Kind.BOTS) == ["b"]
+    assert (await loaded(store)).slugs(Kind.USECASES) == ["u"]
+    await store.replace(of_bots(prune=True))
+    assert (await loaded(store)).slugs(Kind.BOTS) == []
+
+
+async def test_a_dry_run_counts_and_changes_nothing(store: CatalogStore) -> None:
+    await store.replace(of_bots(bot("a"), bot("b"), bot("c")))
+    changes = of_bots(bot("a"), bot("b", job="Another."), bot("d"), prune=True, dry_run=True)
+    counts = await store.replace(changes)
+    assert (counts.revision, counts.by_kind[Kind.BOTS]) == (1, Counts(added=1, changed=1, unchanged=1, removed=1))
+    assert (await loaded(store)).entries[Kind.BOTS] == [bot("a"), bot("b"), bot("c")]
+
+
+async def test_an_import_that_fails_leaves_nothing(store: CatalogStore) -> None:
+    def fail(done: int, total: int) -> None:
+        raise RuntimeError("the caller's own")
+
+    with pytest.raises(RuntimeError):
+        await store.replace(of_bots(*many(), progress=fail))
+    assert await store.revision() == 0
+    assert (await loaded(store)).entries[Kind.BOTS] == []
+
+
+async def test_imports_at_the_same_time_happen_one_after_the_other(store: CatalogStore) -> None:
+    batches = [of_bots(*many(job=f"Job {number}.")) for number in range(3)]
+    results = await together(*(lambda batch=batch: store.replace(batch) for batch in batches))
+    assert sorted(result.revision for result in results) == [1, 2, 3]
+    assert sorted(result.by_kind[Kind.BOTS].added for result in results) == [0, 0, MANY]
+    assert len({entry.document.split(b'"job":')[1][:10] for entry in (await loaded(store)).entries[Kind.BOTS]}) == 1
+
+
+async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> None:
+    pairs = [
+        Import({Kind.BOTS: many(job=f"Job {turn}."), Kind.USECASES: [usecase("u", roi=f"Job {turn}.")]})
+        for turn in range(4)
+    ]
+    await store.replace(pairs[0])
+    results = [Loaded() for _ in range(6)]
+    imports = [lambda pair=pair: store.replace(pair) for pair in pairs[1:]]
+    loads = [lambda result=result: store.load(result.take) for result in results]
+    outcomes = await together(*imports, *loads)
+    assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    for result in results:
+        assert len(result.entries[Kind.BOTS]) == MANY
+        texts = {entry.document.split(b"Job ")[1][:1] for kind in Kind for entry in result.entries[kind]}
+        assert len(texts) == 1
+
+
+async def test_present_tells_which_slugs_exist(store: CatalogStore) -> None:
+    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("c")]}))
+    assert await store.present(Kind.BOTS, ["a", "c", "x"]) == {"a"}
+    assert await store.present(Kind.BOTS, []) == set()
+
+
+async def test_a_change_is_announced_and_a_dry_run_or_an_unchanged_import_is_not() -> None:
+    memory = Memory()
+    topics: list[str] = []
+    memory.listeners.append(topics.append)
+    store = MemoryCatalog(memory)
+    await store.replace(of_bots(bot("a"), dry_run=True))
+    assert topics == []
+    await store.replace(of_bots(bot("a")))
+    await store.replace(of_bots(bot("a")))
+    assert topics == ["catalog"]
+
+
+async def test_postgres_announces_a_change_with_its_commit(database: Database) -> None:
+    heard: list[str] = []
+
+    async def listen(connection: Any) -> Any:
+        await connection.add_listener("catalog", lambda *message: heard.append(message[-1]))
+        return connection
+
+    listener = await database.read(listen)
+    await PostgresCatalog(database).replace(of_bots(bot("a")))
+    await PostgresCatalog(database).replace(of_bots(bot("a")))
+    await database.read(lambda connection: connection.fetchval("select 1"))
+    assert heard == ["catalog"]
+    listener.terminate()
+
+
+# Searching.
+
+LIBRARY = (
+    bot("in-name", name="Fence Painter", addedAt=10),
+    bot("in-category", category="Fence", addedAt=40),
+    bot("in-job", job="Paints one fence.", addedAt=30),
+    bot("in-rest", who="Owner of a fence", addedAt=50),
+    bot("without", addedAt=60),
+)
+
+
+async def searched(store: CatalogStore, q: str, limit: int = 20) -> list[str]:
+    return list(await store.search(Kind.BOTS, q, limit))
+
+
+async def test_the_name_outweighs_category_and_job_and_they_the_rest(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, "fence") == ["in-name", "in-category", "in-job", "in-rest"]
+    assert await searched(store, "FENCE", limit=2) == ["in-name", "in-category"]
+
+
+async def test_the_title_of_a_use_case_outweighs_its_guides_category_and_that_the_rest(store: CatalogStore) -> None:
+    guides = {name: guide_fields(**{name: "About a fence"}) for name in ("category", "prompt", "opportunity")}
+    entries = [usecase(f"in-{name}", guide=guide, addedAt=50) for name, guide in guides.items()]
+    listed = usecase("in-steps", guide=guide_fields(steps=["Go.", "Paint the fence."]), addedAt=40)
+    await store.replace(of_usecases(*entries, listed, usecase("in-title", title="Fence", addedAt=1)))
+    found = await store.search(Kind.USECASES, "fence", 20)
+    assert found[:2] == ["in-title", "in-category"]
+    assert sorted(found[2:]) == ["in-opportunity", "in-prompt", "in-steps"]
+
+
+async def test_equal_ranks_are_newest_first_then_by_slug(store: CatalogStore) -> None:
+    await store.replace(of_bots(*(bot(slug, name="Fence", addedAt=at) for slug, at in (("b", 1), ("a", 1), ("c", 2)))))
+    assert await searched(store, "fence") == ["c", "a", "b"]
+
+
+async def test_all_words_must_occur(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, "fence painter") == ["in-name"]
+    assert await searched(store, "fence submarine") == []
+
+
+async def test_a_search_reads_like_a_web_search(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, "fence -painter -owner") == ["in-category", "in-job"]
+    assert await searched(store, "painter or owner") == ["in-name", "in-rest"]
+    assert await searched(store, '"fence painter"') == ["in-name"]
+
+
+@pytest.mark.parametrize("q", ["", "   ", "\0", "...", "!&|()<->:*'", '"', '"" -""', "\ud800", "submarine\0submarine"])
+async def test_what_holds_no_word_to_be_found_finds_nothing(store: CatalogStore, q: str) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, q) == []
+
+
+async def test_nul_separates_words(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, "fence\0painter") == ["in-name"]
+
+
+async def test_kinds_are_searched_apart(store: CatalogStore) -> None:
+    await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="Fence")]}))
+    assert list(await store.search(Kind.USECASES, "fence", 20)) == ["u"]
+
+
+async def test_a_search_sees_changes_and_removals(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    await store.replace(of_bots(bot("in-job", name="Fence"), prune=True))
+    assert await searched(store, "fence") == ["in-job"]
+
+
+# What only Postgres does.
+
+
+async def test_postgres_finds_other_forms_of_a_word(database: Database) -> None:
+    store = PostgresCatalog(database)
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, "fences painting") == ["in-job"]
+    assert await searched(store, "the of") == []
+
+
+async def test_postgres_ranks_a_match_in_the_name_first_however_many_newer_matches_there_are(
+    database: Database,
+) -> None:
+    store = PostgresCatalog(database)
+    newer = [bot(f"bot-{number}", job="Paints a fence.", addedAt=1_000 + number) for number in range(MANY)]
+    await store.replace(of_bots(*LIBRARY, *newer))
+    found = await searched(store, "fence", limit=100)
+    assert found[0] == "in-name"
+    assert found[1] == f"bot-{MANY - 1}"
+    assert len(found) == 100

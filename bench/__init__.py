@@ -1,0 +1,1 @@
+"""Benchmarks: the service against plain programs that do the same over the same Postgres. See README.md."""

@@ -1,0 +1,93 @@
+"""What the acceptance tests share: one migrated cluster to copy, one external Postgres, a place for each test."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from storage.cluster import Cluster, prepare
+from tests.acceptance.postgres import PostgresServer, started
+from tests.acceptance.processes import command
+
+MEMORY_BYTES = 4 * 1024**3
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def playground() -> Iterator[Path]:
+    """A directory that the unprivileged user of Postgres may pass through, unlike pytest's own."""
+    directory = Path(tempfile.mkdtemp(prefix="catalog-acceptance-", dir=_memory()))
+    directory.chmod(0o711)
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _memory() -> Path | None:
+    """A file system in memory where there is a roomy one: what these tests kill are processes, not the machine."""
+    place = Path("/dev/shm")
+    roomy = place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > MEMORY_BYTES
+    return place if roomy else None
+
+
+@pytest.fixture(scope="session")
+def template(playground: Path) -> Cluster:
+    """A migrated cluster that no service has used: making one takes seconds, copying one does not."""
+    assert "up to date" in command("migrate", "--data-dir", playground / "template")
+    return trio.run(prepare, playground / "template", None)
+
+
+def copied(source: Path, target: Path) -> Path:
+    """A copy that keeps owners and modes."""
+    subprocess.run(["cp", "-a", str(source), str(target)], check=True)
+    return target
+
+
+@pytest.fixture(scope="session")
+def new_data_dir(playground: Path, template: Cluster) -> Callable[[str], Path]:
+    """Makes data directories by name, each with a migrated empty database."""
+
+    def make(name: str) -> Path:
+        place = playground / name
+        place.mkdir()
+        place.chmod(0o711)
+        return copied(template.home, place / "data")
+
+    return make
+
+
+@pytest.fixture
+def data_dir(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]) -> Iterator[Path]:
+    """A data directory of this test alone."""
+    module = request.node.path.stem.removeprefix("test_")
+    directory = new_data_dir(f"{module}-{next(_numbers)}")
+    yield directory
+    shutil.rmtree(directory.parent, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def new_server(template: Cluster) -> Callable[..., PostgresServer]:
+    """Makes external servers of the embedded one's version, in a directory and with options."""
+
+    def make(place: Path, *options: str) -> PostgresServer:
+        if not place.exists():
+            place.mkdir()
+            place.chmod(0o711)
+        cluster = copied(template.directory, place / "cluster")
+        sockets = copied(template.sockets, place / "run")
+        return PostgresServer(template.binaries, template.account, cluster, sockets, *options)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def external(playground: Path, new_server: Callable[..., PostgresServer]) -> Iterator[PostgresServer]:
+    """The external Postgres that tests share; each takes a fresh database of it, and leaves it running and writable."""
+    with started(new_server(playground / "external")) as server:
+        yield server

@@ -1,0 +1,142 @@
+"""Postgres servers of the tests' own: an existing database that the service did not start and must not manage."""
+
+import asyncio
+import itertools
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from storage.children import Account, spawn
+from tests.acceptance.processes import is_alive, until
+
+_numbers = itertools.count(1)
+
+
+async def _ask(statements: tuple[str, ...], arguments: dict[str, Any]) -> list[asyncpg.Record]:
+    connection = await asyncpg.connect(timeout=10, **arguments)
+    try:
+        rows: list[asyncpg.Record] = []
+        for statement in statements:
+            rows = await connection.fetch(statement)
+        return rows
+    finally:
+        connection.terminate()
+
+
+def ask(sockets: Path, *statements: str, database: str = "catalog", role: str = "catalog") -> list[asyncpg.Record]:
+    """Run statements over a connection of its own; returns the rows of the last one."""
+    return asyncio.run(_ask(statements, {"host": str(sockets), "user": role, "database": database, "ssl": False}))
+
+
+def answers(sockets: Path, database: str = "catalog") -> bool:
+    """Whether the server lets us in and answers."""
+    try:
+        return bool(ask(sockets, "select 1", database=database))
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        return False
+
+
+class PostgresServer:
+    """A server over a cluster directory that belongs to `account`; `sockets` is its socket directory."""
+
+    def __init__(self, binaries: Path, account: Account, directory: Path, sockets: Path, *options: str) -> None:
+        self.binaries = binaries
+        self.account = account
+        self.directory = directory
+        self.sockets = sockets
+        self.options = options
+        self.role = "catalog"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        settings = [f"unix_socket_directories={self.sockets}", *self.options]
+        if not any(setting.startswith("listen_addresses=") for setting in settings):
+            settings.append("listen_addresses=")
+        arguments = [part for setting in settings for part in ("-c", setting)]
+        with self.directory.with_name(f"{self.directory.name}.log").open("ab") as log:
+            # It is told to quit should this process be killed; so start it in the main thread.
+            self.process = spawn(
+                [self.binaries / "postgres", "-D", self.directory, *arguments],
+                self.account,
+                signal.SIGQUIT,
+                log.fileno(),
+            )
+        until(lambda: self.is_up() or self._ended(), 60, what="Postgres to start")
+        assert not self._ended(), self.log()
+
+    def stop(self, order: signal.Signals = signal.SIGINT) -> None:
+        """Fast stop by default; SIGQUIT is the immediate one, which leaves a crash to recover from."""
+        if self.process is not None:
+            self.process.send_signal(order)
+            self.process.wait(60)
+            self.process = None
+
+    def freeze(self) -> None:
+        """Stop every process of the server where it stands: connections stay open and nothing answers."""
+        for pid in self._pids():
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        for pid in self._pids():
+            os.kill(pid, signal.SIGCONT)
+
+    def is_up(self) -> bool:
+        try:
+            return bool(self.ask("select 1", database="postgres"))
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return False
+
+    def ask(self, *statements: str, database: str = "catalog") -> list[asyncpg.Record]:
+        return ask(self.sockets, *statements, database=database, role=self.role)
+
+    def url(self, database: str = "catalog") -> str:
+        return f"postgresql://catalog@/{database}?host={self.sockets}"
+
+    def fresh_database(self) -> str:
+        """A migrated database that no service has used yet; returns its name."""
+        name = f"fresh_{next(_numbers)}"
+        self.ask(f"create database {name} template catalog", database="postgres")
+        return name
+
+    def configure(self, *statements: str) -> None:
+        """Run `alter system ...` and have the server read it, read-only or not."""
+        alone = ("set default_transaction_read_only = off", *statements, "select pg_reload_conf()")
+        self.ask(*alone, database="postgres")
+
+    def log(self) -> str:
+        return self.directory.with_name(f"{self.directory.name}.log").read_text(errors="replace")
+
+    def _ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def _pids(self) -> list[int]:
+        assert self.process is not None
+        postmaster = self.process.pid
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        return [postmaster, *(int(child) for child in children if is_alive(int(child)))]
+
+
+@contextmanager
+def started(server: PostgresServer) -> Iterator[PostgresServer]:
+    """The server for the life of the block."""
+    server.start()
+    try:
+        yield server
+    finally:
+        if server.process is not None:
+            server.thaw()
+        server.stop()
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

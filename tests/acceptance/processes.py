@@ -1,0 +1,265 @@
+"""Real processes for the acceptance tests: the service, its commands, and waiting for what other processes do."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMAND_SECONDS = 60.0
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+SECRET = "a secret of these tests that all nodes share"
+
+Settings = Mapping[str, object]
+
+ROOMY: Settings = {
+    "mint.per_hour": 100_000,
+    "mint.per_hour_total": 100_000,
+    "keyless.per_minute": 1_000_000,
+    "claim.starts_per_hour": 10_000,
+    "claim.completions_per_hour": 10_000,
+}
+"""Limits by address that no test runs into: all tests share the loopback address."""
+
+
+def until(condition: Callable[[], object], seconds: float = 20.0, *, what: str = "") -> float:
+    """Wait for a condition in another process; returns how long it took. Fails after `seconds`."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what or condition}"
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """The environment of a service with these settings, written as `section.name`."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("CATALOG__")}
+    chosen = {f"CATALOG__{name.upper().replace('.', '__')}": str(value) for name, value in settings.items()}
+    return {**inherited, "PYTHONUNBUFFERED": "1", **chosen}
+
+
+def run(*arguments: object, settings: Settings | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end, whatever that is."""
+    return subprocess.run(
+        [sys.executable, "-m", "service", *map(str, arguments)],
+        cwd=REPOSITORY,
+        env=environment(settings or {}),
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        **options,
+    )
+
+
+def command(*arguments: object, settings: Settings | None = None) -> str:
+    """Run a command that must succeed; returns what it printed."""
+    done = run(*arguments, settings={"log.level": "warning", **(settings or {})})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The one clear line of a process that refused to work: exit code 2, and no traceback."""
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    own = [line for line in lines if line.startswith(("service: ", "python -m service"))]
+    assert len(own) == 1, lines
+    assert lines[-1] == own[0], lines
+    return own[0]
+
+
+class Service:
+    """One `serve` process. Its output goes to files, which can be read while it runs."""
+
+    def __init__(
+        self, data_dir: Path, settings: Settings, *, bind: str = "127.0.0.1:0", python: tuple[str, ...] = ()
+    ) -> None:
+        self.data_dir = data_dir
+        self.settings = settings
+        data_dir.parent.mkdir(exist_ok=True)
+        number = sum(1 for _ in data_dir.parent.glob(f"{data_dir.name}.*.out"))
+        self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [*(python or (sys.executable,)), "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
+                cwd=REPOSITORY,
+                env=environment(settings),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
+        self.url = ""
+        self._client: httpx.Client | None = None
+
+    # Its life.
+
+    def wait_ready(self) -> None:
+        """Wait until it says where it listens."""
+        until(lambda: self.process.poll() is not None or "\n" in self.out.read_text(), START_SECONDS, what="the start")
+        match = re.fullmatch(r"listening on (http://\S+)\n", self.out.read_text())
+        assert match, f"it said {self.out.read_text()!r} and {self.log()}"
+        self.url = match[1]
+
+    def terminate(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self, seconds: float = STOP_SECONDS) -> int:
+        """Wait for its end; returns the exit code."""
+        return self.process.wait(seconds)
+
+    def stop(self) -> None:
+        """Stop it in order, which must succeed without a bug in the log."""
+        self.terminate()
+        assert self.wait() == 0, self.log()
+        assert "Traceback" not in self.log(), self.log()
+
+    def kill(self) -> None:
+        """kill -9: the process has no say in it."""
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # What it says.
+
+    def log(self) -> str:
+        return self.err.read_text(errors="replace")
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    @property
+    def sockets(self) -> Path:
+        """The socket directory of its embedded Postgres."""
+        return self.data_dir / "run"
+
+    @property
+    def postmaster_pid(self) -> int:
+        return int((self.data_dir / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+
+    # What it answers.
+
+    @property
+    def http(self) -> httpx.Client:
+        if self._client is None:
+            self._client = httpx.Client(base_url=self.url, timeout=15.0, trust_env=False, verify=False)
+        return self._client
+
+    def get(self, path: str, key: str | None = None) -> httpx.Response:
+        return self.http.get(path, headers={"authorization": f"Bearer {key}"} if key else {})
+
+    def post(self, path: str, body: object = None) -> httpx.Response:
+        return self.http.post(path, json=body)
+
+    def mint(self) -> dict[str, Any]:
+        """A fresh anonymous key with its claim token."""
+        answer = self.post("/api/v1/auth/agent")
+        assert answer.status_code == 200, answer.text
+        minted: dict[str, Any] = answer.json()
+        return minted
+
+    def usage(self, key: str) -> dict[str, Any]:
+        answer = self.get("/api/v1/usage", key)
+        assert answer.status_code == 200, answer.text
+        usage: dict[str, Any] = answer.json()
+        return usage
+
+    def status(self, path: str, key: str | None = None) -> int:
+        """The status of an answer, or 0 where there was none."""
+        try:
+            return self.get(path, key).status_code
+        except httpx.TransportError:
+            return 0
+
+    def is_ready(self) -> bool:
+        return self.status("/readyz") == 200
+
+
+@contextmanager
+def serving(data_dir: Path, settings: Settings | None = None, **options: Any) -> Iterator[Service]:
+    """A service that is ready. On leaving it is stopped in order, unless the test has ended it already."""
+    service = Service(data_dir, {**ROOMY, **(settings or {})}, **options)
+    try:
+        service.wait_ready()
+        yield service
+        if service.process.poll() is None:
+            service.stop()
+    finally:
+        service.close()
+        if service.process.poll() is None:
+            # In order first: a Postgres that is still at work would meet its files being removed.
+            service.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                service.wait(STOP_SECONDS)
+            service.kill()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has reaped yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+# Catalog files.
+
+
+def bot(number: int, *, words: str = "Reads invoices and drafts reminders", **fields: object) -> dict[str, object]:
+    return {
+        "type": "bot",
+        "slug": f"bot-{number}",
+        "name": f"Invoice Helper {number}",
+        "who": "A bookkeeper",
+        "handle": f"@helper-{number}",
+        "job": words,
+        "templateUrl": f"https://example.com/templates/{number}",
+        "addedAt": 1_700_000_000_000 + number,
+        **fields,
+    }
+
+
+def usecase(number: int, *, prompt: str = "Draft a polite reminder.", **fields: object) -> dict[str, object]:
+    return {
+        "type": "usecase",
+        "slug": f"usecase-{number}",
+        "title": f"Orchard ledger {number}",
+        "who": "A fruit grower",
+        "handle": f"@grower-{number}",
+        "roi": "Saves two hours a week.",
+        "sourceUrl": f"https://example.org/usecases/{number}",
+        "addedAt": 1_700_000_000_000 + number,
+        "guide": {
+            "title": "Keep the ledger",
+            "category": "Finance",
+            "opportunity": "Paper notes become rows.",
+            "audience": "Growers.",
+            "platforms": ["Spreadsheet"],
+            "botSlugs": ["bot-1"],
+            "steps": ["Take a photograph.", "Check the row."],
+            "prompt": prompt,
+        },
+        **fields,
+    }
+
+
+def write_catalog(path: Path, *entries: Mapping[str, object]) -> Path:
+    """A catalog file in JSON lines."""
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return path

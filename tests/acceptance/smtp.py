@@ -1,0 +1,86 @@
+"""A real SMTP server for the acceptance tests, which can be told to fail in the ways that servers do."""
+
+# ruff: noqa: N802 - aiosmtpd finds the methods of a handler by the names of SMTP's commands.
+
+import asyncio
+import email
+import email.policy
+import re
+from email.message import EmailMessage
+from enum import Enum
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from tests.acceptance.processes import until
+
+
+class Mood(Enum):
+    """How the server treats a mail."""
+
+    TAKES = "takes it"
+    REFUSES = "says that it cannot take it now"
+    HANGS = "says nothing"
+    DROPS = "ends the connection"
+
+
+class PostOffice:
+    """The handler: keeps what it took."""
+
+    def __init__(self) -> None:
+        self.mood = Mood.TAKES
+        self.attempts = 0
+        self.messages: list[EmailMessage] = []
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        self.attempts += 1
+        match self.mood:
+            case Mood.REFUSES:
+                return "451 try again later"
+            case Mood.HANGS:
+                await asyncio.Event().wait()
+            case Mood.DROPS:
+                assert server.transport is not None
+                server.transport.close()
+                return "250 nobody hears this"
+            case Mood.TAKES:
+                pass
+        message = email.message_from_bytes(envelope.original_content or b"", policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        self.messages.append(message)
+        return "250 taken"
+
+    def letters_to(self, address: str) -> list[EmailMessage]:
+        return [message for message in self.messages if str(message["To"]) == address]
+
+    def code_for(self, address: str, *, seconds: float = 20.0) -> str:
+        """The code of the newest letter to an address, once it has arrived."""
+        until(lambda: self.letters_to(address), seconds, what=f"a letter to {address}")
+        codes = re.findall(r"^(\d{6})$", str(self.letters_to(address)[-1].get_content()), re.MULTILINE)
+        assert len(codes) == 1
+        return str(codes[0])
+
+
+class SmtpServer(Controller):
+    """A server for the life of a `with` block, on a port of its own or on `port`."""
+
+    def __init__(self, office: PostOffice, port: int = 0) -> None:
+        # The loop is named, because trio-asyncio makes no loop of the usual kind for who runs under Trio.
+        super().__init__(office, "127.0.0.1", port, asyncio.SelectorEventLoop(), server_hostname="test")
+        self.office = office
+
+    @property
+    def url(self) -> str:
+        return f"smtp://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> "SmtpServer":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _trigger_server(self) -> None:
+        # The first moment at which the socket is bound and the port is needed.
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()

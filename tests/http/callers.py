@@ -1,0 +1,83 @@
+"""Callers of every kind: how each presents itself, fabricated for a world."""
+
+from collections.abc import Callable
+
+from actors.clock import HOUR_MS
+from actors.keys.secret import ENTROPY_BYTES, Kind, new_key
+from actors.values import Scope, Tier
+from tests.http.world import World
+
+Authorization = str | None
+Caller = Callable[[World], Authorization]
+
+
+def _bearer(text: str) -> Caller:
+    return lambda world: f"Bearer {text}"
+
+
+def _of(**past: object) -> Caller:
+    return lambda world: f"Bearer {world.key(**past)}"  # type: ignore[arg-type]
+
+
+def _scoped(scope: Scope) -> Caller:
+    return _of(kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(scope,))
+
+
+def _unknown(world: World) -> str:
+    return f"Bearer {new_key(Kind.ANONYMOUS, world.entropy.token(ENTROPY_BYTES))}"
+
+
+def _mistyped(world: World) -> str:
+    key = world.key()
+    return f"Bearer {key[:-1]}{'0' if key[-1] != '0' else '1'}"
+
+
+CALLERS: dict[str, Caller] = {
+    "nobody": lambda world: None,
+    # Headers that are not `Bearer <key>`.
+    "an empty header": lambda world: "",
+    "a scheme alone": lambda world: "Bearer",
+    "a scheme and a space": lambda world: "Bearer ",
+    "a key without a scheme": lambda world: world.key(),
+    "another scheme": lambda world: f"Basic {world.key()}",
+    "two keys in one header": lambda world: f"Bearer {world.key()}, Bearer {world.key()}",
+    "a key and a word": lambda world: f"Bearer {world.key()} please",
+    "a tab for a space": lambda world: f"Bearer\t{world.key()}",
+    # Keys that do not exist.
+    "not a key": _bearer("let-me-in"),
+    "not ASCII": _bearer("clé"),
+    "an unknown key": _unknown,
+    "a mistyped key": _mistyped,
+    "a revoked key": _of(tier=Tier.CLAIMED, kind=Kind.USER, revoked=True),
+    "a revoked key that expired": _of(revoked=True, expires_in_ms=-HOUR_MS),
+    # Anonymous keys.
+    "an anonymous key": _of(),
+    "a lower-case scheme": lambda world: f"bearer {world.key()}",
+    "an upper-case scheme": lambda world: f"BEARER {world.key()}",
+    "two spaces": lambda world: f"Bearer  {world.key()}",
+    "an expired key": _of(expires_in_ms=-1),
+    "a key that expires now": _of(expires_in_ms=0),
+    "a key with one request left": _of(used=999),
+    "an exhausted key": _of(used=1_000),
+    "an expired and exhausted key": _of(used=1_000, expires_in_ms=-1),
+    "a key without a request left today": _of(used=500, used_today=500),
+    "a key with one use case read left": _of(usecase_reads=199),
+    "a key without a use case read left": _of(usecase_reads=200),
+    # Full keys.
+    "a claimed key": _of(tier=Tier.CLAIMED, email="ann@example.com"),
+    "a claimed key that used a lifetime": _of(tier=Tier.CLAIMED, used=1_000, usecase_reads=200),
+    "a claimed key without a request left this month": _of(tier=Tier.CLAIMED, used=100_000),
+    "a claimed key without a request left today": _of(tier=Tier.CLAIMED, used=10_000, used_today=10_000),
+    "an upgraded key": _of(tier=Tier.UPGRADED, used=100_000, used_today=10_000),
+    "an upgraded key without a request left this month": _of(tier=Tier.UPGRADED, used=1_000_000),
+    "an upgraded key without a request left today": _of(tier=Tier.UPGRADED, used_today=100_000),
+    "an issued key": _of(kind=Kind.USER, tier=Tier.CLAIMED),
+    # Scoped keys.
+    **{f"a key for {scope}": _scoped(scope) for scope in Scope},
+    "a key for everything but the library": _of(
+        kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=tuple(scope for scope in Scope if scope is not Scope.LIBRARY_READ)
+    ),
+    "a scoped key without a request left this month": _of(
+        kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(Scope.LIBRARY_READ,), used=100_000
+    ),
+}

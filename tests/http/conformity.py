@@ -1,0 +1,122 @@
+"""What holds of every answer, whatever the test is about: the promises of all answers, and those of the document."""
+
+import re
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from service.openapi import document
+from service.operations import OPERATIONS
+from tests.http.asgi import Exchange, Response
+
+BASE_URL = "https://catalog.test"
+DOCUMENT = document(OPERATIONS, BASE_URL)
+
+CORS_PATHS = re.compile(r"/api/v1/(usecases|bots)(/[^/]+)?")
+"""Operations 6 to 9: the only ones that another site's page may call (decisions, section 9)."""
+
+SECURITY = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
+
+_registry: Registry[Any] = Registry().with_resource(
+    "urn:document", Resource.from_contents(DOCUMENT, default_specification=DRAFT202012)
+)
+
+
+def check(exchange: Exchange) -> None:
+    """Fail unless the answer is one that the service may give."""
+    method, path, response = exchange.method, exchange.path, exchange.response
+    _check_head(response)
+    _check_body(method, response)
+    _check_refusal(method, path, response)
+    if response.all("access-control-allow-origin"):
+        assert CORS_PATHS.fullmatch(path), f"{path} may not be called from other sites"
+    operation = documented(method, path)
+    if operation is not None:
+        _check_documented(*operation, method, response)
+
+
+def documented(method: str, path: str) -> tuple[str, str] | None:
+    """The document's path and method of a request; None where it describes neither."""
+    method = "get" if method == "HEAD" else method.lower()
+    for template, methods in DOCUMENT["paths"].items():
+        if method in methods and re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
+            return template, method
+    return None
+
+
+def _check_head(response: Response) -> None:
+    assert re.fullmatch(r"[0-9A-Za-z._-]{1,64}", response.header("x-request-id") or ""), response.headers
+    for name, value in SECURITY.items():
+        assert response.header(name) == value, f"{name}: {response.header(name)}"
+    assert response.header("content-security-policy"), "no content security policy"
+    assert response.header("server") is None, "the server's name is nobody's business"
+    assert response.header("access-control-allow-credentials") is None
+    assert response.header("set-cookie") is None
+
+
+def _check_body(method: str, response: Response) -> None:
+    length = response.header("content-length")
+    if response.status in (204, 304):
+        assert response.body == b""
+        assert length is None, f"{response.status} with a Content-Length"
+    elif method != "HEAD":
+        assert length == str(len(response.body))
+
+
+def _check_refusal(method: str, path: str, response: Response) -> None:
+    if response.status < 400:
+        assert response.header("retry-after") is None
+        assert response.header("www-authenticate") is None
+        return
+    assert response.header("cache-control") == "no-store"
+    assert response.header("content-type") == "application/json"
+    assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
+    wait = response.header("retry-after")
+    assert (wait is not None) == (response.status in (429, 503)), f"{response.status} with Retry-After {wait}"
+    if wait is not None:
+        assert re.fullmatch(r"[1-9]\d*", wait), wait
+    if method == "HEAD":
+        return
+    body = response.json
+    assert body.get("retryAfter") == (None if wait is None else int(wait))
+    family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
+    validate(f"/components/schemas/{family}", body)
+    assert body.keys() <= {"error", "message", "hint", "retryAfter"}, body
+
+
+def _check_documented(path: str, method: str, asked: str, response: Response) -> None:
+    place = f"/paths/{_escaped(path)}/{method}/responses"
+    described = DOCUMENT["paths"][path][method]["responses"].get(str(response.status))
+    assert described is not None, f"{method} {path} answered {response.status}, which is not documented"
+    for name, reference in described["headers"].items():
+        for value in response.all(name.lower()):
+            pointer = reference["$ref"].removeprefix("#")
+            schema = DOCUMENT["components"]["headers"][name]["schema"]
+            validate(f"{pointer}/schema", int(value) if schema["type"] == "integer" else value)
+    if "content" not in described:
+        assert response.body == b"", f"{method} {path} answered {response.status} with a body"
+        return
+    assert list(described["content"]) == [response.header("content-type")]
+    if asked != "HEAD":
+        validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
+
+
+def validate(pointer: str, value: Any) -> None:
+    """Hold a value to the schema at a JSON pointer of the document."""
+    validator(pointer).validate(value)
+
+
+@cache
+def validator(pointer: str) -> Draft202012Validator:
+    return Draft202012Validator(
+        {"$ref": f"urn:document#{pointer}"},
+        registry=_registry,
+        format_checker=Draft202012Validator.FORMAT_CHECKER,
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")

@@ -1,0 +1,267 @@
+"""The whole service above storage: the real application and the real actors, over stores in memory, in virtual time."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from actors.catalog.store import Entry, Import, Kind
+from actors.clock import DAY_MS, HOUR_MS, TrioClock, day_of, month_of
+from actors.keys import secret
+from actors.keys.actor import KeyKeeper
+from actors.keys.directory import KeyDirectory
+from actors.keys.messages import Account, Key
+from actors.keys.secret import code_from, digest, new_key, prefix_of
+from actors.mail.actor import MailLimits, MailSender
+from actors.mail.letters import LetterWriter
+from actors.mail.messages import Mail
+from actors.quota.actor import QuotaAccountant
+from actors.troupe import Intensity, running
+from actors.values import Scope, StorageUnavailable, Tenant, Tier
+from service.app import build_app
+from service.catalog import Catalog
+from service.changes import Changes
+from service.config import Config, load
+from service.cursors import Cursors
+from service.health import Health
+from service.main import actor_limits, caps, catalog_limits, key_rules, per_minute
+from service.metrics import Metrics
+from service.operations import OPERATIONS
+from service.schemas.catalog import Bot, UseCase, document_of
+from service.services import Budgets, Services
+from storage.memory.catalog import MemoryCatalog
+from storage.memory.keys import MemoryKeys
+from storage.memory.mail import MemoryOutbox
+from storage.memory.quota import MemoryQuota
+from storage.memory.tables import Memory
+from storage.pool import PoolStatistics
+from tests.fakes import SeededEntropy
+from tests.http.asgi import Client
+from tests.http.conformity import BASE_URL, check
+
+NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
+"""18 November 2026, 12:00 UTC: when each test begins."""
+
+CODES = b"the secret that codes are derived from"
+IDLE = PoolStatistics(
+    open=1, busy=0, waiting=0, transactions=0, contended=0, unavailable=0, unknown=0, refused=0, loop_errors=0
+)
+
+
+class Postbox:
+    """A transport that keeps each mail."""
+
+    def __init__(self) -> None:
+        self.mails: list[Mail] = []
+
+    async def send(self, mail: Mail) -> None:
+        await trio.lowlevel.checkpoint()
+        self.mails.append(mail)
+
+
+@dataclass(slots=True)
+class Announcer:
+    """Announcements of stores in memory."""
+
+    memories: tuple[Memory, ...]
+
+    async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        for memory in self.memories:
+            memory.listeners.append(on_topic)
+        await trio.sleep_forever()
+
+
+@dataclass(slots=True)
+class World:
+    """A node that serves, and what a test may reach into: the rows, the catalog's rows, the mails."""
+
+    config: Config
+    memory: Memory
+    catalog_memory: Memory
+    catalog_store: MemoryCatalog
+    services: Services
+    metrics: Metrics
+    client: Client
+    postbox: Postbox
+    entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
+    _made: int = 0
+
+    @property
+    def now_ms(self) -> int:
+        return self.services.clock.now_ms()
+
+    async def pass_seconds(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        await trio.sleep(seconds)
+
+    async def settled(self) -> None:
+        """Wait until everything that was set in motion has come to rest."""
+        await wait_all_tasks_blocked()
+
+    async def emailed_code(self, email: str) -> str:
+        """The code of the last mail to `email`."""
+        await self.settled()
+        mail = [mail for mail in self.postbox.mails if mail.recipient == email][-1]
+        [code] = re.findall(r"^\d{6}$", mail.text, re.MULTILINE)
+        return str(code)
+
+    def key(
+        self,
+        *,
+        kind: secret.Kind = secret.Kind.ANONYMOUS,
+        tier: Tier = Tier.ANONYMOUS,
+        scopes: tuple[Scope, ...] | None = None,
+        expires_in_ms: int | None = None,
+        revoked: bool = False,
+        email: str | None = None,
+        used: int = 0,
+        used_today: int = 0,
+        usecase_reads: int = 0,
+    ) -> str:
+        """A key with a tenant of its own, put into the tables as if it had a past."""
+        self._made += 1
+        now_ms, name = self.now_ms, f"made_{self._made}"
+        if expires_in_ms is None and tier is Tier.ANONYMOUS:
+            expires_in_ms = HOUR_MS
+        text = new_key(kind, self.entropy.token(secret.ENTROPY_BYTES))
+        self.memory.tenants[f"ten_{name}"] = Tenant(
+            id=f"ten_{name}",
+            tier=tier,
+            lifetime_used=used,
+            usecase_reads=usecase_reads,
+            month=month_of(now_ms),
+            month_used=used,
+            day=day_of(now_ms),
+            day_used=used_today,
+        )
+        self.memory.keys[f"key_{name}"] = Key(
+            id=f"key_{name}",
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=f"ten_{name}",
+            created_ms=now_ms,
+            scopes=scopes,
+            expires_ms=None if expires_in_ms is None else now_ms + expires_in_ms,
+            revoked_ms=now_ms if revoked else None,
+        )
+        if email is not None:
+            self.memory.accounts[email] = Account(email, f"ten_{name}", now_ms)
+        return text
+
+    def tenant_of(self, key: str) -> Tenant:
+        """The tenant's row as it stands."""
+        hashed = digest(key)
+        [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
+        return self.memory.tenants[row.tenant_id]
+
+    async def add(self, *usecases: Entry) -> None:
+        """Import use cases, and let the node see them."""
+        await self.catalog_store.replace(Import({Kind.USECASES: usecases}))
+        await self.settled()
+
+
+async def away() -> None:
+    """Put in the place of a store's `before`: the database does not answer."""
+    raise StorageUnavailable("the database is away")
+
+
+async def broken() -> None:
+    """Put in the place of a store's `before`: a bug."""
+    raise RuntimeError("a bug of this test")
+
+
+@asynccontextmanager
+async def open_world(settings: Mapping[str, str] | None = None) -> AsyncIterator[World]:
+    """A node that is up; `settings` are environment variables without their prefix."""
+    config = load(None, {f"CATALOG__{name}": value for name, value in (settings or {}).items()})
+    clock, entropy, limits = TrioClock(NOON_MS), SeededEntropy(), actor_limits(config)
+    memory, catalog_memory, postbox = Memory(), Memory(), Postbox()
+    catalog_store = MemoryCatalog(catalog_memory)
+    await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
+    keys_store = MemoryKeys(memory)
+    letters = LetterWriter(config.mail.sender, BASE_URL, lambda nonce: code_from(CODES, nonce))
+    metrics, catalog = Metrics(), Catalog(catalog_store, catalog_limits(config))
+    keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
+    directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
+    quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
+    mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
+    actors = (keys, directory, quota)
+    for actor in actors:
+        actor.observer = _observer(metrics, actor.name)
+
+    async def ping() -> None:
+        await memory.before()
+
+    services = Services(
+        config=config,
+        base_url=BASE_URL,
+        clock=clock,
+        entropy=entropy,
+        keys=keys,
+        directory=directory,
+        quota=quota,
+        mail=mail,
+        catalog=catalog,
+        cursors=Cursors(b"the secret that cursors are sealed with"),
+        budgets=Budgets(config, clock),
+        health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+    )
+    metrics.watch(services.health.actors, lambda: IDLE)
+    changes = Changes(Announcer((memory, catalog_memory)), directory, catalog)
+    client = Client(build_app(services, OPERATIONS, metrics), check)
+    async with running([changes, catalog, *actors, mail], intensity=Intensity(5, 60.0)):
+        yield World(config, memory, catalog_memory, catalog_store, services, metrics, client, postbox)
+
+
+def _observer(metrics: Metrics, name: str) -> Callable[[int, float], None]:
+    return lambda messages, seconds: metrics.committed(name, messages, seconds)
+
+
+# The catalog of these tests: 45 use cases, some of one moment, and 23 bots.
+
+
+def usecase(slug: str, added_ms: int, **fields: Any) -> Entry:
+    """A use case as the store keeps it."""
+    shown = {"title": f"The case of {slug}", "who": "A person", "handle": "@person", "roi": "2 hours a week"} | fields
+    entry = UseCase(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
+    return Entry(slug, added_ms, document_of(entry))
+
+
+def bot(slug: str, added_ms: int) -> Entry:
+    """A bot template as the store keeps it."""
+    entry = Bot(
+        slug=slug,
+        name=f"Bot {slug}",
+        category="Finance",
+        who="A person",
+        handle="@person",
+        job="Sorts receipts",
+        templateUrl=f"https://example.com/{slug}",
+        addedAt=added_ms,
+    )
+    return Entry(slug, added_ms, document_of(entry))
+
+
+GUIDE = {
+    "title": "How to",
+    "category": "Finance",
+    "opportunity": "Unpaid invoices",
+    "audience": "Small firms",
+    "platforms": ["mail"],
+    "botSlugs": ["bot-00"],
+    "steps": ["Begin", "Go on"],
+    "prompt": "Write a reminder",
+    "value": {"amount": "500", "label": "a month", "basis": "A creator's report", "kind": "reported"},
+}
+SLUGS = [f"case-{number:02}" for number in range(45)]
+"""Newest first; three each were added in one moment."""
+
+USECASES = [usecase(slug, NOON_MS - number // 3 * HOUR_MS) for number, slug in enumerate(SLUGS)]
+USECASES[4] = usecase("case-04", NOON_MS - HOUR_MS, title="Zebra counting", guide=GUIDE)
+USECASES[30] = usecase("case-30", NOON_MS - 10 * HOUR_MS, roi="One zebra a day")
+BOTS = [bot(f"bot-{number:02}", NOON_MS - number * HOUR_MS) for number in range(23)]
