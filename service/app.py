@@ -43,6 +43,8 @@ def build_app(services: Services, operations: Sequence[Operation], metrics: Metr
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
+    # Static files have an ETag; a longer life would let a new page meet an old script after an upgrade.
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 0
     app.url_map.merge_slashes = False
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for operation in operations:

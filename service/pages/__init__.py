@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from quart import Response, abort, redirect, render_template, request
 from quart_trio import QuartTrio
 
+from actors.catalog.store import Kind
 from service.callers import is_loopback
 from service.metrics import CONTENT_TYPE, Metrics
 from service.openapi import document
@@ -36,7 +37,9 @@ def add_pages(app: QuartTrio, services: Services, operations: Sequence[Operation
     async def home() -> Response:
         statistics = services.catalog.statistics()
         counts = {"usecases": statistics.usecases, "bots": statistics.bots}
-        return await _page("home.html", counts=counts, base_url=services.base_url)
+        newest = services.catalog.snapshot.page(Kind.BOTS, None, 1).documents
+        bot_slug = json.loads(newest[0])["slug"] if newest else None
+        return await _page("home.html", counts=counts, base_url=services.base_url, bot_slug=bot_slug)
 
     @app.get("/docs")
     async def docs() -> Response:
@@ -44,7 +47,7 @@ def add_pages(app: QuartTrio, services: Services, operations: Sequence[Operation
 
     @app.get("/claim")
     async def claim() -> Response:
-        return await _page("claim.html")
+        return await _page("claim.html", base_url=services.base_url)
 
     @app.get("/favicon.ico")
     async def favicon() -> Response:

@@ -76,13 +76,19 @@ def _access(security: list[dict[str, Any]]) -> str:
     return "key optional" if {} in security else "key required"
 
 
-def _fields(document: dict[str, Any], schema: dict[str, Any]) -> list[Field]:
+def _fields(document: dict[str, Any], schema: dict[str, Any], place: str = "") -> list[Field]:
+    """The properties of a model, those of models inside it behind them: `guide.title`, `data[].slug`."""
     schema = _resolved(document, schema)
     required = set(schema.get("required", ()))
-    return [
-        Field(name, _kind(document, field), name in required, field.get("description", ""))
-        for name, field in schema.get("properties", {}).items()
-    ]
+    fields = []
+    for name, inner in schema.get("properties", {}).items():
+        where = f"{place}{name}"
+        fields.append(Field(where, _kind(document, inner), name in required, inner.get("description", "")))
+        if inner.get("type") == "array":
+            fields += _fields(document, inner.get("items", {}), f"{where}[].")
+        elif "$ref" in inner:
+            fields += _fields(document, inner, f"{where}.")
+    return fields
 
 
 def _kind(document: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -90,7 +96,7 @@ def _kind(document: dict[str, Any], schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rsplit("/", 1)[1])
     if "anyOf" in schema:
-        return " or ".join(_kind(document, one) for one in schema["anyOf"])
+        return ", or ".join(_kind(document, one) for one in schema["anyOf"])
     if "enum" in schema:
         return " or ".join(map(str, schema["enum"]))
     kind = str(schema.get("type", "any"))
@@ -101,7 +107,8 @@ def _kind(document: dict[str, Any], schema: dict[str, Any]) -> str:
         if low in schema and high in schema:
             words.append(f"{schema[low]} to {schema[high]}{unit}")
         elif low in schema:
-            words.append(f"at least {schema[low]}{unit}")
+            if (low, schema[low]) != ("minLength", 1):
+                words.append(f"at least {schema[low]}{unit}")
         elif high in schema:
             words.append(f"at most {schema[high]}{unit}")
     return ", ".join(words)

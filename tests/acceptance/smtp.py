@@ -56,7 +56,7 @@ class PostOffice:
     def code_for(self, address: str, *, seconds: float = 20.0) -> str:
         """The code of the newest letter to an address, once it has arrived."""
         until(lambda: self.letters_to(address), seconds, what=f"a letter to {address}")
-        codes = re.findall(r"^(\d{6})$", str(self.letters_to(address)[-1].get_content()), re.MULTILINE)
+        codes = re.findall(r"^(\d{6})\r?$", str(self.letters_to(address)[-1].get_content()), re.MULTILINE)
         assert len(codes) == 1
         return str(codes[0])
 

@@ -1,7 +1,7 @@
 """The whole service above storage: the real application and the real actors, over stores in memory, in virtual time."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,9 +176,9 @@ async def broken() -> None:
 
 
 @asynccontextmanager
-async def open_world(settings: Mapping[str, str] | None = None) -> AsyncIterator[World]:
-    """A node that is up; `settings` are environment variables without their prefix."""
-    config = load(None, {f"CATALOG__{name}": value for name, value in (settings or {}).items()})
+async def open_world(**settings: object) -> AsyncIterator[World]:
+    """A node that is up; `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
+    config = load(None, {f"CATALOG__{name}": str(value) for name, value in settings.items()})
     clock, entropy, limits = TrioClock(NOON_MS), SeededEntropy(), actor_limits(config)
     memory, catalog_memory, postbox = Memory(), Memory(), Postbox()
     catalog_store = MemoryCatalog(catalog_memory)

@@ -349,10 +349,10 @@ async def stranger(me: Client) -> None:
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (agent, 3),
-    (hot_reader, 4),
+    (hot_reader, 3),
     (claimer, 5),
-    (family, 2),
-    (revoker, 2),
+    (family, 1),
+    (revoker, 1),
     (patient, 2),
     (tierer, 1),
     (issuer, 1),

@@ -1,0 +1,154 @@
+"""Starts the service and its peers, finds where they listen, and keeps each on its core."""
+
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+
+PLENTY = 1_000_000_000
+"""No limit of the service or cap of a key is to be met."""
+
+LIMITS = {
+    "KEYLESS__PER_MINUTE": PLENTY,
+    "MINT__PER_HOUR": PLENTY,
+    "MINT__PER_HOUR_TOTAL": PLENTY,
+    "TIERS__ANONYMOUS__LIFETIME": PLENTY,
+    "TIERS__ANONYMOUS__DAILY": PLENTY,
+    "TIERS__ANONYMOUS__PER_MINUTE": PLENTY,
+    "TIERS__ANONYMOUS__USECASE_READS": PLENTY,
+}
+PEER_CAPS = {"anonymous": {"lifetime": PLENTY, "daily": PLENTY, "usecase_reads": PLENTY}}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that is up."""
+
+    name: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Where the program under load and the load generator run; None where there is only one core. Postgres floats."""
+
+    server: int | None
+    load: int | None
+
+    @classmethod
+    def of_this_machine(cls) -> "Cores":
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        return cls(cores[0], cores[1]) if len(cores) > 1 else cls(None, None)
+
+
+@contextmanager
+def pinned_to(core: int | None) -> Iterator[None]:
+    """Children that are started in the block run on `core`."""
+    if core is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _pin(pid: int, core: int | None) -> None:
+    """Move a process with all of its threads; not its children, which is where the embedded Postgres is."""
+    if core is not None:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {core})
+
+
+@asynccontextmanager
+async def service(data_dir: Path, logs: Path, core: int | None) -> AsyncIterator[Program]:
+    """The service over its embedded Postgres in `data_dir`."""
+    environment = {f"CATALOG__{name}": str(value) for name, value in LIMITS.items()} | {"CATALOG__LOG__LEVEL": "warning"}
+    command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
+    async with _running("service", command, environment, logs, r"listening on http://\S+:(\d+)") as (program, pid):
+        _pin(pid, core)
+        yield program
+
+
+@asynccontextmanager
+async def peer(idiom: str, data_dir: Path, logs: Path, core: int | None) -> AsyncIterator[Program]:
+    """The FastAPI program over the same Postgres."""
+    environment = {
+        "PGHOST": str(data_dir / "run"),
+        "PGUSER": "catalog",
+        "PGDATABASE": "catalog",
+        "PEER_CAPS": json.dumps(PEER_CAPS),
+    }
+    options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
+    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{idiom}", *options]
+    ready = r"running on http://\S+:(\d+)"
+    async with _running(f"FastAPI {idiom}", command, environment, logs, ready) as (program, pid):
+        _pin(pid, core)
+        yield program
+
+
+async def import_catalog(file: Path, data_dir: Path, logs: Path) -> None:
+    """Replace the catalog beside the running service."""
+    with (logs / "import").open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "service", "import-catalog", str(file), "--prune", "--data-dir", str(data_dir)),
+            cwd=ROOT,
+            stdout=output,
+            stderr=output,
+        )
+    if await process.wait():
+        raise RuntimeError(f"the import failed: {_tail(logs / 'import')}")
+
+
+@asynccontextmanager
+async def _running(
+    name: str, arguments: Sequence[str], environment: Mapping[str, str], logs: Path, ready: str
+) -> AsyncIterator[tuple[Program, int]]:
+    log = logs / name.replace(" ", "-")
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
+        )
+    try:
+        yield Program(name, await _port(process, log, re.compile(ready))), process.pid
+        if process.returncode is not None:
+            raise RuntimeError(f"{name} ended under load: {_tail(log)}")
+    finally:
+        await _stop(process)
+
+
+async def _port(process: asyncio.subprocess.Process, log: Path, ready: re.Pattern[str]) -> int:
+    for _ in range(int(START_SECONDS * 20)):
+        said = ready.search(log.read_text(errors="replace"))
+        if said is not None:
+            return int(said[1])
+        if process.returncode is not None:
+            break
+        await asyncio.sleep(0.05)
+    raise RuntimeError(f"{log.name} did not start: {_tail(log)}")
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-15:])
