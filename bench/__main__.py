@@ -10,18 +10,17 @@ import random
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from bench.generate_catalog import COMMON_WORDS, generate
-from bench.ledger import Charges, Ledger, batches, fetch, open_ledger
-from bench.load import generator, measure, request
+from bench.ledger import Ledger, batches, fetch, open_ledger
+from bench.load import Measured, generator, measure, request
 from bench.programs import Cores, Program, import_catalog, peer, service
-from bench.report import OURS, Audit, Cell, Result, Scenario, Setting, absolute, published
+from bench.report import Audit, Cell, Result, Scenario, Setting, absolute, published
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 IDIOMS = ("models", "raw")
@@ -93,16 +92,15 @@ async def set_up(plan: Plan, data_dir: Path | None) -> AsyncIterator[Stage]:
     """The service over a catalog of the wanted size, and the peers over the same Postgres."""
     cores = Cores.of_this_machine()
     async with AsyncExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-", dir=_disk())))
-        place.chmod(0o755)  # Postgres may run as another user
-        data_dir = (data_dir or place / "data").resolve()
+        place = stack.enter_context(temporary_place())
+        data_dir = data_dir or place / "data"
         tell("starting the service")
         ours = await stack.enter_async_context(service(data_dir, place, cores.server))
         ledger = await stack.enter_async_context(open_ledger(data_dir))
         if await ledger.entries() != plan.entries:
             tell(f"importing a catalog of {plan.entries:,} entries")
             file = place / "catalog.jsonl"
-            file.write_text("".join(f"{line}\n" for line in generate(plan.entries, seed=1)))
+            write_catalog(file, plan.entries)
             await import_catalog(file, data_dir, place)
             await ledger.settle()
         peers = [await stack.enter_async_context(peer(idiom, data_dir, place, cores.server)) for idiom in IDIOMS]
@@ -112,9 +110,19 @@ async def set_up(plan: Plan, data_dir: Path | None) -> AsyncIterator[Stage]:
         yield stage
 
 
-def _disk() -> str | None:
-    """A place for temporary files that is a disk: on a file system in memory a commit costs nothing."""
-    return "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
+def write_catalog(file: Path, entries: int) -> None:
+    with file.open("w", encoding="utf-8") as lines:
+        lines.writelines(f"{line}\n" for line in generate(entries, seed=1))
+
+
+@contextmanager
+def temporary_place() -> Iterator[Path]:
+    """A directory on a disk, since a commit costs nothing on a file system in memory."""
+    disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as directory:
+        place = Path(directory).resolve()
+        place.chmod(0o755)  # Postgres may run as another user
+        yield place
 
 
 async def check_that_answers_agree(stage: Stage) -> None:
@@ -155,19 +163,13 @@ async def _measure(stage: Stage, result: Result, program: Program, seconds: floa
     after = await stage.ledger.charges()
     cell.counted += after.counted - before.counted
     if program is stage.service and result.scenario.keys:
-        since = (await batches(program)).since(batches_before)
         result.transactions += after.batches - before.batches
-        result.batches = since if not result.batches.batches else _sum(result.batches, since)
+        result.batches += await batches(program) - batches_before
 
 
-def _sum(one: Any, other: Any) -> Any:
-    return type(one)(one.messages + other.messages, one.batches + other.batches, one.small + other.small)
-
-
-async def load(stage: Stage, scenario: Scenario, program: Program, seconds: float, *, seed: int) -> Any:
-    return await measure(
-        program.port, requests_of(stage, scenario, seed), scenario.connections, seconds, stage.cores.load
-    )
+async def load(stage: Stage, scenario: Scenario, program: Program, seconds: float, *, seed: int) -> Measured:
+    requests = requests_of(stage, scenario, seed)
+    return await measure(program.port, requests, scenario.connections, seconds, stage.cores.load)
 
 
 def requests_of(stage: Stage, scenario: Scenario, seed: int) -> list[str]:
@@ -200,10 +202,8 @@ async def audit(stage: Stage, plan: Plan) -> list[Audit]:
         tell(f"counting exactly: {program.name}")
         before = await stage.ledger.charges()
         requests = requests_of(stage, scenario, 0)
-        run = await measure(
-            program.port, requests, scenario.connections, plan.seconds, stage.cores.load, exact=True
-        )
-        after: Charges = await stage.ledger.charges()
+        run = await measure(program.port, requests, scenario.connections, plan.seconds, stage.cores.load, exact=True)
+        after = await stage.ledger.charges()
         commits, commits_before = await stage.ledger.commits(), commits
         counted = after.counted - before.counted
         audits.append(Audit(program.name, run.answers, run.failures, counted, commits - commits_before, run.seconds))
@@ -225,7 +225,9 @@ def main() -> None:
     parser.add_argument("--connections", default="32,128", help="numbers of connections (32,128)")
     parser.add_argument("--entries", type=int, default=100_000, help="size of the generated catalog (100000)")
     parser.add_argument("--data-dir", type=Path, help="keep the data here, and find the catalog there the next time")
-    parser.add_argument("--quick", action="store_true", help="one short round over a small catalog: does it work at all?")
+    parser.add_argument(
+        "--quick", action="store_true", help="one short round over a small catalog: does it work at all?"
+    )
     parser.add_argument("--publish", action="store_true", help="write the tables to bench/RESULTS.md")
     given = parser.parse_args()
     connections = tuple(int(number) for number in given.connections.split(","))
@@ -233,15 +235,13 @@ def main() -> None:
     if given.quick:
         plan = Plan(2_000, 1, 1, (max(connections),), audit=False)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    report, figures = asyncio.run(run(plan, given.data_dir))
+    report, figures = asyncio.run(run(plan, given.data_dir and given.data_dir.resolve()))
     sys.stdout.write(f"{report}\n{figures}\n")
     if given.publish:
-        RESULTS.write_text(f"# Results of the benchmark\n\nWhat was measured, and how: [README.md](README.md).\n\n{report}")
+        RESULTS.write_text(
+            f"# Results of the benchmark\n\nWhat was measured, and how: [README.md](README.md).\n\n{report}"
+        )
         tell(f"wrote {RESULTS}")
-
-
-def _peers(stage: Stage) -> Sequence[Program]:
-    return stage.programs[1:]
 
 
 if __name__ == "__main__":

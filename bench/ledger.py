@@ -16,7 +16,9 @@ from bench.programs import Program
 STATISTICS_SECONDS = 11.0
 """An idle backend of Postgres reports its commits after 10 s at the latest."""
 
-_SAMPLE = re.compile(r'^catalog_batch_messages_(sum|count|bucket)\{actor="quota"(?:,le="([^"]+)")?\} (\S+)$', re.MULTILINE)
+_SAMPLE = re.compile(
+    r'^catalog_batch_messages_(sum|count|bucket)\{actor="quota"(?:,le="([^"]+)")?\} (\S+)$', re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,15 @@ class Charges:
 class Batches:
     """What /metrics tells of the accountant's batches: how many messages in how many, and how many had 20 or fewer."""
 
-    messages: float
-    batches: float
-    small: float
+    messages: float = 0.0
+    batches: float = 0.0
+    small: float = 0.0
 
-    def since(self, before: "Batches") -> "Batches":
-        return Batches(self.messages - before.messages, self.batches - before.batches, self.small - before.small)
+    def __add__(self, other: "Batches") -> "Batches":
+        return Batches(self.messages + other.messages, self.batches + other.batches, self.small + other.small)
+
+    def __sub__(self, other: "Batches") -> "Batches":
+        return Batches(self.messages - other.messages, self.batches - other.batches, self.small - other.small)
 
 
 class Ledger:
@@ -55,8 +60,8 @@ class Ledger:
 
     async def _charges(self) -> Charges:
         row = await self._connection.fetchrow(
-            "select (select sum(lifetime_used) from tenants)::bigint as counted,"
-            " (select sum(used) from usage_days)::bigint as by_day,"
+            "select (select coalesce(sum(lifetime_used), 0) from tenants)::bigint as counted,"
+            " (select coalesce(sum(used), 0) from usage_days)::bigint as by_day,"
             " (select coalesce(sum(seq), 0) from journal where owner like '%/quota')::bigint as batches"
         )
         if row["counted"] != row["by_day"]:
@@ -77,9 +82,7 @@ class Ledger:
 
     async def slugs(self, count: int) -> list[str]:
         """Slugs of use cases, spread over the whole catalog."""
-        rows = await self._connection.fetch(
-            "select slug from usecases order by hashtext(slug), slug limit $1", count
-        )
+        rows = await self._connection.fetch("select slug from usecases order by hashtext(slug), slug limit $1", count)
         return [row["slug"] for row in rows]
 
     async def settle(self) -> None:
@@ -119,7 +122,6 @@ async def batches(service: Program) -> Batches:
         (name, bound): float(value)
         for name, bound, value in _SAMPLE.findall((await fetch(service, "/metrics")).decode())
     }
-    empty = 0.0  # a histogram without an observation is not shown
-    return Batches(
-        samples.get(("sum", ""), empty), samples.get(("count", ""), empty), samples.get(("bucket", "20.0"), empty)
-    )
+    if not samples:
+        return Batches()  # a histogram without an observation is not shown
+    return Batches(samples["sum", ""], samples["count", ""], samples["bucket", "20.0"])

@@ -62,8 +62,8 @@ class Measured:
 
 def request(path: str, authorization: str | None = None) -> str:
     """A GET as it goes over the wire, with `~` for line ends, so that a list of them is a file of lines."""
+    assert "~" not in f"{path}{authorization}"
     key = "" if authorization is None else f"Authorization: {authorization}~"
-    assert "~" not in path + key
     return f"GET {path} HTTP/1.1~Host: {HOST}~{key}~"
 
 
@@ -76,16 +76,7 @@ async def measure(
 ) -> Measured:
     """Load `port` for `seconds`. `exact` waits for every answer, so that none is in flight at the end."""
     with tempfile.TemporaryDirectory() as directory:
-        lines = Path(directory, "requests")
-        lines.write_text("".join(f"{line}\n" for line in requests))
-        if generator(exact=exact) == "wrk":
-            script = Path(directory, "script.lua")
-            script.write_text(WRK_SCRIPT)
-            options = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(script)]
-            command = [*options, f"http://{HOST}:{port}", "--", str(lines)]
-        else:
-            numbers = [str(port), str(connections), str(seconds)]
-            command = [sys.executable, "-m", "bench.load", *numbers, str(lines)]
+        command = _command(Path(directory), port, requests, connections, seconds, exact)
         with pinned_to(core):
             process = await asyncio.create_subprocess_exec(
                 *command, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -94,6 +85,19 @@ async def measure(
     if process.returncode:
         raise RuntimeError(f"{command[0]} failed: {(errors or output).decode().strip()}")
     return Measured(**json.loads(output.decode().strip().rpartition("\n")[2]))
+
+
+def _command(
+    directory: Path, port: int, requests: Sequence[str], connections: int, seconds: float, exact: bool
+) -> list[str]:
+    lines, script = directory / "requests", directory / "script.lua"
+    lines.write_text("".join(f"{line}\n" for line in requests))
+    if generator(exact=exact) == "python":
+        return [sys.executable, "-m", "bench.load", str(port), str(connections), str(seconds), str(lines)]
+    script.write_text(WRK_SCRIPT)
+    # wrk knows whole seconds only.
+    options = ["-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "20s", "-s", str(script)]
+    return ["wrk", *options, f"http://{HOST}:{port}", "--", str(lines)]
 
 
 # Our own generator.

@@ -74,7 +74,9 @@ def _pin(pid: int, core: int | None) -> None:
 @asynccontextmanager
 async def service(data_dir: Path, logs: Path, core: int | None) -> AsyncIterator[Program]:
     """The service over its embedded Postgres in `data_dir`."""
-    environment = {f"CATALOG__{name}": str(value) for name, value in LIMITS.items()} | {"CATALOG__LOG__LEVEL": "warning"}
+    environment = {f"CATALOG__{name}": str(value) for name, value in LIMITS.items()} | {
+        "CATALOG__LOG__LEVEL": "warning"
+    }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
     async with _running("service", command, environment, logs, r"listening on http://\S+:(\d+)") as (program, pid):
         _pin(pid, core)
@@ -130,7 +132,7 @@ async def _running(
 
 async def _port(process: asyncio.subprocess.Process, log: Path, ready: re.Pattern[str]) -> int:
     for _ in range(int(START_SECONDS * 20)):
-        said = ready.search(log.read_text(errors="replace"))
+        said = ready.search(_text(log))
         if said is not None:
             return int(said[1])
         if process.returncode is not None:
@@ -151,4 +153,8 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+    return "\n".join(_text(log).splitlines()[-15:])
+
+
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace")

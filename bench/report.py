@@ -48,7 +48,7 @@ class Result:
     scenario: Scenario
     cells: dict[str, Cell]
     transactions: int = 0
-    batches: Batches = field(default_factory=lambda: Batches(0, 0, 0))
+    batches: Batches = field(default_factory=Batches)
 
     def ratios(self, peer: str, what: str) -> list[float]:
         """The service's figure over the peer's, for each round."""
@@ -147,7 +147,6 @@ def _group_commit(results: Sequence[Result]) -> str:
                 f"{batches.messages / max(batches.batches, 1):.1f}",
                 f"{batches.small / max(batches.batches, 1):.1%}",
                 f"{result.transactions / seconds:.1f}",
-                f"{cell.counted / seconds / (result.transactions / seconds):.1f} : 1",
             )
         )
     head = (
@@ -158,7 +157,6 @@ def _group_commit(results: Sequence[Result]) -> str:
         "Messages a batch (/metrics)",
         "Batches of 20 or fewer",
         "Commits/s",
-        "Commits/s of one commit a request : ours",
     )
     return (
         "## Group commit\n\nCharges from the tenants' counters, transactions from the journal that each batch writes; "
@@ -228,5 +226,10 @@ def _spread(ratios: Sequence[float]) -> str:
 
 
 def _table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    lines = [head, ["---"] * len(list(head)), *rows]
-    return "\n".join(f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else str(cell) for cell in line)} |" for line in lines)
+    lines = [[_shown(cell) for cell in row] for row in (head, *rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _shown(cell: object) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)

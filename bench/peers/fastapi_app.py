@@ -199,7 +199,9 @@ async def charge(connection: Any, authorization: str) -> None:
     await connection.execute(COUNT_DAY, tenant["id"], counted["day"], counted["day_used"])
 
 
-async def rows_of_page(pool: Any, authorization: str | None, q: str | None, limit: int, cursor: str | None) -> list[Any]:
+async def rows_of_page(
+    pool: Any, authorization: str | None, q: str | None, limit: int, cursor: str | None
+) -> list[Any]:
     arguments = (SEARCH, q, limit, CANDIDATES) if q else (LIST, *position_of(cursor), limit + 1)
     if authorization is None:
         return await pool.fetch(*arguments)
@@ -214,7 +216,11 @@ async def rows_of_page(pool: Any, authorization: str | None, q: str | None, limi
 def add_models(app: FastAPI) -> None:
     @app.get("/api/v1/usecases", response_model_exclude_unset=True)
     async def list_usecases(
-        pool: Pool, authorization: Authorization = None, q: str | None = None, limit: Limit = 20, cursor: str | None = None
+        pool: Pool,
+        authorization: Authorization = None,
+        q: str | None = None,
+        limit: Limit = 20,
+        cursor: str | None = None,
     ) -> UseCasePage:
         rows = await rows_of_page(pool, authorization, q, limit, cursor)
         return UseCasePage(
@@ -247,7 +253,11 @@ def add_raw(app: FastAPI) -> None:
 
     @app.get("/api/v1/usecases")
     async def list_usecases(
-        pool: Pool, authorization: Authorization = None, q: str | None = None, limit: Limit = 20, cursor: str | None = None
+        pool: Pool,
+        authorization: Authorization = None,
+        q: str | None = None,
+        limit: Limit = 20,
+        cursor: str | None = None,
     ) -> Response:
         rows = await rows_of_page(pool, authorization, q, limit, cursor)
         documents = ",".join([row["document"] for row in rows[:limit]])

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,12 @@ def run(*arguments: object, settings: Settings | None = None, **options: Any) ->
         timeout=COMMAND_SECONDS,
         **options,
     )
+
+
+def run_all(*commands: Sequence[object], settings: Settings | None = None) -> list[subprocess.CompletedProcess[str]]:
+    """Run commands beside one another, each to its end."""
+    with ThreadPoolExecutor(len(commands)) as pool:
+        return list(pool.map(lambda arguments: run(*arguments, settings=settings), commands))
 
 
 def command(*arguments: object, settings: Settings | None = None) -> str:
@@ -192,11 +199,14 @@ class Service:
 
 
 @contextmanager
-def serving(data_dir: Path, settings: Settings | None = None, **options: Any) -> Iterator[Service]:
+def serving(
+    data_dir: Path, settings: Settings | None = None, *, wait: bool = True, **options: Any
+) -> Iterator[Service]:
     """A service that is ready. On leaving it is stopped in order, unless the test has ended it already."""
     service = Service(data_dir, {**ROOMY, **(settings or {})}, **options)
     try:
-        service.wait_ready()
+        if wait:
+            service.wait_ready()
         yield service
         if service.process.poll() is None:
             service.stop()

@@ -2,78 +2,94 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from storage.cluster import Cluster
 from tests.acceptance.postgres import ask
-from tests.acceptance.processes import command, run, serving
+from tests.acceptance.processes import Settings, run_all, serving
 from tests.acceptance.smtp import PostOffice, SmtpServer
-from tests.acceptance.story import do_main_job
+from tests.acceptance.story import Job, do_main_job
 
 
-def test_a_key_is_minted_used_claimed_by_mail_and_its_usage_outlives_a_restart(data_dir: Path, tmp_path: Path) -> None:
-    office = PostOffice()
-    with SmtpServer(office) as smtp:
-        with serving(data_dir, {"mail.smtp_url": smtp.url}) as service:
-            job = do_main_job(service, office, tmp_path)
-            assert service.status("/dev/outbox") == 404, "an outbox is shown only where mail goes nowhere else"
-            service.stop()
-        with serving(data_dir, {"mail.smtp_url": smtp.url}) as service:
-            assert service.usage(job.api_key) == job.usage
-            assert service.get("/api/v1/usecases/usecase-31", job.api_key).status_code == 200
-            assert service.usage(job.api_key)["requestsUsed"] == job.usage["requestsUsed"] + 1
-        assert len(office.messages) == 1, "a letter that was taken is not sent again"
+@dataclass(slots=True)
+class Scene:
+    """The main job done once, with all that it left: what the service said, and what the database held at the end."""
+
+    data_dir: Path
+    settings: Settings
+    job: Job
+    office: PostOffice
+    issued: list[str]
+    prefix: str
+    logs: str
+    pages: str
+    dump: str
+
+    @property
+    def secrets(self) -> list[str]:
+        return [*self.job.secrets, *self.issued]
 
 
-def test_no_secret_that_was_handed_out_is_in_the_logs_or_the_database(
-    new_data_dir: Callable[[str], Path], template: Cluster, tmp_path: Path
-) -> None:
-    data_dir = new_data_dir("secrets")
-    office = PostOffice()
+@pytest.fixture(scope="module")
+def scene(new_data_dir: Callable[[str], Path]) -> Iterator[Scene]:
+    data_dir, office = new_data_dir("main-job"), PostOffice()
     with SmtpServer(office) as smtp:
         settings = {"mail.smtp_url": smtp.url, "log.format": "json", "log.level": "debug"}
         with serving(data_dir, settings) as service:
-            job = do_main_job(service, office, tmp_path)
-            issuing = [
-                run("issue-key", "--email", job.email, "--data-dir", data_dir, *scopes, settings={"log.level": "debug"})
-                for scopes in ((), ("--scopes", "library:read"))
-            ]
+            job = do_main_job(service, office, data_dir.parent)
+            issue = ("issue-key", "--email", job.email, "--data-dir", data_dir)
+            issuing = run_all(issue, (*issue, "--scopes", "library:read"), settings={"log.level": "debug"})
             issued = [done.stdout.strip() for done in issuing]
             assert [service.status("/api/v1/bots", key) for key in issued] == [200, 200]
             # What a client sends by mistake is no reason to keep it either.
-            forged = issued[0][:-1] + ("a" if issued[0][-1] != "a" else "b")
-            assert service.status(f"/api/v1/bots?key={issued[0]}", forged) == 401
-            for path in ("/metrics", "/readyz", "/"):
-                assert not _found(service.get(path).text, [*job.secrets, *issued])
+            mistaken = issued[0][:-1] + ("a" if issued[0][-1] != "a" else "b")
+            assert service.status(f"/api/v1/bots?key={issued[0]}", mistaken) == 401
+            pages = "".join(service.get(path).text for path in ("/metrics", "/readyz", "/"))
+            job.usage = service.usage(job.api_key)
+            assert service.status("/dev/outbox") == 404, "an outbox is shown only where mail goes nowhere else"
             dump = _dump(service.sockets)
             service.stop()
-        logs = service.log() + service.out.read_text() + "".join(done.stderr for done in issuing)
-
-    secrets = [*job.secrets, *issued]
-    assert [len(secret) > 30 for secret in secrets] == [True] * 4
-    assert all(isinstance(json.loads(line), dict) for line in service.log().splitlines()), "one JSON object a line"
-    assert "POST /api/v1/auth/claim/complete" in logs, "the logs are those of the job"
-    assert job.email in dump, "the dump holds what was kept"
-    assert not _found(logs, secrets)
-    assert not _found(dump, secrets)
-    assert not _found(logs, job.codes, whole=True)
-    assert not _found(dump, job.codes, whole=True)
-    assert job.email not in logs, "an address is shown masked"
-
-    # Files and not tables: the log of the database too, and what was deleted. A fresh cluster has numbers of its own.
-    raw, fresh = _files(data_dir / "postgres"), _files(template.directory)
-    assert not _found(raw, secrets)
-    assert not [code for code in _found(raw, job.codes, whole=True) if not _found(fresh, [code], whole=True)]
+            assert all(isinstance(json.loads(line), dict) for line in service.log().splitlines()), "an object a line"
+            logs = service.log() + service.out.read_text() + "".join(done.stderr for done in issuing)
+        yield Scene(data_dir, settings, job, office, issued, job.usage["keyPrefix"], logs, pages, dump)
 
 
-def test_the_dump_and_the_files_would_show_a_secret_that_was_kept(data_dir: Path) -> None:
-    """The checks above find what they look for: a key's prefix, which is kept on purpose."""
-    with serving(data_dir) as service:
-        prefix = service.usage(service.mint()["apiKey"])["keyPrefix"]
-        assert _found(_dump(service.sockets), [prefix])
-        service.stop()
-    assert _found(_files(data_dir / "postgres"), [prefix])
+def test_no_secret_that_was_handed_out_is_in_the_logs(scene: Scene) -> None:
+    assert "POST /api/v1/auth/claim/complete" in scene.logs, "the logs are those of the job"
+    assert not _found(scene.logs, scene.secrets)
+    assert not _found(scene.logs, scene.job.codes, whole=True)
+    assert scene.job.email not in scene.logs, "an address is shown masked"
+    assert not _found(scene.pages, scene.secrets)
+
+
+def test_no_secret_that_was_handed_out_is_in_the_tables(scene: Scene) -> None:
+    assert _found(scene.dump, [scene.job.email, scene.prefix]) == [scene.job.email, scene.prefix]
+    assert [len(secret) > 30 for secret in scene.secrets] == [True] * 4
+    assert not _found(scene.dump, scene.secrets)
+    assert not _found(scene.dump, scene.job.codes, whole=True)
+
+
+def test_no_secret_that_was_handed_out_is_in_the_files_of_the_database(scene: Scene, template: Cluster) -> None:
+    """Its write-ahead log too, and what was deleted."""
+    raw = _files(scene.data_dir / "postgres")
+    assert _found(raw, [scene.job.email, scene.prefix]) == [scene.job.email, scene.prefix]
+    assert not _found(raw, scene.secrets)
+    # Every cluster has numbers of its own, and one may happen to be the code.
+    by_chance = _found(_files(template.directory), scene.job.codes, whole=True)
+    assert _found(raw, scene.job.codes, whole=True) == by_chance
+
+
+def test_a_key_that_was_claimed_by_mail_and_its_usage_outlive_a_restart(scene: Scene) -> None:
+    with serving(scene.data_dir, scene.settings) as service:
+        key, usage = scene.job.api_key, scene.job.usage
+        assert service.usage(key) == usage
+        assert service.get("/api/v1/usecases/usecase-31", key).json()["slug"] == "usecase-31"
+        assert service.usage(key)["requestsUsed"] == usage["requestsUsed"] + 1
+    assert len(scene.office.messages) == 1, "a letter that was taken is not sent again"
 
 
 def test_without_an_smtp_server_the_code_stands_in_the_outbox_that_only_this_machine_sees(data_dir: Path) -> None:
@@ -84,14 +100,7 @@ def test_without_an_smtp_server_the_code_stands_in_the_outbox_that_only_this_mac
         codes = re.findall(r"^\s*(\d{6})\s*$", service.get("/dev/outbox").text, re.MULTILINE)
         assert len(codes) == 1
         assert service.post("/api/v1/auth/claim/complete", {**claim, "code": codes[0]}).status_code == 200
-
-
-def test_the_commands_work_on_the_database_of_a_service_that_is_stopped(data_dir: Path) -> None:
-    with serving(data_dir) as service:
-        service.stop()
-    key = command("issue-key", "--email", "alan@example.com", "--data-dir", data_dir).strip()
-    with serving(data_dir) as service:
-        assert service.usage(key)["email"] == "alan@example.com"
+        assert f"\n{codes[0]}\n" in service.log(), "and in the log, where it is the only way to see it"
 
 
 def _found(text: str | bytes, secrets: list[str], *, whole: bool = False) -> list[str]:

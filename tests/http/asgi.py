@@ -56,7 +56,7 @@ class Client:
     """Sends requests to `app`, and shows each exchange to `observe`."""
 
     def __init__(self, app: App, observe: Callable[[Exchange], None]) -> None:
-        self._app = app
+        self.app = app
         self._observe = observe
 
     async def get(self, target: str, key: str | None = None, **rest: Any) -> Response:
@@ -103,7 +103,7 @@ class Client:
             "extensions": {},
         }
         wire = _Wire(parts)
-        await self._app(scope, wire.receive, wire.send)
+        await self.app(scope, wire.receive, wire.send)
         response = wire.response()
         self._observe(Exchange(method, scope["path"], response))
         return response

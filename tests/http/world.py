@@ -159,9 +159,10 @@ class World:
         [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
         return self.memory.tenants[row.tenant_id]
 
-    async def add(self, *usecases: Entry) -> None:
-        """Import use cases, and let the node see them."""
-        await self.catalog_store.replace(Import({Kind.USECASES: usecases}))
+    async def add(self, slug: str, added_ms: int | None = None, **fields: Any) -> None:
+        """Import a use case, the newest if nothing is said, and let the node see it."""
+        entry = usecase(slug, self.now_ms if added_ms is None else added_ms, **fields)
+        await self.catalog_store.replace(Import({Kind.USECASES: [entry]}))
         await self.settled()
 
 

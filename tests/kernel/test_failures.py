@@ -196,6 +196,18 @@ async def test_only_failures_within_one_window_add_up(pause: float, survives: bo
         assert trio.current_time() == 60
 
 
+async def test_a_burst_ends_the_troupe_also_after_failures_long_ago(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    with pytest.RaisesGroup(IntensityExceeded):
+        async with running([book]):
+            for pause in [100] * 7 + [1] * 4:
+                await fail(book)
+                await trio.sleep(pause)
+            await fail(book)
+            await trio.sleep_forever()
+    assert trio.current_time() == 704
+
+
 async def test_failures_of_different_actors_do_not_add_up(autojump_clock: MockClock) -> None:
     books = [Notebook("one"), Notebook("other")]
     async with running(books):

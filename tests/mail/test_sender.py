@@ -149,7 +149,7 @@ async def test_one_hanging_letter_does_not_keep_the_others_waiting(autojump_cloc
 async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_between(
     autojump_clock: MockClock,
 ) -> None:
-    office = Office(*[0.1] * 20)
+    office = Office(*[place / 100 for place in range(1, 21)])
     for number in range(20):
         office.post(f"let_{number:02}")
     sender = office.sender()
@@ -203,6 +203,17 @@ async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_b
         assert sender.statistics().waiting == 0
         assert (await office.letter()).sent_ms is not None
     assert len(office.transport.sent) == 1
+
+
+async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next(autojump_clock: MockClock) -> None:
+    lease, prune, mark = None, None, 1.0
+    office = Office(0.1, 0.5, memory=Memory(before=Script([lease, prune, mark])))
+    office.post("let_1")
+    office.post("let_2")
+    async with office.open(office.sender()):
+        await trio.sleep(120)
+    assert len(office.transport.sent) == 2
+    assert [letter.attempts for letter in await office.store.recent(2)] == [1, 1]
 
 
 async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: MockClock) -> None:
@@ -307,6 +318,17 @@ async def test_two_senders_on_one_store_do_not_send_a_letter_twice(autojump_cloc
     sent = [letter_id for _, letter_id in office.transport.sent]
     assert sorted(sent) == [f"let_{number:02}" for number in range(40)]
     assert one.statistics().messages > 0 < other.statistics().messages
+
+
+async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojump_clock: MockClock) -> None:
+    store = Script()
+    office = Office(memory=Memory(before=store))
+    async with office.open(office.sender()):
+        await trio.sleep(3_599)
+        looks, deletions = 3_600 // 5, 1
+        assert store.calls == looks + deletions
+        await trio.sleep(2)
+        assert store.calls == looks + deletions + 2
 
 
 async def test_letters_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:

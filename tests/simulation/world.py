@@ -182,6 +182,8 @@ def run(seed: int, *, seconds: float = 20.0, bug: str | None = None, keep_trace:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
     violations = world.violations + oracle.judge(world)
+    for what, met in oracle.sights(world).items():
+        world.count(what, met)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
     return Report(
         seed, trace, world.history.digest(), len(world.history), len(world.history.requests), counts, violations

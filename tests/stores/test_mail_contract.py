@@ -219,9 +219,11 @@ class TestPostgresOutbox(OutboxContract):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(database.transact, other_node)
             await locked.wait()
-            with trio.fail_after(1):
-                lease = await case.outbox.lease(4, NOW_MS, UNTIL_MS)
-            release.set()
+            try:
+                with trio.fail_after(1):
+                    lease = await case.outbox.lease(4, NOW_MS, UNTIL_MS)
+            finally:
+                release.set()
         assert ids(lease.letters) == ["let_2"]
         assert lease.next_due_ms == NOW_MS
         assert ids((await case.outbox.lease(4, NOW_MS, UNTIL_MS)).letters) == ["let_1"]

@@ -1,0 +1,183 @@
+"""The campaign: many seeds keep every promise, every planted bug is found, and a seed is a seed."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+from trio._core import _run as scheduler
+
+from tests.simulation import kernel
+from tests.simulation.bugs import BUGS
+from tests.simulation.faults import BASE_RATES
+from tests.simulation.world import Report, run
+
+SEEDS = 100
+SECONDS = 20.0
+SEEDS_FOR_A_BUG = 20
+ROOT = Path(__file__).parents[2]
+SOMETIMES = (
+    *(f"fault {kind}" for kind in BASE_RATES),
+    "charge refused claim_required",
+    "charge refused quota_exhausted",
+    "charge refused rate_limited",
+    "complete refused already_upgraded",
+    "complete refused invalid_claim",
+    "complete refused invalid_code",
+    "complete refused key_limit",
+    "issue refused key_limit",
+    "read refused invalid_api_key, revoked",
+    "read refused invalid_api_key, unknown",
+    "read refused key_expired, expired",
+    "read refused rate_limited, minute",
+    "revoke refused not_found",
+    "start refused already_upgraded",
+    "start refused invalid_claim",
+    "start refused rate_limited",
+    "tier refused not_found",
+    "ActorFailed",
+    "Overloaded",
+    "StorageUnavailable",
+    "Stopped",
+    "actor restarts",
+    "claim repeated",
+    "moved",
+    "refund followed a merge",
+    "settled",
+    "tenant merged",
+    "tier changed",
+    "turned into a new day",
+    "turned into a new month",
+)
+"""What a campaign has to have met; else it shows less than it seems to."""
+
+
+def replay(report: Report, bug: str | None = None) -> str:
+    planted = f" --bug {bug}" if bug else ""
+    return f"python -m tests.simulation --seed {report.seed} --seconds {SECONDS:g}{planted}"
+
+
+@pytest.fixture(scope="module")
+def campaign() -> list[Report]:
+    return [run(seed, seconds=SECONDS) for seed in range(SEEDS)]
+
+
+def test_every_seed_keeps_every_promise(campaign: list[Report]) -> None:
+    failed = [report for report in campaign if report.violations]
+    assert not failed, "\n".join(f"{replay(report)}\n    {report.violations[0]}" for report in failed)
+
+
+def test_the_campaign_meets_every_fault_and_every_refusal(campaign: list[Report]) -> None:
+    missed = [what for what in SOMETIMES if not any(report.counts.get(what) for report in campaign)]
+    assert not missed, f"{SEEDS} seeds never met: {missed}"
+
+
+def test_every_seed_has_a_schedule_of_its_own(campaign: list[Report]) -> None:
+    assert len({report.trace.digest for report in campaign}) == SEEDS
+
+
+@pytest.mark.parametrize("bug", sorted(BUGS))
+def test_a_planted_bug_is_found(bug: str) -> None:
+    for seed in range(SEEDS_FOR_A_BUG):
+        if run(seed, seconds=SECONDS, bug=bug).violations:
+            return
+    pytest.fail(f"{BUGS[bug].sentence} {SEEDS_FOR_A_BUG} seeds did not show it.")
+
+
+def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
+    for bug in sorted(BUGS):
+        run(0, seconds=2.0, bug=bug)
+    assert run(0, seconds=SECONDS) == campaign[0]
+
+
+def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
+    outputs = []
+    for hash_seed in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.simulation", "--seeds", "3:5", "--seconds", "12"],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        outputs.append([line for line in done.stdout.splitlines() if line.startswith("seed ")])
+    assert len(outputs[0]) == 2
+    assert outputs[0] == outputs[1]
+
+
+def test_a_failing_seed_exits_with_1_and_says_what_is_wrong() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.simulation", "--seed", "0", "--seconds", "12", "--bug", "cap-one-too-low"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "nothing_is_refused_below_its_cap" in done.stdout
+
+
+# What the kernel relies on in the pinned Trio.
+
+
+def test_trio_still_has_the_private_names_of_the_kernel() -> None:
+    assert scheduler._ALLOW_DETERMINISTIC_SCHEDULING is False
+    assert hasattr(scheduler._r, "shuffle")
+    source = inspect.getsource(scheduler)
+    assert "if _ALLOW_DETERMINISTIC_SCHEDULING:" in source
+    assert "batch.sort(key=lambda t: t._counter)" in source
+    assert "_r.shuffle(batch)" in source
+
+
+def test_the_kernel_leaves_trio_as_it_was() -> None:
+    state = scheduler._r.getstate()
+
+    async def main() -> None:
+        await trio.lowlevel.checkpoint()
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        kernel.simulate(1, main)
+    assert scheduler._r.getstate() == state
+    assert scheduler._ALLOW_DETERMINISTIC_SCHEDULING is False
+
+
+def test_a_schedule_follows_from_the_seed_alone() -> None:
+    async def main() -> list[int]:
+        order: list[int] = []
+
+        async def one(number: int) -> None:
+            await trio.sleep(1.0)
+            order.append(number)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(8):
+                nursery.start_soon(one, number)
+        return order
+
+    first, again, other = (kernel.simulate(seed, main) for seed in (1, 1, 2))
+    assert first == again
+    assert first[0] != other[0]
+    assert first[1].digest != other[1].digest
+    assert first[1].virtual_seconds == 1.0
+
+
+def test_nothing_in_the_simulation_knows_real_time_or_real_chance() -> None:
+    """`perf_counter` in `__main__` only tells how long it took."""
+    banned = {"os", "secrets", "uuid", "datetime"}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names}
+                assert not names & (banned | {"random"}), f"{path.name} imports {names}"
+                assert "time" not in names or path.name == "__main__.py"
+            elif isinstance(node, ast.ImportFrom):
+                assert node.module not in banned | {"time"}, f"{path.name} imports from {node.module}"
+                assert node.module != "random" or [alias.name for alias in node.names] == ["Random"]
