@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import trio
-from quart import Response, request
+from quart import Response, abort, request
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
@@ -52,6 +52,7 @@ def build_app(services: Services, operations: Sequence[Operation], metrics: Metr
     for path in dict.fromkeys(operation.path for operation in operations if operation.cors):
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
     add_pages(app, services, operations, metrics)
+    _refuse_doubled_slash(app)
     _add_errors(app)
     return Edge(cast(App, app), metrics, services.entropy)
 
@@ -88,6 +89,15 @@ def _add_preflight(app: QuartTrio, path: str, operations: Sequence[Operation]) -
     )
 
 
+def _refuse_doubled_slash(app: QuartTrio) -> None:
+    """Werkzeug routes `//metrics` as `/metrics`, and so past a proxy that guards the latter."""
+
+    @app.before_request
+    async def look() -> None:
+        if request.scope["path"].startswith("//"):
+            abort(404)
+
+
 def _rule(path: str) -> str:
     return path.replace("{", "<").replace("}", ">")
 
@@ -103,7 +113,7 @@ def _request(services: Services, path_values: dict[str, str], body: bytes) -> Re
         method=request.method,
         path=request.path,
         path_values=path_values,
-        query=request.query_string.decode("latin-1"),
+        query=request.query_string.decode("utf-8", "surrogateescape"),
         headers=headers,
         body=body,
         client=client_address(peer, headers.get("x-forwarded-for"), services.config.server.trusted_proxies),

@@ -39,6 +39,11 @@ class Edge:
         self._entropy = entropy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            # Nothing here speaks it. Closed before it is accepted, it is a 403 to the client.
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

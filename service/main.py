@@ -165,7 +165,13 @@ def mail_sender(config: Config, base_url: str, outbox: Outbox, secret: bytes, cl
         letters = LetterWriter(mail.sender, base_url, partial(code_from, secret))
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return MailSender(outbox, transport, clock, letters.write, limits=MailLimits())
+    send_seconds = mail.timeout_seconds + 5.0
+    limits = MailLimits(
+        send_seconds=send_seconds,
+        lease_seconds=max(60.0, 3 * send_seconds),
+        close_seconds=0.8 * config.actors.drain_seconds,
+    )
+    return MailSender(outbox, transport, clock, letters.write, limits=limits)
 
 
 def address_of(bind: str) -> tuple[str, int]:

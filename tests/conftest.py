@@ -54,7 +54,7 @@ class Server:
 def postgres_server() -> Iterator[Server]:
     """The server of this run, with a migrated template database."""
     url = os.environ.get("CATALOG_TEST_DATABASE_URL")
-    with _existing(url) if url else _embedded() as server:
+    with ExistingServer(url) if url else EmbeddedServer() as server:
         template = f"{TEMPLATE}_{os.getpid()}"
         server.run(f"drop database if exists {template}", f"create database {template}")
         trio.run(_migrated, server.named(template))
@@ -67,7 +67,7 @@ async def _migrated(target: Target) -> None:
         await migrate(database)
 
 
-class _existing:
+class ExistingServer:
     def __init__(self, url: str) -> None:
         self._url = url
 
@@ -78,7 +78,7 @@ class _existing:
         return None
 
 
-class _embedded:
+class EmbeddedServer:
     """The embedded Postgres, in a thread of its own: Trio fixtures cannot outlive a test."""
 
     def __enter__(self) -> Server:

@@ -115,6 +115,23 @@ class Wire:
         self._stream.socket.close()
 
 
+async def once(url: str, path: str, key: str | None = None) -> Reply:
+    """One request on a connection of its own."""
+    wire = await Wire.open(url)
+    try:
+        return await wire.get(path, key)
+    finally:
+        wire.close()
+
+
+async def until_answer(url: str, path: str, status: int, key: str | None = None, *, seconds: float) -> Reply:
+    """Ask again and again until the answer has this status; fails after `seconds`."""
+    with trio.fail_after(seconds):
+        while (reply := await once(url, path, key)).status != status:
+            await trio.sleep(0.02)
+    return reply
+
+
 @dataclass(slots=True)
 class Tally:
     """What came back. `lost` are requests whose connection ended before their answer did."""

@@ -126,7 +126,7 @@ async def test_a_body_that_is_cancelled_from_outside_is_drained_in_peace(autojum
     async def body() -> None:
         with trio.move_on_after(1) as bound:
             async with running([book]):
-                await trio.sleep_forever()
+                await trio.sleep(HANGS_SECONDS)
         assert bound.cancelled_caught
         assert trio.current_time() == 4
 
@@ -140,7 +140,7 @@ async def test_the_drain_of_a_cancelled_body_is_bounded_too(autojump_clock: Mock
     async def body() -> None:
         with trio.move_on_after(1):
             async with running([book], drain_seconds=5):
-                await trio.sleep_forever()
+                await trio.sleep(HANGS_SECONDS)
         assert trio.current_time() == 6
 
     assert kinds(await together(now(book.ask, "a"), body)) == [ActorFailed, type(None)]
@@ -159,12 +159,13 @@ async def test_an_empty_troupe_ends_at_once(autojump_clock: MockClock) -> None:
 
 
 async def test_a_block_that_is_cancelled_already_starts_nobody(autojump_clock: MockClock) -> None:
-    book = Notebook()
+    book = Notebook(loads=[3_600.0])
     with trio.CancelScope() as scope:
         scope.cancel()
         async with running([book]):
             pytest.fail("the block was entered")
     assert scope.cancelled_caught
+    assert (trio.current_time(), book.loads.calls) == (0, 0)
 
 
 async def test_cancelled_while_a_member_loads_it_ends_when_the_load_has(autojump_clock: MockClock) -> None:

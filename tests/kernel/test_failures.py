@@ -10,7 +10,7 @@ from actors.actor import ActorLimits, State
 from actors.mailbox import request_id
 from actors.troupe import Intensity, IntensityExceeded, Troupe, running
 from actors.values import ActorFailed, OutcomeUnknown, Stopped, StorageUnavailable, Turn
-from tests.fakes import after, kinds, now, together
+from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
 
@@ -157,7 +157,7 @@ async def test_the_fifth_failure_within_a_minute_ends_the_troupe_and_cancels_the
         async with running([book]):
             for _ in range(5):
                 await fail(book)
-            await trio.sleep_forever()
+            await trio.sleep(HANGS_SECONDS)
     assert book.loads.calls == 5
 
 
@@ -166,7 +166,7 @@ async def test_the_failure_that_was_too_many_is_the_cause(autojump_clock: MockCl
     with pytest.RaisesGroup(IntensityExceeded) as caught:
         async with running([book], intensity=Intensity(failures=1)):
             await fail(book)
-            await trio.sleep_forever()
+            await trio.sleep(HANGS_SECONDS)
     assert isinstance(caught.value.exceptions[0].__cause__, RuntimeError)
 
 
@@ -204,7 +204,7 @@ async def test_a_burst_ends_the_troupe_also_after_failures_long_ago(autojump_clo
                 await fail(book)
                 await trio.sleep(pause)
             await fail(book)
-            await trio.sleep_forever()
+            await trio.sleep(HANGS_SECONDS)
     assert trio.current_time() == 704
 
 
@@ -222,7 +222,7 @@ async def test_when_the_troupe_ends_the_other_actors_are_drained(autojump_clock:
     async def body() -> None:
         with pytest.RaisesGroup(IntensityExceeded):
             async with running([book, other], intensity=Intensity(failures=1)):
-                await trio.sleep_forever()
+                await trio.sleep(HANGS_SECONDS)
 
     results = await together(
         body, now(other.ask, "a"), after(0.1, other.ask, "b"), after(0.5, book.ask, "bug"), after(0.6, other.ask, "c")
@@ -236,7 +236,7 @@ async def test_who_waits_at_an_actor_that_is_not_started_again_is_told(autojump_
     async def body() -> None:
         with pytest.RaisesGroup(IntensityExceeded):
             async with running([book], intensity=Intensity(failures=1)):
-                await trio.sleep_forever()
+                await trio.sleep(HANGS_SECONDS)
 
     results = await together(body, now(book.ask, "bug"), after(0.1, book.ask, "b"), after(2, book.ask, "c"))
     assert kinds(results) == [type(None), ActorFailed, Stopped, Stopped]
@@ -277,7 +277,7 @@ async def test_a_load_that_keeps_failing_after_a_restart_ends_the_troupe(autojum
     with pytest.RaisesGroup(pytest.RaisesExc(IntensityExceeded, match="notebook failed 5 times")):
         async with running([book]):
             await fail(book)
-            await trio.sleep_forever()
+            await trio.sleep(HANGS_SECONDS)
 
 
 async def test_the_block_begins_when_all_have_loaded(autojump_clock: MockClock) -> None:

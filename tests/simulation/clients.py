@@ -98,7 +98,7 @@ class Client:
         return holding
 
     async def read(self, text: str, node: "Node | None" = None) -> Any:
-        usecase, fails = self.chance(0.4), self.chance(0.15)
+        usecase, fails = self.chance(0.4), self.chance(0.2)
         return await self.ask("read", lambda node: node.read(text, usecase=usecase, fails=fails), node)
 
     async def resolve(self, text: str, node: "Node | None" = None) -> Any:
@@ -345,12 +345,13 @@ async def stranger(me: Client) -> None:
         await me.complete(holding.token, "thief@example.org", None)
         await me.read(holding.text)
     await me.read("cs_anon_nonsense")
+    await me.think(1.0)
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (agent, 3),
     (hot_reader, 3),
-    (claimer, 5),
+    (claimer, 4),
     (family, 1),
     (revoker, 1),
     (patient, 2),

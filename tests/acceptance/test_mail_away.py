@@ -1,0 +1,69 @@
+"""A mail server that fails: claims are taken all the same, mail is tried again, and the service does not suffer."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.postgres import free_port
+from tests.acceptance.processes import Service, serving, until
+from tests.acceptance.smtp import Mood, PostOffice, SmtpServer
+
+
+def _start_claim(service: Service, email: str) -> dict[str, str]:
+    """Start a claim; while mail fails, that is a success and the rest of the service is well."""
+    minted = service.mint()
+    claim = {"claimToken": minted["claimToken"], "email": email}
+    answer = service.post("/api/v1/auth/claim", claim)
+    assert (answer.status_code, answer.json()) == (200, {"sent": True})
+    assert service.status("/api/v1/bots", minted["apiKey"]) == 200
+    assert service.is_ready()
+    return claim
+
+
+def _complete(service: Service, claim: dict[str, str], code: str) -> None:
+    answer = service.post("/api/v1/auth/claim/complete", {**claim, "code": code})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["email"] == claim["email"]
+
+
+def _wait_for_failure(service: Service, times: int) -> None:
+    until(lambda: service.log().count(" waits after attempt ") >= times, what="a failed attempt")
+
+
+def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir: Path) -> None:
+    port, office = free_port(), PostOffice()
+    claims = []
+    with serving(data_dir, {"mail.smtp_url": f"smtp://127.0.0.1:{port}", "mail.timeout_seconds": 1}) as service:
+        claims.append(_start_claim(service, "nobody-listens@example.com"))
+        _wait_for_failure(service, 1)
+        with SmtpServer(office, port):
+            for mood in (Mood.REFUSES, Mood.DROPS, Mood.HANGS):
+                office.mood = mood
+                failures, attempts = service.log().count(" waits after attempt "), office.attempts
+                claims.append(_start_claim(service, f"{mood.name.lower()}@example.com"))
+                until(
+                    lambda before=attempts: office.attempts > before, what=f"an attempt at a server that {mood.value}"
+                )
+                _wait_for_failure(service, failures + 1)
+            assert office.messages == []
+            office.mood = Mood.TAKES
+            for claim in claims:
+                _complete(service, claim, office.code_for(claim["email"]))
+        assert "Traceback" not in service.log()
+
+
+@pytest.mark.parametrize("mood", [Mood.HANGS])
+def test_a_service_whose_mail_server_hangs_stops_in_time_and_sends_the_letter_after_the_next_start(
+    data_dir: Path, mood: Mood
+) -> None:
+    office = PostOffice()
+    office.mood = mood
+    with SmtpServer(office) as smtp:
+        settings = {"mail.smtp_url": smtp.url, "mail.timeout_seconds": 2}
+        with serving(data_dir, settings) as service:
+            claim = _start_claim(service, "later@example.com")
+            until(lambda: office.attempts == 1, what="the first attempt")
+            service.stop()
+        office.mood = Mood.TAKES
+        with serving(data_dir, settings) as service:
+            _complete(service, claim, office.code_for("later@example.com"))

@@ -1,0 +1,98 @@
+"""SIGTERM under load: what was answered was answered whole and is kept, and no client keeps the process from ending."""
+
+import time
+from pathlib import Path
+
+import trio
+
+from tests.acceptance.clients import Crowd, Tally, Wire
+from tests.acceptance.processes import Service, command, serving, usecase, write_catalog
+
+GRACEFUL = 2.0
+SETTINGS = {
+    "server.graceful_seconds": GRACEFUL,
+    "tiers.anonymous.lifetime": 1_000_000,
+    "tiers.anonymous.daily": 1_000_000,
+    "tiers.anonymous.per_minute": 1_000_000,
+    "log.level": "warning",
+}
+LARGE_PAGE = "/api/v1/usecases?limit=100"
+
+
+async def _seconds_to_end(service: Service) -> float:
+    """Tell it to stop and wait for its end, which has to be in order; returns how long that took."""
+    began = time.monotonic()
+    service.terminate()
+    code = await trio.to_thread.run_sync(service.wait)
+    assert code == 0, service.log()
+    assert "Traceback" not in service.log(), service.log()
+    return time.monotonic() - began
+
+
+async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and_its_charge_is_kept(
+    data_dir: Path,
+) -> None:
+    with serving(data_dir, SETTINGS) as service:
+        key = service.mint()["apiKey"]
+        enough = trio.Event()
+
+        def watch(tally: Tally) -> None:
+            if tally.yes == 300:
+                enough.set()
+
+        crowd = Crowd(service.url, "/api/v1/bots?limit=5", key, on_answer=watch)
+        idle = [await Wire.open(service.url) for _ in range(16)]
+        for wire in idle:
+            assert (await wire.get("/healthz")).status == 200
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(crowd.run, 32)
+            await enough.wait()
+            seconds = await _seconds_to_end(service)
+            crowd.stop.set()
+        with trio.fail_after(1):
+            for wire in idle:
+                await wire.until_closed()
+                wire.close()
+    tally = crowd.tally
+    assert seconds < GRACEFUL, "nobody but idle clients was left, so there was nothing to wait for"
+    assert tally.torn == 0
+    assert tally.outcomes == {"200": tally.yes}
+    with serving(data_dir, SETTINGS) as service:
+        assert tally.yes <= service.usage(key)["requestsUsed"] <= tally.yes + tally.lost
+
+
+async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_from_ending(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    with serving(data_dir, SETTINGS) as service:
+        steps = ["A step that is described at length. " * 28] * 45
+        large = [usecase(number, guide={**_guide(number), "steps": steps}) for number in range(100)]
+        catalog = write_catalog(tmp_path / "large.jsonl", *large)
+        command("import-catalog", catalog, "--prune", "--data-dir", data_dir)
+        reader = await Wire.open(service.url, receive_bytes=4_096)
+        wires = [await Wire.open(service.url, receive_bytes=4_096) for _ in range(24)]
+        for wire in wires[:16]:
+            await wire.send(LARGE_PAGE)
+        for wire in wires[16:20]:
+            await wire.send("/api/v1/auth/agent", method="POST\r\ncontent-length: 1000\r\nx-cut: ")
+        await reader.send(LARGE_PAGE)
+        ended: list[float] = []
+        async with trio.open_nursery() as nursery:
+
+            async def end() -> None:
+                ended.append(await _seconds_to_end(service))
+
+            nursery.start_soon(end)
+            reply = await reader.read()
+        assert reply.status == 200
+        assert len(reply.json()["data"]) == 100, "an answer in flight is finished for who goes on reading"
+        assert len(reply.body) > 4_000_000
+        assert GRACEFUL <= ended[0] <= GRACEFUL + 1
+        for wire in (reader, *wires):
+            wire.close()
+
+
+def _guide(number: int) -> dict[str, object]:
+    guide = usecase(number)["guide"]
+    assert isinstance(guide, dict)
+    return guide
