@@ -54,7 +54,7 @@ def build_app(services: Services, operations: Sequence[Operation], metrics: Metr
     add_pages(app, services, operations, metrics)
     _refuse_doubled_slash(app)
     _add_errors(app)
-    return Edge(cast(App, app), metrics, services.entropy)
+    return Edge(cast(App, app), metrics, services.entropy, lambda: services.health.stopping)
 
 
 def _add_operation(app: QuartTrio, services: Services, operation: Operation) -> None:

@@ -65,11 +65,18 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Netwo
     for hop in reversed((forwarded_for or "").split(",")):
         if not _is_in(address, trusted):
             break
-        hop = hop.strip()
+        hop = _without_port(hop.strip())
         if not hop:
             break
         address = hop
     return address
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write the client's port too; with it each connection would have a limit of its own."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
 def limited_as(address: str) -> str:

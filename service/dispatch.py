@@ -34,6 +34,9 @@ M = TypeVar("M", bound=BaseModel)
 
 log = logging.getLogger(__name__)
 
+GIVE_BACK_SECONDS = 2.0
+"""How long a 5xx waits for its charge to be given back; what is sent by then is done all the same."""
+
 HANDLER_SECONDS = 20.0
 """The last bound on a handler; every wait inside has a shorter one of its own."""
 
@@ -92,7 +95,7 @@ class _Visit:
         if self._charged is None:
             return
         tenant, self._charged = self._charged, None
-        with trio.move_on_after(0.5):
+        with trio.move_on_after(GIVE_BACK_SECONDS):
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase)
             except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:

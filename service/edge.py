@@ -33,8 +33,11 @@ API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 
 class Edge:
     """An ASGI application around another."""
 
-    def __init__(self, app: App, metrics: Metrics, entropy: Entropy) -> None:
+    def __init__(
+        self, app: App, metrics: Metrics, entropy: Entropy, stopping: Callable[[], bool] = lambda: False
+    ) -> None:
         self._app = app
+        self._stopping = stopping
         self._metrics = metrics
         self._entropy = entropy
 
@@ -58,6 +61,9 @@ class Edge:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 _add_headers(message, notes.request_id)
+                if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
+                    # Whoever is told does not send another request into a connection that is about to close.
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         try:

@@ -50,6 +50,8 @@ class GuardedStream:
         self._stream = stream
         self._limits = limits
         self.socket = stream.socket
+        self.life = trio.CancelScope()
+        """What serves the connection runs in it. Hypercorn may go on waiting after it has closed the stream itself."""
         # When the bytes of the current request began to arrive; None between requests.
         self._request_since: float | None = None
         self._quiet_since = trio.current_time()
@@ -79,6 +81,7 @@ class GuardedStream:
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
+        self.life.cancel()
         await self._stream.aclose()
 
     def cut(self) -> None:
@@ -213,7 +216,8 @@ class _Handler:
             stream.socket.close()
             return
         try:
-            await self._serve(guarded)
+            with guarded.life:
+                await self._serve(guarded)
         except Exception:
             # One client's connection must not end the others'.
             log.exception("a connection failed")

@@ -35,6 +35,7 @@ CONTENDED = (
 UNAVAILABLE = (
     pg.PostgresConnectionError,
     pg.InterfaceError,
+    pg.InternalClientError,
     pg.OperatorInterventionError,
     pg.InsufficientResourcesError,
     pg.ReadOnlySQLTransactionError,
@@ -50,6 +51,8 @@ UNAVAILABLE = (
 LOST = (
     pg.PostgresConnectionError,
     pg.InterfaceError,
+    # What asyncpg raises for a statement that meets a server's farewell on a connection that lay idle.
+    pg.InternalClientError,
     pg.OperatorInterventionError,
     ConnectionError,
     OSError,

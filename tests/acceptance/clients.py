@@ -1,5 +1,7 @@
 """HTTP clients as bare as can be: they see what really came over the wire, and can be as rude as a test needs."""
 
+# ruff: noqa: ASYNC110 - what another process does sets no event
+
 import json
 import socket
 from collections import Counter

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import asyncpg
 
 from storage.children import Account, spawn
-from tests.acceptance.processes import is_alive, until
+from tests.acceptance.processes import children_of, until
 
 _numbers = itertools.count(1)
 
@@ -31,8 +32,17 @@ async def _ask(statements: tuple[str, ...], arguments: dict[str, Any]) -> list[a
 
 
 def ask(sockets: Path, *statements: str, database: str = "catalog", role: str = "catalog") -> list[asyncpg.Record]:
-    """Run statements over a connection of its own; returns the rows of the last one."""
-    return asyncio.run(_ask(statements, {"host": str(sockets), "user": role, "database": database, "ssl": False}))
+    """Run statements over a connection of its own; returns the rows of the last one.
+
+    In a thread of its own, because the thread of an async test belongs to Trio's loop.
+    """
+
+    def work() -> list[asyncpg.Record]:
+        target = {"host": str(sockets), "user": role, "database": database, "ssl": False}
+        return asyncio.run(_ask(statements, target))
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
 
 
 def answers(sockets: Path, database: str = "catalog") -> bool:
@@ -119,8 +129,7 @@ class PostgresServer:
     def _pids(self) -> list[int]:
         assert self.process is not None
         postmaster = self.process.pid
-        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-        return [postmaster, *(int(child) for child in children if is_alive(int(child)))]
+        return [postmaster, *children_of(postmaster)]
 
 
 @contextmanager

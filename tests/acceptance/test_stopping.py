@@ -54,7 +54,7 @@ async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and
                 await wire.until_closed()
                 wire.close()
     tally = crowd.tally
-    assert seconds < GRACEFUL, "nobody but idle clients was left, so there was nothing to wait for"
+    assert seconds < GRACEFUL, service.log() + "nobody but idle clients was left, so there was nothing to wait for"
     assert tally.torn == 0
     assert tally.outcomes == {"200": tally.yes}
     with serving(data_dir, SETTINGS) as service:
@@ -65,7 +65,7 @@ async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_f
     data_dir: Path, tmp_path: Path
 ) -> None:
     with serving(data_dir, SETTINGS) as service:
-        steps = ["A step that is described at length. " * 28] * 45
+        steps = ["A step that is described at length. " * 27] * 45
         large = [usecase(number, guide={**_guide(number), "steps": steps}) for number in range(100)]
         catalog = write_catalog(tmp_path / "large.jsonl", *large)
         command("import-catalog", catalog, "--prune", "--data-dir", data_dir)

@@ -166,12 +166,87 @@ async def test_a_tenant_that_was_merged_or_is_unknown_has_moved(autojump_clock: 
             assert await book.read(tenant_id) is None
 
 
-async def test_refunding_a_tenant_that_was_merged_is_harmless(autojump_clock: MockClock) -> None:
-    memory = with_tenants(Tenant("t", Tier.ANONYMOUS, merged_into="u", lifetime_used=3))
+async def test_a_refund_follows_its_tenant_into_the_one_it_was_merged_into(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS), Tenant("u", Tier.CLAIMED, lifetime_used=3))
+    book = accountant(memory)
+    async with running([book]):
+        answer = await book.charge("t", usecase=False)
+        assert isinstance(answer, Metered)
+        memory.tenants["t"] = replace(memory.tenants["t"], merged_into="u")
+        await book.refund(answer.tenant, usecase=False)
+    assert (memory.tenants["t"].lifetime_used, memory.tenants["u"].lifetime_used) == (1, 2)
+
+
+async def test_refunding_a_tenant_that_is_gone_is_harmless(autojump_clock: MockClock) -> None:
+    book = accountant(with_tenants())
+    async with running([book]):
+        await book.refund(Tenant("t", Tier.ANONYMOUS), usecase=False)
+
+
+async def test_a_refund_that_the_store_could_not_take_is_made_up_for_once(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([StorageUnavailable("away")] * 2))
+    book = accountant(memory)
+    async with running([book]):
+        assert kinds(await together(now(book.refund, memory.tenants["t"], usecase=False))) == [StorageUnavailable]
+        assert kinds(await together(now(book.read, "t"))) == [StorageUnavailable]
+        for _ in range(2):
+            tenant = await book.read("t")
+            assert tenant is not None
+    assert memory.tenants["t"].lifetime_used == 8
+
+
+async def test_an_owed_refund_is_not_answered_to_the_next_caller(autojump_clock: MockClock) -> None:
+    memory = with_tenants(
+        Tenant("t", Tier.CLAIMED, lifetime_used=9),
+        Tenant("u", Tier.CLAIMED),
+        before=Script([StorageUnavailable("away")]),
+    )
+    book = accountant(memory)
+    async with running([book]):
+        await together(now(book.refund, memory.tenants["t"], usecase=False))
+        answer = await book.charge("u", usecase=False)
+    assert answer == Metered(memory.tenants["u"])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_an_owed_refund_is_given_back_once_also_when_an_answer_of_the_store_is_lost(
+    kept: bool, autojump_clock: MockClock
+) -> None:
+    away, lost = StorageUnavailable("away"), OutcomeUnknown("broken")
+    steps: dict[str, Script] = (
+        {"before": Script([away]), "after": Script([lost])} if kept else {"before": Script([away, lost])}
+    )
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), **steps)
+    book = accountant(memory)
+    async with running([book]):
+        await together(now(book.refund, memory.tenants["t"], usecase=False))
+        await book.read("t")
+        await book.read("t")
+    assert memory.tenants["t"].lifetime_used == 8
+
+
+async def test_a_refund_is_settled_while_the_store_is_away_for_a_while(autojump_clock: MockClock) -> None:
+    away, lost = StorageUnavailable("away"), OutcomeUnknown("broken")
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([None, away]), after=Script([lost]))
     book = accountant(memory)
     async with running([book]):
         await book.refund(memory.tenants["t"], usecase=False)
-    assert memory.tenants["t"].lifetime_used == 3
+    assert memory.tenants["t"].lifetime_used == 8
+
+
+async def test_a_refund_that_may_have_been_kept_is_not_given_twice(autojump_clock: MockClock) -> None:
+    away, lost = StorageUnavailable("away"), OutcomeUnknown("broken")
+    limits = ActorLimits(settle_attempts=2)
+    memory = with_tenants(
+        Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([away, None, away]), after=Script([lost])
+    )
+    book = accountant(memory, limits=limits)
+    async with running([book]):
+        await together(now(book.refund, memory.tenants["t"], usecase=False))
+        assert kinds(await together(now(book.read, "t"))) == [StorageUnavailable]
+        await book.read("t")
+        await book.read("t")
+    assert memory.tenants["t"].lifetime_used == 8
 
 
 async def test_without_its_store_nothing_is_let_through(autojump_clock: MockClock) -> None:

@@ -10,9 +10,9 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from actors.catalog.store import Entry, Import, Kind
-from actors.clock import DAY_MS, HOUR_MS, TrioClock, day_of, month_of
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.keys import secret
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import Agent, KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Account, Key
 from actors.keys.secret import code_from, digest, new_key, prefix_of
@@ -39,7 +39,7 @@ from storage.memory.mail import MemoryOutbox
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
 from storage.pool import PoolStatistics
-from tests.fakes import SeededEntropy
+from tests.fakes import HandClock, SeededEntropy
 from tests.http.asgi import Client
 from tests.http.conformity import BASE_URL, check
 
@@ -80,6 +80,7 @@ class World:
     """A node that serves, and what a test may reach into: the rows, the catalog's rows, the mails."""
 
     config: Config
+    clock: HandClock
     memory: Memory
     catalog_memory: Memory
     catalog_store: MemoryCatalog
@@ -87,16 +88,18 @@ class World:
     metrics: Metrics
     client: Client
     postbox: Postbox
+    agent: Agent = Agent("cli", "tests")
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
     _made: int = 0
 
     @property
     def now_ms(self) -> int:
-        return self.services.clock.now_ms()
+        return self.clock.now_ms()
 
     async def pass_seconds(self, seconds: float) -> None:
-        """Let virtual time pass."""
-        await trio.sleep(seconds)
+        """Let time pass: the wall clock's in one leap, and as much of Trio's as brings up what polls."""
+        self.clock.at_ms += int(seconds * SECOND_MS)
+        await trio.sleep(min(seconds, 1.0))
 
     async def settled(self) -> None:
         """Wait until everything that was set in motion has come to rest."""
@@ -180,7 +183,7 @@ async def broken() -> None:
 async def open_world(**settings: object) -> AsyncIterator[World]:
     """A node that is up; `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
     config = load(None, {f"CATALOG__{name}": str(value) for name, value in settings.items()})
-    clock, entropy, limits = TrioClock(NOON_MS), SeededEntropy(), actor_limits(config)
+    clock, entropy, limits = HandClock(NOON_MS), SeededEntropy(), actor_limits(config)
     memory, catalog_memory, postbox = Memory(), Memory(), Postbox()
     catalog_store = MemoryCatalog(catalog_memory)
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
@@ -216,7 +219,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog)
     client = Client(build_app(services, OPERATIONS, metrics), check)
     async with running([changes, catalog, *actors, mail], intensity=Intensity(5, 60.0)):
-        yield World(config, memory, catalog_memory, catalog_store, services, metrics, client, postbox)
+        yield World(config, clock, memory, catalog_memory, catalog_store, services, metrics, client, postbox)
 
 
 def _observer(metrics: Metrics, name: str) -> Callable[[int, float], None]:

@@ -140,6 +140,13 @@ class _WrongWindow(QuotaAccountant):
         return await self.ask(Refund(tenant.id, usecase, tenant.month, day_of(self._clock.now_ms())))
 
 
+class _NotFollowed(QuotaAccountant):
+    """This one was real: the simulation found it in the first version of `refund`."""
+
+    async def refund(self, tenant: Tenant, *, usecase: bool) -> Any:
+        return await self.ask(Refund(tenant.id, usecase, tenant.month, tenant.day))
+
+
 def _never_turned(tenant: Tenant, now_ms: int) -> Tenant:
     return tenant if tenant.day else _turned(tenant, now_ms)
 
@@ -238,6 +245,9 @@ BUGS: Mapping[str, Bug] = {
     "audit-apart": Bug("The audit is written in a transaction of its own.", _swapped(key_store=_LateAuditKeys)),
     "answers-reversed": Bug("A batch is answered in the wrong order.", _swapped(accountant=_Reversed)),
     "refund-in-wrong-window": Bug("A charge of yesterday is given back to today.", _swapped(accountant=_WrongWindow)),
+    "refund-not-followed": Bug(
+        "A charge of a tenant that was merged meanwhile is not given back.", _swapped(accountant=_NotFollowed)
+    ),
     "window-never-turned": Bug("A new day does not begin.", _replaced(quota_state, "turned", _never_turned)),
     "cap-one-too-high": Bug("One request a day too many.", _replaced(quota_state, "charged", _one_too_many)),
     "cap-one-too-low": Bug("One request a day too few.", _replaced(quota_state, "charged", _one_too_few)),

@@ -8,7 +8,7 @@ from actors.keys.state import KeyRules
 from actors.quota.state import Caps
 from actors.values import Tier
 
-LIMITS = ActorLimits(mailbox=16, batch=8, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
+LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
 LIFE_SECONDS = 4
 """How long a directory remembers a key."""
 DRAIN_SECONDS = 5.0
@@ -26,7 +26,7 @@ CAPS: Mapping[Tier, Caps] = {
     Tier.CLAIMED: Caps(daily=25, monthly=40),
     Tier.UPGRADED: Caps(daily=60, monthly=90),
 }
-PER_MINUTE: Mapping[Tier, int] = {Tier.ANONYMOUS: 14, Tier.CLAIMED: 60, Tier.UPGRADED: 120}
+PER_MINUTE: Mapping[Tier, int] = {Tier.ANONYMOUS: 14, Tier.CLAIMED: 25, Tier.UPGRADED: 60}
 SECRET = b"the server's secret"
 
 QUIET_SECONDS = 6.0

@@ -42,7 +42,6 @@ SOMETIMES = (
     "ActorFailed",
     "Overloaded",
     "StorageUnavailable",
-    "Stopped",
     "actor restarts",
     "claim repeated",
     "moved",

@@ -276,6 +276,8 @@ def test_reading_is_not_refused_by_any_cap() -> None:
 def test_a_merged_tenant_sends_everyone_back_to_the_key(message: Message) -> None:
     decision = decide({"t": replace(anonymous, merged_into="other")}, [message], NOON, CAPS)
     assert (decision.answers, decision.changed) == ([Moved()], {})
+    assert isinstance(decision.answers[0], Moved)
+    assert decision.answers[0].into == "other"
 
 
 @pytest.mark.parametrize("message", [charge, refund, Read("t")])
