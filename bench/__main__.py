@@ -211,8 +211,8 @@ async def audit(stage: Stage, plan: Plan) -> list[Audit]:
         run = await measure(program.port, requests, scenario.connections, plan.seconds, stage.cores.load, exact=True)
         after = await stage.ledger.charges()
         commits, commits_before = await stage.ledger.commits(), commits
-        counted = after.counted - before.counted
-        audits.append(Audit(program.name, run.answers, run.failures, counted, commits - commits_before, run.seconds))
+        counted, transactions = after.counted - before.counted, after.batches - before.batches
+        audits.append(Audit(program.name, run.answers, run.failures, counted, transactions, commits - commits_before))
     return audits
 
 

@@ -10,11 +10,11 @@ from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from actors.values import Code, Refused
+from actors.values import Code, Refused, StorageUnavailable
 from service.callers import client_address
 from service.dispatch import dispatch, internal_error, refusal
 from service.edge import App, Edge
-from service.errors import Family
+from service.errors import Family, unavailable
 from service.metrics import Metrics
 from service.operation import Operation
 from service.pages import add_pages
@@ -138,6 +138,10 @@ def _add_errors(app: QuartTrio) -> None:
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
+
+    @app.errorhandler(StorageUnavailable)
+    async def on_absent_storage(error: StorageUnavailable) -> Response:
+        return _response(refusal(unavailable(), family_of(request.path)))
 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:

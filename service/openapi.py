@@ -68,7 +68,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
 
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
-    inputs = [model for operation in operations for model in (operation.body, operation.query) if model is not None]
+    inputs = [operation.body for operation in operations if operation.body is not None]
     outputs = [*(operation.result for operation in operations), *ERRORS.values()]
     _, definitions = models_json_schema(
         [
@@ -78,8 +78,10 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]
-    for model in outputs:
-        _without_null(schemas[model.__name__])
+    taken = {model.__name__ for model in inputs}
+    for name, schema in schemas.items():
+        if name not in taken:
+            _without_null(schema)
     return schemas
 
 

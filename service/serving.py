@@ -19,6 +19,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
 from service.callers import is_loopback
+from service.config import ConfigError
 from service.edge import App
 
 log = logging.getLogger(__name__)
@@ -169,8 +170,12 @@ class Server:
 
 @asynccontextmanager
 async def open_listeners(host: str, port: int, limits: ServingLimits) -> AsyncIterator[Server]:
-    """Listeners at `host` (all of its addresses) and `port` (0 takes a free one). Raises OSError when taken."""
-    listeners = await trio.open_tcp_listeners(port, host=host, backlog=limits.backlog)
+    """Listeners at `host` (all of its addresses) and `port` (0 takes a free one). Raises ConfigError when it cannot."""
+    try:
+        listeners = await trio.open_tcp_listeners(port, host=host, backlog=limits.backlog)
+    except (OSError, OverflowError) as error:
+        why = error.strerror if isinstance(error, OSError) else "there is no such port"
+        raise ConfigError(f"server.bind: cannot listen on {host}:{port}: {why}") from None
     try:
         bound_port: int = listeners[0].socket.getsockname()[1]
         yield Server(url_of(host, bound_port), listeners, limits)

@@ -151,6 +151,7 @@ class KeyKeeper(Actor[Message, Answer]):
 
     async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
         """Set the tier of the account of `email`: claimed or upgraded."""
+        assert tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
         answer = await self.ask(SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")))
         assert isinstance(answer, TierSet | Refused)
         return answer

@@ -143,7 +143,7 @@ class _Desk:
 
     def _start_claim(self, start: StartClaim) -> Answer:
         claim = self._claim(start.token_hash)
-        if claim is None:
+        if claim is None or self._is_revoked(claim.key_id):
             return _unknown_token()
         if claim.completed_ms is not None:
             return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
@@ -286,6 +286,10 @@ class _Desk:
 
     def _key(self, key_id: str) -> Key | None:
         return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
+
+    def _is_revoked(self, key_id: str) -> bool:
+        key = self._key(key_id)
+        return key is None or key.revoked_ms is not None
 
     def _account(self, email: str) -> Account | None:
         return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)

@@ -31,14 +31,16 @@ async def _ask(statements: tuple[str, ...], arguments: dict[str, Any]) -> list[a
         connection.terminate()
 
 
-def ask(sockets: Path, *statements: str, database: str = "catalog", role: str = "catalog") -> list[asyncpg.Record]:
+def ask(
+    sockets: Path, *statements: str, database: str = "catalog", role: str = "catalog", port: int = 5432
+) -> list[asyncpg.Record]:
     """Run statements over a connection of its own; returns the rows of the last one.
 
     In a thread of its own, because the thread of an async test belongs to Trio's loop.
     """
 
     def work() -> list[asyncpg.Record]:
-        target = {"host": str(sockets), "user": role, "database": database, "ssl": False}
+        target = {"host": str(sockets), "user": role, "database": database, "port": port, "ssl": False}
         return asyncio.run(_ask(statements, target))
 
     with ThreadPoolExecutor(1) as thread:
@@ -63,6 +65,7 @@ class PostgresServer:
         self.sockets = sockets
         self.options = options
         self.role = "catalog"
+        self.port = 5432
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -104,7 +107,7 @@ class PostgresServer:
             return False
 
     def ask(self, *statements: str, database: str = "catalog") -> list[asyncpg.Record]:
-        return ask(self.sockets, *statements, database=database, role=self.role)
+        return ask(self.sockets, *statements, database=database, role=self.role, port=self.port)
 
     def url(self, database: str = "catalog") -> str:
         return f"postgresql://catalog@/{database}?host={self.sockets}"

@@ -91,7 +91,13 @@ class Service:
     """One `serve` process. Its output goes to files, which can be read while it runs."""
 
     def __init__(
-        self, data_dir: Path, settings: Settings, *, bind: str = "127.0.0.1:0", python: tuple[str, ...] = ()
+        self,
+        data_dir: Path,
+        settings: Settings,
+        *,
+        bind: str = "127.0.0.1:0",
+        python: str = sys.executable,
+        uid: int | None = None,
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
@@ -100,9 +106,12 @@ class Service:
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
-                [*(python or (sys.executable,)), "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
+                [python, "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
                 cwd=REPOSITORY,
                 env=environment(settings),
+                user=uid,
+                group=uid,
+                extra_groups=None if uid is None else [],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -8,7 +8,7 @@ from actors.values import Code, Refused
 from service.app import family_of
 from service.errors import TABLE, Family, body_of
 from tests.http.asgi import Response
-from tests.http.world import World, away, broken
+from tests.http.world import World, away, broken, fails_once
 
 CLAIM, MINT = "/api/v1/auth/claim", "/api/v1/auth/agent"
 ANN = "ann@example.com"
@@ -174,10 +174,15 @@ async def test_a_bug_in_a_handler_tells_the_client_nothing_but_an_id(world: Worl
 
 
 async def test_a_bug_in_a_page_is_answered_alike(world: World) -> None:
-    world.memory.before = broken
+    fails_once(world.memory, broken)
     response = await world.client.get("/dev/outbox", address="127.0.0.1")
     assert response.words == "500 internal_error"
     assert "bug" not in response.body.decode()
+
+
+async def test_a_page_without_the_database_is_answered_alike(world: World) -> None:
+    fails_once(world.memory, away)
+    assert (await world.client.get("/dev/outbox", address="127.0.0.1")).words == "503 service_unavailable"
 
 
 @pytest.mark.parametrize("family", Family)

@@ -1,7 +1,7 @@
 """The whole service above storage: the real application and the real actors, over stores in memory, in virtual time."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -179,6 +179,17 @@ async def broken() -> None:
     raise RuntimeError("a bug of this test")
 
 
+def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
+    """Let only the next look at a store fail."""
+    before = memory.before
+
+    async def fail() -> None:
+        memory.before = before
+        await failing()
+
+    memory.before = fail
+
+
 @asynccontextmanager
 async def open_world(**settings: object) -> AsyncIterator[World]:
     """A node that is up; `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
@@ -219,6 +230,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog)
     client = Client(build_app(services, OPERATIONS, metrics), check)
     async with running([changes, catalog, *actors, mail], intensity=Intensity(5, 60.0)):
+        await wait_all_tasks_blocked()
         yield World(config, clock, memory, catalog_memory, catalog_store, services, metrics, client, postbox)
 
 

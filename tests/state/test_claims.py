@@ -275,6 +275,13 @@ def test_a_revoked_key_cannot_be_claimed(registry: Registry) -> None:
     assert registry.accounts == {}
 
 
+def test_no_code_is_sent_for_a_revoked_key(registry: Registry) -> None:
+    registry.act(registry.revoke("1"))
+    registry.pass_ms(MINUTE)
+    assert refusal(registry.one(registry.start("1", ANN, b"newer"))).code is Code.INVALID_CLAIM
+    assert registry.last.letters == []
+
+
 def test_only_who_has_the_code_learns_that_a_key_was_revoked(registry: Registry) -> None:
     registry.act(registry.revoke("1"))
     assert refusal(registry.one(registry.complete("1", proof=WRONG))).code is Code.INVALID_CODE

@@ -1,0 +1,257 @@
+"""The commands, beside a running server and alone; what they change is seen by the server within a second."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from service.cli import main
+from tests.acceptance.processes import (
+    REPOSITORY,
+    Service,
+    bot,
+    command,
+    complaint,
+    environment,
+    run,
+    run_all,
+    serving,
+    until,
+    usecase,
+    write_catalog,
+)
+
+SEEN_SECONDS = 1.0
+COMMANDS = {
+    "serve": "listening on URL",
+    "migrate": "schema",
+    "import-catalog": "all or nothing",
+    "issue-key": "printed once",
+    "revoke-key": "for good",
+    "set-tier": "tier",
+    "openapi": "OpenAPI",
+    "doctor": "running well",
+}
+
+
+@dataclass(slots=True)
+class Shop:
+    """A running service, and a key that was issued before it ran."""
+
+    service: Service
+    early_key: str
+
+    def command(self, *arguments: object) -> str:
+        return command(*arguments, "--data-dir", self.service.data_dir)
+
+
+@pytest.fixture(scope="module")
+def shop(new_data_dir: Callable[[str], Path]) -> Iterator[Shop]:
+    data_dir = new_data_dir("commands")
+    early_key = command("issue-key", "--email", "early@example.com", "--data-dir", data_dir).strip()
+    with serving(data_dir) as service:
+        yield Shop(service, early_key)
+
+
+def test_a_key_that_was_issued_without_a_server_works_once_one_runs(shop: Shop) -> None:
+    assert shop.service.usage(shop.early_key)["email"] == "early@example.com"
+    assert shop.early_key.startswith("cs_user_")
+
+
+def test_migrating_beside_a_server_says_that_all_is_done(shop: Shop) -> None:
+    assert shop.command("migrate") == "the schema is up to date\n"
+
+
+def test_the_doctor_of_a_healthy_service_finds_nothing(shop: Shop) -> None:
+    lines = shop.command("doctor").splitlines()
+    assert "the database answers, version 18." in lines[0]
+    assert all(line.startswith(("ok: ", "note: ")) for line in lines)
+    assert any("mail.smtp_url is empty" in line for line in lines)
+
+
+def test_an_import_says_what_it_did_and_a_dry_run_what_it_would_do(shop: Shop, tmp_path: Path) -> None:
+    service = shop.service
+    first = write_catalog(tmp_path / "first.jsonl", *map(bot, range(1, 4)), usecase(1))
+    printed = shop.command("import-catalog", first, "--prune", "--dry-run").splitlines()
+    assert printed == [
+        f"bots: 3 added, 0 changed, 0 unchanged, {_count(service, 'bots')} removed",
+        f"usecases: 1 added, 0 changed, 0 unchanged, {_count(service, 'usecases')} removed",
+        "nothing was changed: this was a dry run",
+    ]
+    assert service.status("/api/v1/bots/bot-1") == 404
+
+    shop.command("import-catalog", first, "--prune")
+    until(lambda: service.status("/api/v1/bots/bot-1") == 200, SEEN_SECONDS)
+    assert [entry["slug"] for entry in service.get("/api/v1/bots").json()["data"]] == ["bot-3", "bot-2", "bot-1"]
+    assert service.get("/api/v1/bots?q=invoice").json()["data"], "what was imported is found"
+
+    second = write_catalog(tmp_path / "second.jsonl", bot(1), bot(2, name="Renamed"), bot(9))
+    printed = shop.command("import-catalog", second).splitlines()
+    assert printed == ["bots: 1 added, 1 changed, 1 unchanged, 0 removed"]
+    until(lambda: service.get("/api/v1/bots/bot-2").json()["name"] == "Renamed", SEEN_SECONDS)
+    assert service.status("/api/v1/bots/bot-3") == 200, "without --prune nothing is removed"
+    assert service.status("/api/v1/usecases/usecase-1") == 200, "a kind that the file does not have is left alone"
+
+
+def _count(service: Service, kind: str) -> int:
+    """How many entries of a kind are served."""
+    entries, cursor = 0, ""
+    while cursor is not None:
+        page = service.get(f"/api/v1/{kind}?limit=100&cursor={cursor}").json()
+        entries, cursor = entries + len(page["data"]), page["nextCursor"]
+    return entries
+
+
+def test_an_import_at_a_terminal_shows_how_far_it_is(shop: Shop, tmp_path: Path) -> None:
+    file = write_catalog(tmp_path / "bots.jsonl", *(bot(number, name=f"Shown {number}") for number in range(20)))
+    terminal, inside = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "service", "import-catalog", file, "--data-dir", shop.service.data_dir],
+            cwd=REPOSITORY,
+            env=environment({"log.level": "warning"}),
+            stdout=subprocess.PIPE,
+            stderr=inside,
+            timeout=60,
+            check=False,
+        )
+        os.close(inside)
+        shown = os.read(terminal, 65_536).decode()
+    finally:
+        os.close(terminal)
+    assert done.returncode == 0, shown
+    assert "20 of 20" in shown
+
+
+def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes_nothing(
+    shop: Shop, tmp_path: Path
+) -> None:
+    good, broken = json.dumps(bot(50)), json.dumps(bot(51))[:-20]
+    files = {
+        "wrong.jsonl": (
+            f"{good}\n\n{broken}\n{json.dumps(bot(52, templateUrl='javascript:alert(1)'))}\n{good}\n",
+            [
+                "line 3: is not JSON",
+                "line 4 (bot-52): templateUrl: must begin with http",
+                "line 5 (bot-50): the slug stands twice, first on line 1",
+            ],
+        ),
+        "binary.jsonl": (f"{good}\n\udcff\udcfe\n", ["line 2: the file is not UTF-8"]),
+        "cut.json": (f"[{good},\n{broken}", ["line 2: is not JSON"]),
+    }
+    for name, (text, _) in files.items():
+        (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
+    importing = [("import-catalog", tmp_path / name, "--data-dir", shop.service.data_dir) for name in files]
+    for done, (name, (_, expected)) in zip(run_all(*importing), files.items(), strict=True):
+        line = complaint(done)
+        assert f"{tmp_path / name}: " in line
+        assert "nothing was imported" in line
+        complaints = done.stderr.splitlines()[:-1]
+        assert len(complaints) == len(expected), name
+        for said, words in zip(complaints, expected, strict=True):
+            assert words in said
+    assert shop.service.status("/api/v1/bots/bot-50") == 404
+    absent = complaint(run("import-catalog", tmp_path / "absent.jsonl", "--data-dir", shop.service.data_dir))
+    assert absent == f"service: cannot read {tmp_path}/absent.jsonl: No such file or directory"
+
+
+def test_a_revoked_key_is_refused_by_the_running_server_within_a_second(shop: Shop) -> None:
+    service = shop.service
+    key = shop.command("issue-key", "--email", "revoked@example.com").strip()
+    assert service.status("/api/v1/bots", key) == 200, "the server remembers it as a good one"
+    prefix = service.usage(key)["keyPrefix"]
+    assert shop.command("revoke-key", prefix).startswith(f"revoked {prefix}... (key_")
+    until(lambda: service.status("/api/v1/bots", key) == 401, SEEN_SECONDS)
+    assert service.get("/api/v1/bots", key).json()["error"] == "invalid_api_key"
+
+
+def test_a_tier_that_was_set_holds_on_the_running_server_within_a_second(shop: Shop) -> None:
+    service, key = shop.service, shop.early_key
+    assert '"minute";q=300;w=60, "day";q=10000;' in service.get("/api/v1/bots", key).headers["ratelimit-policy"]
+    set_tier = ("set-tier", "--email", "early@example.com", "--tier")
+    assert shop.command(*set_tier, "upgraded") == "early@example.com is upgraded\n"
+    expected = '"minute";q=1200;w=60, "day";q=100000;'
+    until(lambda: expected in service.get("/api/v1/bots", key).headers["ratelimit-policy"], SEEN_SECONDS)
+    usage = service.usage(key)
+    assert (usage["status"], usage["requestLimit"]) == ("upgraded", 1_000_000)
+    shop.command(*set_tier, "claimed")
+    until(lambda: service.usage(key)["requestLimit"] == 100_000, SEEN_SECONDS)
+
+
+def test_a_scoped_key_does_what_its_scopes_say_and_no_more(shop: Shop) -> None:
+    issue = ("issue-key", "--email", "scoped@example.com", "--scopes")
+    reader = shop.command(*issue, "library:read").strip()
+    assert reader.startswith("cs_scoped_")
+    assert shop.service.status("/api/v1/bots", reader) == 200
+    unknown = complaint(run(*issue, "library:burn", "--data-dir", shop.service.data_dir))
+    assert unknown.startswith("service: unknown scope library:burn; scopes are library:read")
+
+
+def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
+    cases = {
+        ("revoke-key", "cs_user_none"): "no keys have the prefix cs_user_none",
+        ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
+        ("issue-key", "--email", "no address"): "'no address' is not an email address",
+    }
+    beside = ("--data-dir", shop.service.data_dir)
+    for done, words in zip(run_all(*((*case, *beside) for case in cases)), cases.values(), strict=True):
+        assert words in complaint(done)
+
+
+def test_the_openapi_command_prints_the_document_that_is_served(shop: Shop) -> None:
+    document = json.loads(command("openapi", settings={"server.base_url": shop.service.url}))
+    assert document["openapi"].startswith("3.1")
+    assert document == shop.service.get("/openapi.json").json()
+
+
+def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    def help_of(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--help"])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    overall = help_of()
+    assert run("--help").stdout.splitlines()[0] == overall.splitlines()[0], "the process says what the function says"
+    for name, words in COMMANDS.items():
+        assert f"\n    {name}" in overall
+        said = help_of(name)
+        assert f"usage: python -m service {name}" in said
+        assert words in said
+        assert "--data-dir DIR" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("frobnicate",), "invalid choice: 'frobnicate'"),
+        (("set-tier", "--email", "a@example.com"), "the following arguments are required: --tier"),
+        (("set-tier", "--email", "a@example.com", "--tier", "royal"), "invalid choice: 'royal'"),
+        (("serve", "--port", "80"), "unrecognized arguments: --port 80"),
+        (("import-catalog",), "the following arguments are required: FILE"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_points_to_help(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
+    assert said.err.endswith("(try --help)\n")
+    assert said.err.count("\n") == 1
+
+
+def test_a_process_that_is_used_wrongly_says_so_in_one_line() -> None:
+    done = run("frobnicate")
+    line = complaint(done)
+    assert done.stderr == f"{line}\n"

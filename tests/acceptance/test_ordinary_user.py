@@ -1,0 +1,47 @@
+"""As an ordinary user, without root: needs an installation of its own that such a user can reach, which takes a while."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from storage.children import account_of
+from storage.cluster import make_directory, reaches
+from tests.acceptance.processes import REPOSITORY, serving
+from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.story import do_main_job
+
+PYTHON = Path("/usr/bin/python3.11")
+NOBODY = 65534
+
+pytestmark = [
+    pytest.mark.skipif(not os.environ.get("CATALOG_TEST_SLOW"), reason="installs anew; set CATALOG_TEST_SLOW=1"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; all tests run as an ordinary one"),
+    pytest.mark.skipif(not PYTHON.exists(), reason=f"there is no {PYTHON}"),
+]
+
+
+def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground: Path, tmp_path: Path) -> None:
+    account = account_of(NOBODY)
+    place = playground / "ordinary"
+    make_directory(place, 0o755)
+    subprocess.run([PYTHON, "-m", "venv", place / "venv"], check=True)
+    install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REPOSITORY / "requirements/run.lock"]
+    subprocess.run([place / "venv/bin/python", *install], check=True)
+    if not reaches(account, REPOSITORY):
+        pytest.skip(f"{account.name} cannot reach {REPOSITORY}")
+    home = place / "home"
+    make_directory(home, 0o700)
+    shutil.chown(home, account.uid, account.gid)
+    office = PostOffice()
+    with SmtpServer(office) as smtp:
+        options = {"python": str(place / "venv/bin/python"), "uid": account.uid}
+        with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
+            assert Path(f"/proc/{service.postmaster_pid}").stat().st_uid == account.uid
+            assert (home / "data").stat().st_mode & 0o777 == 0o700
+            job = do_main_job(service, office, tmp_path)
+            service.stop()
+        with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
+            assert service.usage(job.api_key) == job.usage

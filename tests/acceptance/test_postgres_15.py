@@ -1,0 +1,64 @@
+"""The oldest Postgres that is supported, as an operator has it: over TCP with a password, its role no superuser."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from storage.children import run, server_account
+from storage.cluster import make_directory
+from tests.acceptance.postgres import PostgresServer, free_port, started
+from tests.acceptance.processes import SECRET, complaint, serving
+from tests.acceptance.processes import run as run_command
+from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.story import do_main_job
+
+BINARIES = Path("/usr/lib/postgresql/15/bin")
+PASSWORD = "a-password-of-the-database"
+
+pytestmark = pytest.mark.skipif(not (BINARIES / "postgres").exists(), reason=f"there is no Postgres 15 in {BINARIES}")
+
+
+@pytest.fixture(scope="module")
+def url(playground: Path) -> Iterator[str]:
+    """The URL of an empty database of its own."""
+    account, place = server_account(None), playground / "postgres-15"
+    make_directory(place, 0o711)
+    directories = [place / "cluster", place / "run"]
+    for directory in directories:
+        make_directory(directory, 0o700)
+        shutil.chown(directory, account.uid, account.gid)
+    cluster, sockets = directories
+    trio.run(
+        run, [BINARIES / "initdb", "-D", cluster, "-U", "boss", "--no-sync", "--auth=trust", "-E", "UTF8"], account
+    )
+    (cluster / "pg_hba.conf").write_text("local all boss trust\nhost all catalog 127.0.0.1/32 scram-sha-256\n")
+    port = free_port()
+    server = PostgresServer(BINARIES, account, cluster, sockets, "listen_addresses=127.0.0.1", f"port={port}")
+    server.role, server.port = "boss", port
+    with started(server):
+        server.ask(f"create role catalog login password '{PASSWORD}'", database="postgres")
+        server.ask("create database shop owner catalog", database="postgres")
+        yield f"postgresql://catalog:{PASSWORD}@127.0.0.1:{port}/shop"
+
+
+def test_the_main_job_is_done_on_a_postgres_15_over_tcp(url: str, playground: Path, tmp_path: Path) -> None:
+    office = PostOffice()
+    with SmtpServer(office) as smtp:
+        settings = {"database.url": url, "server.secret": SECRET, "mail.smtp_url": smtp.url, "log.level": "debug"}
+        with serving(playground / "on-15", settings) as service:
+            job = do_main_job(service, office, tmp_path)
+            service.stop()
+            assert PASSWORD not in service.log()
+        assert not (playground / "on-15" / "postgres").exists(), "no Postgres of our own is made beside yours"
+        with serving(playground / "on-15", settings) as service:
+            assert service.usage(job.api_key) == job.usage
+
+
+def test_a_wrong_password_is_one_line_that_does_not_show_it(url: str, playground: Path) -> None:
+    wrong = url.replace(PASSWORD, "another-password")
+    done = run_command("migrate", "--data-dir", playground / "on-15", settings={"database.url": wrong})
+    assert "password authentication failed" in complaint(done)
+    assert "another-password" not in done.stderr

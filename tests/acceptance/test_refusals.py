@@ -1,0 +1,140 @@
+"""What the service refuses to start with: one clear line that names it, and exit code 2."""
+
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.postgres import PostgresServer, free_port, started
+from tests.acceptance.processes import SECRET, Settings, complaint, run, serving
+
+SERVE = ("serve", "--bind", "127.0.0.1:0")
+PASSWORD = "a-password-that-must-not-be-shown"
+
+Done = subprocess.CompletedProcess[str]
+Refusal = tuple[Settings, str]
+
+SETTINGS: dict[str, Refusal] = {
+    "unknown setting": ({"tiers.anonymous.hourly": 3}, "unknown setting tiers.anonymous.hourly in the environment"),
+    "unknown section": ({"weather.city": "Oslo"}, "unknown setting weather in the environment"),
+    "section as a value": ({"tiers.anonymous": 3}, "tiers.anonymous in the environment is a section, not a value"),
+    "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
+    "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
+    "no address": ({"server.bind": "everywhere"}, "server.bind: "),
+    "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
+    "contradictory caps": (
+        {"tiers.anonymous.daily": 2_000},
+        "tiers.anonymous.daily (2000) must be at most tiers.anonymous.lifetime (1000)",
+    ),
+    "contradictory bounds": (
+        {"database.statement_seconds": 9},
+        "database.statement_seconds (9) must be below database.command_seconds (6)",
+    ),
+    "contradictory drain": (
+        {"actors.drain_seconds": 5},
+        "database.command_seconds (6) must be below actors.drain_seconds (5)",
+    ),
+    "no database": ({"database.url": "postgresql://catalog@/catalog?host=/nowhere"}, "cannot be used: "),
+    "no database over TCP": (
+        {"database.url": f"postgresql://catalog:{PASSWORD}@127.0.0.1:{free_port()}/catalog"},
+        "cannot be used: ",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def place(playground: Path) -> Path:
+    directory = playground / "refusals"
+    directory.mkdir()
+    return directory
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_that_cannot_be_is_named_in_one_line(name: str, place: Path) -> None:
+    settings, words = SETTINGS[name]
+    line = complaint(
+        run(*SERVE[: 1 if "server.bind" in settings else 3], "--data-dir", place / "data", settings=settings)
+    )
+    assert words in line
+    assert "hunter2" not in line
+    assert PASSWORD not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[server]\ncolour = 'red'\n", "unknown setting server.colour in {file}"),
+        ("[server\n", "{file} is not valid TOML: "),
+        ("[http]\nconnections = 10\n", "http.connections_per_address (200) must be at most http.connections (10)"),
+        (None, "cannot read {file}: No such file or directory"),
+    ],
+)
+def test_a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong(
+    text: str | None, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "service.toml"
+    if text is not None:
+        file.write_text(text)
+    assert words.format(file=file) in complaint(run("serve", "--config", file, "--data-dir", tmp_path / "data"))
+
+
+@pytest.fixture(scope="module")
+def database(external: PostgresServer) -> Settings:
+    return {"database.url": external.url(external.fresh_database()), "server.secret": SECRET}
+
+
+def test_mail_settings_that_cannot_be_used_are_refused_without_showing_a_password(
+    database: Settings, place: Path
+) -> None:
+    for mail, words in (
+        ({"mail.smtp_url": f"smtp://user:{PASSWORD}@host:port"}, "mail.smtp_url is not usable"),
+        ({"mail.sender": "nobody in particular"}, "sender"),
+    ):
+        done = run(*SERVE, "--data-dir", place / "mail", settings={**database, **mail})
+        assert words in complaint(done)
+        assert PASSWORD not in done.stderr
+
+
+def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        bind = f"127.0.0.1:{other.getsockname()[1]}"
+        line = complaint(run("serve", "--bind", bind, "--data-dir", place / "port", settings=database))
+    assert bind in line
+    assert "in use" in line
+
+
+def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path) -> None:
+    for bind in ("192.0.2.1:8080", "127.0.0.1:99999"):
+        line = complaint(run("serve", "--bind", bind, "--data-dir", place / "port", settings=database))
+        assert f"cannot listen on {bind}: " in line
+
+
+def test_a_data_directory_that_cannot_be_made_is_named(place: Path) -> None:
+    (place / "file").write_text("not a directory")
+    assert f"cannot use the data directory {place}/file/data" in complaint(
+        run(*SERVE, "--data-dir", place / "file" / "data")
+    )
+
+
+@pytest.fixture(scope="module")
+def careless(playground: Path, new_server: Callable[..., PostgresServer]) -> Iterator[PostgresServer]:
+    with started(new_server(playground / "careless", "fsync=off")) as server:
+        yield server
+
+
+def test_a_database_that_may_lose_what_was_answered_is_refused_unless_that_is_accepted(
+    careless: PostgresServer, place: Path
+) -> None:
+    settings = {"database.url": careless.url(), "server.secret": SECRET}
+    line = complaint(run(*SERVE, "--data-dir", place / "careless", settings=settings))
+    assert "fsync=off" in line
+    assert "database.allow_unsafe" in line
+    accepted = {**settings, "database.allow_unsafe": "true"}
+    with serving(place / "careless", accepted) as service:
+        assert service.status("/api/v1/bots", service.mint()["apiKey"]) == 200
+        assert "fsync=off" in service.log()
+    done = run("doctor", "--data-dir", place / "careless", settings=accepted)
+    assert done.returncode == 2
+    assert "PROBLEM: fsync=off: an answered write can be lost in a crash" in done.stdout.splitlines()

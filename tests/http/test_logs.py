@@ -1,0 +1,150 @@
+"""The log: one line a request, nothing that is secret, and nothing that a client could forge a line with."""
+
+import io
+import json
+import logging
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from actors.mailbox import request_id
+from service.logs import JsonLines, TextLines, set_up
+from tests.http.world import World
+
+FORMS = {"text": TextLines, "json": JsonLines}
+
+
+@pytest.fixture(params=FORMS)
+def log(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
+    """All that is logged, down to the finest level, as it would reach the output."""
+    stream, root = io.StringIO(), logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    set_up("debug", request.param, stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("hypercorn").setLevel(logging.NOTSET)
+    logging.captureWarnings(False)
+
+
+def lines(log: io.StringIO) -> list[str]:
+    return [line for line in log.getvalue().splitlines() if "service.access" in line]
+
+
+async def test_a_request_is_one_line_with_what_happened(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    key = world.key()
+    with caplog.at_level("INFO", "service.access"):
+        await world.client.get("/api/v1/bots/nobody?q=private", key, headers={"X-Request-Id": "req-1"})
+    [record] = [record for record in caplog.records if record.name == "service.access"]
+    assert record.getMessage() == "GET /api/v1/bots/nobody"
+    fields = vars(record)
+    assert (fields["status"], fields["operation"], fields["refusal"]) == (404, "getBot", "not_found")
+    assert (fields["caller"], fields["client"]) == (key[:12], "203.0.113.7")
+    assert isinstance(fields["ms"], float)
+
+
+async def test_every_kind_of_request_has_a_line(world: World, log: io.StringIO) -> None:
+    for method, target in (("GET", "/"), ("POST", "/nowhere"), ("OPTIONS", "/api/v1/bots"), ("GET", "/api/v1/usage")):
+        await world.client.request(method, target, headers={"X-Request-Id": "req-1"})
+    assert len(lines(log)) == 4
+    for line in lines(log):
+        assert "req-1" in line
+
+
+async def test_json_lines_are_json(world: World) -> None:
+    record = logging.LogRecord("service.access", logging.INFO, "", 0, "GET /\u2028x\n", (), None)
+    record.status, record.client = 200, "203.0.113.7"
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    assert json.loads(line) | {"time": ""} == {
+        "time": "",
+        "level": "info",
+        "logger": "service.access",
+        "message": "GET /\u2028x\n",
+        "status": 200,
+        "client": "203.0.113.7",
+    }
+
+
+async def test_a_client_cannot_forge_a_line_or_move_the_cursor(world: World, log: io.StringIO) -> None:
+    target = "/x%0A2026-11-18%20error%20service.access%20forged%0D%1B[2J%00%C2%85%E2%80%A8"
+    await world.client.get(target, headers={"X-Request-Id": "req-1"})
+    assert len(log.getvalue().split("\n")) == len(lines(log)) + 1 + _others(log)
+    [line] = lines(log)
+    assert line.isprintable()
+
+
+def _others(log: io.StringIO) -> int:
+    return sum("service.access" not in line for line in log.getvalue().splitlines())
+
+
+async def test_a_long_path_makes_a_short_line(world: World, log: io.StringIO) -> None:
+    await world.client.get("/" + "x" * 8_000)
+    [line] = lines(log)
+    assert len(line) < 600
+
+
+async def test_no_secret_of_a_whole_life_is_logged(world: World, log: io.StringIO) -> None:
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    key, token, email = minted["apiKey"], minted["claimToken"], "ann.secret@example.com"
+    claim = {"claimToken": token, "email": email}
+    await world.client.post("/api/v1/auth/claim", json=claim)
+    code = await world.emailed_code(email)
+    await world.client.post("/api/v1/auth/claim/complete", json=claim | {"code": "000000"})
+    await world.client.post("/api/v1/auth/claim/complete", json=claim | {"code": code})
+    await world.client.get("/api/v1/usage", key)
+    await world.client.get("/api/v1/usecases?q=private+words", key)
+    text = log.getvalue()
+    assert text
+    for secret in (key, key[12:], token, code, email, "private"):
+        assert secret not in text
+    assert key[:12] in text, "the displayed prefix says whose request it was"
+
+
+async def test_a_secret_in_the_wrong_place_is_masked(world: World, log: io.StringIO) -> None:
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    key, token = minted["apiKey"], minted["claimToken"]
+    for target in (
+        f"/api/v1/usecases/{key}",
+        f"/api/v1/bots/{key}/{token}",
+        f"/{key}",
+        f"/api/v1/usage?key={key}",
+        f"/api/v1/usecases?cursor={key}&q={token}&limit={key}",
+        f"/claim/{token}",
+        f"/api/v1/usecases/{key.replace('_', '%5F')}",
+        f"/api/v1/usecases/{'x' * 150}{key}",
+        f"/api/v1/usecases/{'x' * 155}{token}",
+    ):
+        await world.client.get(target)
+    await world.client.get("/api/v1/usage", f"{key} {key}")
+    await world.client.get("/api/v1/usage", headers={"Authorization": key})
+    await world.client.get("/api/v1/usage", headers={"X-Request-Id": key, "User-Agent": key, "Referer": key})
+    text = log.getvalue()
+    assert key[12:20] not in text
+    assert token[4:12] not in text
+    assert re.search(r"/api/v1/usecases/cs_anon_\w{4}\*\*\*", text)
+    assert "/claim/clm_***" in text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_in_any_part_of_a_record_is_masked(form: str) -> None:
+    key, token = "cs_scoped_" + "aB3x" * 8 + "_" + "0" * 6, "clm_" + "Zy9w" * 8
+    try:
+        raise ValueError(f"no such key: {key}")
+    except ValueError as error:
+        info = (ValueError, error, error.__traceback__)
+    record = logging.LogRecord("service", logging.ERROR, "", 0, "%s failed with %s", (token, key), info)
+    record.note = {"inner": [key]}
+    held = request_id.set(token)
+    line = FORMS[form]().format(record)
+    request_id.reset(held)
+    assert "aB3xaB3x" not in line
+    assert "Zy9w" not in line
+    assert line.count("cs_scoped_aB3x***") == 3
+
+
+def test_what_only_looks_like_a_secret_is_left_alone() -> None:
+    words = "GET /api/v1/usecases/cs_anon_ cs_anon_abcd cs_other_abcdefgh clm_ key_1234567890 let_abc"
+    record = logging.LogRecord("service", logging.INFO, "", 0, words, (), None)
+    assert words in TextLines().format(record)
