@@ -20,7 +20,7 @@ from bench.generate_catalog import COMMON_WORDS, generate
 from bench.ledger import Ledger, batches, fetch, open_ledger
 from bench.load import Measured, generator, measure, request
 from bench.programs import Cores, Program, import_catalog, peer, service
-from bench.report import Audit, Cell, Result, Scenario, Setting, absolute, published
+from bench.report import WRONG, Audit, Cell, Result, Scenario, Setting, absolute, published
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 IDIOMS = ("models", "raw")
@@ -248,6 +248,8 @@ def main() -> None:
             f"# Results of the benchmark\n\nWhat was measured, and how: [README.md](README.md).\n\n{report}"
         )
         tell(f"wrote {RESULTS}")
+    if WRONG in report:
+        sys.exit("bench: what was counted is not what was answered")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from bench.ledger import Batches
 from bench.load import Measured
 
 OURS = "service"
+WRONG = "WRONG"
+"""Stands in the verdict of a count that does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ def _verdict(result: Result, cell: Cell) -> str:
     most = result.scenario.connections * len(cell.runs) + cell.failures
     if cell.surplus == 0:
         return "equal"
-    return f"+{cell.surplus} in flight (at most {most})" if 0 < cell.surplus <= most else f"WRONG by {cell.surplus}"
+    return f"+{cell.surplus} in flight (at most {most})" if 0 < cell.surplus <= most else f"{WRONG} by {cell.surplus}"
 
 
 def _audits(audits: Sequence[Audit]) -> str:
@@ -204,7 +206,7 @@ def _audits(audits: Sequence[Audit]) -> str:
             audit.answers,
             audit.failures,
             audit.counted,
-            "equal" if audit.answers == audit.counted else f"WRONG by {audit.counted - audit.answers}",
+            "equal" if audit.answers == audit.counted else f"{WRONG} by {audit.counted - audit.answers}",
             f"{audit.counted / audit.batches:.1f}" if audit.batches else "1",
             audit.commits,
         )

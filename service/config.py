@@ -36,6 +36,9 @@ class Server(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if int(self.bind.rpartition(":")[2]) > 65_535:
+            # The system would take the number's lower 16 bits, and listen somewhere else.
+            raise ValueError(f"server.bind: there is no port above 65535, as in {self.bind}")
         if self.secret and len(self.secret) < 32:
             raise ValueError("server.secret is shorter than 32 characters")
         if self.workers != 1:

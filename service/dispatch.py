@@ -51,7 +51,7 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
         with trio.fail_after(HANDLER_SECONDS):
             outcome = await visit.outcome()
     except (StorageUnavailable, Overloaded, Stopped, trio.TooSlowError) as error:
-        log.warning("%s is not available: %s", operation.name, error or type(error).__name__)
+        log.warning("%s is not available: %s", operation.name, str(error) or type(error).__name__)
         outcome = unavailable()
     except ActorFailed:
         outcome = internal_error()

@@ -173,9 +173,8 @@ async def open_listeners(host: str, port: int, limits: ServingLimits) -> AsyncIt
     """Listeners at `host` (all of its addresses) and `port` (0 takes a free one). Raises ConfigError when it cannot."""
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=limits.backlog)
-    except (OSError, OverflowError) as error:
-        why = error.strerror if isinstance(error, OSError) else "there is no such port"
-        raise ConfigError(f"server.bind: cannot listen on {host}:{port}: {why}") from None
+    except OSError as error:
+        raise ConfigError(f"server.bind: cannot listen on {host}:{port}: {error.strerror}") from None
     try:
         bound_port: int = listeners[0].socket.getsockname()[1]
         yield Server(url_of(host, bound_port), listeners, limits)

@@ -143,10 +143,12 @@ class _Desk:
 
     def _start_claim(self, start: StartClaim) -> Answer:
         claim = self._claim(start.token_hash)
-        if claim is None or self._is_revoked(claim.key_id):
+        if claim is None:
             return _unknown_token()
         if claim.completed_ms is not None:
             return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
+        if self._is_revoked(claim.key_id):
+            return _unknown_token()
         wait_ms = claim.sent_ms + self._rules.code_pause_ms - self._now_ms
         if wait_ms > 0:
             return _wait("A code was sent a moment ago.", wait_ms)

@@ -99,6 +99,8 @@ def _kind(document: dict[str, Any], schema: dict[str, Any]) -> str:
         return ", or ".join(_kind(document, one) for one in schema["anyOf"])
     if "enum" in schema:
         return " or ".join(map(str, schema["enum"]))
+    if schema.get("maxLength") == 0:
+        return "empty"
     kind = str(schema.get("type", "any"))
     if kind == "array":
         return f"array of {_kind(document, schema.get('items', {}))}"

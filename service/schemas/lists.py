@@ -20,6 +20,11 @@ def _absent_when_empty(value: Any) -> Any:
     return None if isinstance(value, str) and not value.strip() else value
 
 
+def _or_empty(schema: dict[str, Any]) -> None:
+    """Say in the document that an empty value is taken, too."""
+    schema["anyOf"].append({"type": "string", "maxLength": 0})
+
+
 class CatalogQuery(BaseModel):
     """What the two catalog lists take."""
 
@@ -36,5 +41,5 @@ class CatalogQuery(BaseModel):
     limit: Annotated[
         Annotated[int, Field(ge=1, le=100)] | None,
         BeforeValidator(_limit),
-        Field(description="Page size"),
+        Field(description="Page size", json_schema_extra=_or_empty),
     ] = DEFAULT_LIMIT

@@ -49,16 +49,24 @@ def environment(settings: Settings) -> dict[str, str]:
     return {**inherited, "PYTHONUNBUFFERED": "1", **chosen}
 
 
-def run(*arguments: object, settings: Settings | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+def as_user(uid: int | None) -> dict[str, Any]:
+    """The options that run a process as another user; None is this one."""
+    return {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
+
+
+def run(
+    *arguments: object, settings: Settings | None = None, python: str = sys.executable, uid: int | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run one command to its end, whatever that is."""
     return subprocess.run(
-        [sys.executable, "-m", "service", *map(str, arguments)],
+        [python, "-m", "service", *map(str, arguments)],
         cwd=REPOSITORY,
         env=environment(settings or {}),
         capture_output=True,
         text=True,
         timeout=COMMAND_SECONDS,
-        **options,
+        check=False,
+        **as_user(uid),
     )
 
 
@@ -68,9 +76,9 @@ def run_all(*commands: Sequence[object], settings: Settings | None = None) -> li
         return list(pool.map(lambda arguments: run(*arguments, settings=settings), commands))
 
 
-def command(*arguments: object, settings: Settings | None = None) -> str:
+def command(*arguments: object, settings: Settings | None = None, **options: Any) -> str:
     """Run a command that must succeed; returns what it printed."""
-    done = run(*arguments, settings={"log.level": "warning", **(settings or {})})
+    done = run(*arguments, settings={"log.level": "warning", **(settings or {})}, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -101,6 +109,7 @@ class Service:
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
+        self.python, self.uid = python, uid
         data_dir.parent.mkdir(exist_ok=True)
         number = sum(1 for _ in data_dir.parent.glob(f"{data_dir.name}.*.out"))
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
@@ -109,12 +118,10 @@ class Service:
                 [python, "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
                 cwd=REPOSITORY,
                 env=environment(settings),
-                user=uid,
-                group=uid,
-                extra_groups=None if uid is None else [],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
+                **as_user(uid),
             )
         self.url = ""
         self._client: httpx.Client | None = None
@@ -168,6 +175,12 @@ class Service:
     @property
     def postmaster_pid(self) -> int:
         return int((self.data_dir / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+
+    def command(self, *arguments: object) -> str:
+        """Run a command beside it, as its operator would: as the same user and over the same database."""
+        shared = {name: value for name, value in self.settings.items() if name.startswith(("database.", "server."))}
+        beside = ("--data-dir", self.data_dir)
+        return command(*arguments, *beside, settings=shared, python=self.python, uid=self.uid)
 
     # What it answers.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.processes import Service, Settings, bot, command, until, usecase, write_catalog
+from tests.acceptance.processes import Service, bot, until, usecase, write_catalog
 from tests.acceptance.smtp import PostOffice
 
 
@@ -25,11 +25,8 @@ class Job:
 
 def do_main_job(service: Service, office: PostOffice, files: Path, email: str = "ada@example.com") -> Job:
     """Do it all against a running service that has a catalog of its own to import into. Asserts each step."""
-    settings: Settings = {
-        name: value for name, value in service.settings.items() if name.startswith(("database.", "server."))
-    }
     catalog = write_catalog(files / "catalog.jsonl", *map(bot, range(1, 8)), *map(usecase, range(1, 41)))
-    printed = command("import-catalog", catalog, "--prune", "--data-dir", service.data_dir, settings=settings)
+    printed = service.command("import-catalog", catalog, "--prune")
     assert "bots: 7 added" in printed
     assert "usecases: 40 added" in printed
     until(lambda: service.status("/api/v1/bots/bot-7") == 200, 1.0, what="the import to be seen")

@@ -48,7 +48,7 @@ class Shop:
     early_key: str
 
     def command(self, *arguments: object) -> str:
-        return command(*arguments, "--data-dir", self.service.data_dir)
+        return self.service.command(*arguments)
 
 
 @pytest.fixture(scope="module")

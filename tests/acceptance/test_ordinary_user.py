@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 
-def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground: Path, tmp_path: Path) -> None:
+def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground: Path) -> None:
     account = account_of(NOBODY)
     place = playground / "ordinary"
     make_directory(place, 0o755)
@@ -41,7 +41,7 @@ def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert Path(f"/proc/{service.postmaster_pid}").stat().st_uid == account.uid
             assert (home / "data").stat().st_mode & 0o777 == 0o700
-            job = do_main_job(service, office, tmp_path)
+            job = do_main_job(service, office, home)
             service.stop()
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert service.usage(job.api_key) == job.usage

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from service.cli import main
 from tests.acceptance.postgres import PostgresServer, free_port, started
-from tests.acceptance.processes import SECRET, Settings, complaint, run, serving
+from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
 
 SERVE = ("serve", "--bind", "127.0.0.1:0")
 PASSWORD = "a-password-that-must-not-be-shown"
@@ -23,6 +24,7 @@ SETTINGS: dict[str, Refusal] = {
     "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
     "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
     "no address": ({"server.bind": "everywhere"}, "server.bind: "),
+    "no port": ({"server.bind": "127.0.0.1:99999"}, "there is no port above 65535, as in 127.0.0.1:99999"),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
     "contradictory caps": (
         {"tiers.anonymous.daily": 2_000},
@@ -36,6 +38,11 @@ SETTINGS: dict[str, Refusal] = {
         {"actors.drain_seconds": 5},
         "database.command_seconds (6) must be below actors.drain_seconds (5)",
     ),
+}
+
+PROCESSES: dict[str, Refusal] = {
+    "unknown setting": SETTINGS["unknown setting"],
+    "contradictory caps": SETTINGS["contradictory caps"],
     "no database": ({"database.url": "postgresql://catalog@/catalog?host=/nowhere"}, "cannot be used: "),
     "no database over TCP": (
         {"database.url": f"postgresql://catalog:{PASSWORD}@127.0.0.1:{free_port()}/catalog"},
@@ -52,14 +59,16 @@ def place(playground: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_that_cannot_be_is_named_in_one_line(name: str, place: Path) -> None:
+def test_a_setting_that_cannot_be_is_named_in_one_line(
+    name: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program is called as a function, because it reads its settings before it does anything else."""
     settings, words = SETTINGS[name]
-    line = complaint(
-        run(*SERVE[: 1 if "server.bind" in settings else 3], "--data-dir", place / "data", settings=settings)
-    )
+    for variable, value in environment(settings).items():
+        monkeypatch.setenv(variable, value)
+    line = _said(capsys, "serve", "--data-dir", place / "data")
     assert words in line
     assert "hunter2" not in line
-    assert PASSWORD not in line
 
 
 @pytest.mark.parametrize(
@@ -72,12 +81,30 @@ def test_a_setting_that_cannot_be_is_named_in_one_line(name: str, place: Path) -
     ],
 )
 def test_a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong(
-    text: str | None, words: str, tmp_path: Path
+    text: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "service.toml"
     if text is not None:
         file.write_text(text)
-    assert words.format(file=file) in complaint(run("serve", "--config", file, "--data-dir", tmp_path / "data"))
+    assert words.format(file=file) in _said(capsys, "serve", "--config", file, "--data-dir", tmp_path / "data")
+
+
+def _said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The line that the program refuses with."""
+    assert main([str(argument) for argument in arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("service: ")
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_a_process_that_refuses_to_start_says_why_in_one_line_and_ends_with_2(name: str, place: Path) -> None:
+    settings, words = PROCESSES[name]
+    line = complaint(run(*SERVE, "--data-dir", place / "data", settings=settings))
+    assert words in line
+    assert PASSWORD not in line
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +133,8 @@ def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None
 
 
 def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path) -> None:
-    for bind in ("192.0.2.1:8080", "127.0.0.1:99999"):
-        line = complaint(run("serve", "--bind", bind, "--data-dir", place / "port", settings=database))
-        assert f"cannot listen on {bind}: " in line
+    line = complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "port", settings=database))
+    assert "cannot listen on 192.0.2.1:8080: " in line
 
 
 def test_a_data_directory_that_cannot_be_made_is_named(place: Path) -> None:

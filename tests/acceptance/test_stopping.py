@@ -6,7 +6,7 @@ from pathlib import Path
 import trio
 
 from tests.acceptance.clients import Crowd, Tally, Wire
-from tests.acceptance.processes import Service, command, serving, usecase, write_catalog
+from tests.acceptance.processes import Service, serving, usecase, write_catalog
 
 GRACEFUL = 2.0
 SETTINGS = {
@@ -68,7 +68,7 @@ async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_f
         steps = ["A step that is described at length. " * 27] * 45
         large = [usecase(number, guide={**_guide(number), "steps": steps}) for number in range(100)]
         catalog = write_catalog(tmp_path / "large.jsonl", *large)
-        command("import-catalog", catalog, "--prune", "--data-dir", data_dir)
+        service.command("import-catalog", catalog, "--prune")
         reader = await Wire.open(service.url, receive_bytes=4_096)
         wires = [await Wire.open(service.url, receive_bytes=4_096) for _ in range(24)]
         for wire in wires[:16]:

@@ -10,7 +10,7 @@ import trio
 
 from tests.acceptance.clients import Crowd
 from tests.acceptance.postgres import PostgresServer
-from tests.acceptance.processes import SECRET, Service, Settings, bot, command, serving, until, write_catalog
+from tests.acceptance.processes import SECRET, Service, Settings, bot, serving, until, write_catalog
 from tests.acceptance.smtp import PostOffice, SmtpServer
 
 CAP = 1_000
@@ -73,12 +73,9 @@ def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
     assert [letter["To"] for letter in office.messages].count("two@example.com") == 1, "one node sends it, once"
 
 
-def test_an_import_is_seen_by_both_nodes_within_a_second(
-    nodes: tuple[Service, Service], settings: Settings, tmp_path: Path
-) -> None:
+def test_an_import_is_seen_by_both_nodes_within_a_second(nodes: tuple[Service, Service], tmp_path: Path) -> None:
     catalog = write_catalog(tmp_path / "catalog.jsonl", *map(bot, range(1, 30)))
-    database = {name: settings[name] for name in ("database.url", "server.secret")}
-    command("import-catalog", catalog, "--prune", "--data-dir", tmp_path / "data", settings=database)
+    nodes[0].command("import-catalog", catalog, "--prune")
     until(lambda: [node.status("/api/v1/bots/bot-29") for node in nodes] == [200, 200], SEEN_SECONDS)
     pages = [node.get("/api/v1/bots?limit=100") for node in nodes]
     assert pages[0].content == pages[1].content

@@ -102,6 +102,10 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
     assert list(described["content"]) == [response.header("content-type")]
     if asked != "HEAD":
         validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
+    if asked != "HEAD" and response.status == 200:
+        result = described["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        fields = DOCUMENT["components"]["schemas"][result]["properties"].keys()
+        assert response.json.keys() <= fields, f"{method} {path} answered with a field that is not documented"
 
 
 def validate(pointer: str, value: Any) -> None:

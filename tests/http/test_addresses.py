@@ -17,7 +17,8 @@ async def _passes(world: World, address: str | None, **headers: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["X-Forwarded-For", "Remote-Addr", "X-Real-IP", "Forwarded", "Client-IP", "True-Client-IP", "CF-Connecting-IP"]
+    "name",
+    ["X-Forwarded-For", "Remote-Addr", "X-Real-IP", "Forwarded", "Client-IP", "True-Client-IP", "CF-Connecting-IP"],
 )
 async def test_no_header_gives_a_stranger_another_address(name: str) -> None:
     async with open_world(**TRUSTED) as world:
@@ -63,7 +64,9 @@ async def test_a_proxy_that_names_no_client_is_the_client_itself(forwarded: str)
         assert not await _passes(world, PROXY, X_Forwarded_For=forwarded)
 
 
-@pytest.mark.parametrize("one, other", [("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"), ("::ffff:192.0.2.1", "192.0.2.1")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"), ("::ffff:192.0.2.1", "192.0.2.1")]
+)
 async def test_these_two_addresses_are_one_client(one: str, other: str) -> None:
     async with open_world(KEYLESS__PER_MINUTE=1) as world:
         assert await _passes(world, one)
@@ -71,7 +74,7 @@ async def test_these_two_addresses_are_one_client(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "one, other",
+    ("one", "other"),
     [
         ("2001:db8:1:2::1", "2001:db8:1:3::1"),
         ("192.0.2.1", "192.0.2.2"),

@@ -83,7 +83,15 @@ async def test_a_claim_needs_a_body(world: World, body: bytes) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded", "image/png", "", "é/;;", None],
+    [
+        "application/json; charset=utf-8",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "image/png",
+        "",
+        "é/;;",
+        None,
+    ],
 )
 async def test_the_content_type_is_not_looked_at(world: World, kind: str | None) -> None:
     """The body is JSON, whatever it is called: clients that cannot set the type are served too."""

@@ -195,7 +195,7 @@ def test_each_family_writes_its_own_fields_only(code: Code, family: Family) -> N
 
 
 @pytest.mark.parametrize(
-    "path, family",
+    ("path", "family"),
     [
         ("/api/v1/sponsors/me", Family.SPONSORSHIP),
         ("/api/v1/admin/sponsorships/audit", Family.SPONSORSHIP),

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.operations import OPERATIONS
 from tests.http.asgi import Response
-from tests.http.world import World, away
+from tests.http.world import World, away, open_world
 
 NAMES = {operation.name for operation in OPERATIONS} | {"other"}
 
@@ -52,10 +52,20 @@ async def test_with_an_actor_that_stopped_a_node_is_not_ready(world: World, name
     assert f"the actor {name} is stopped" in (await _unready(world)).json["message"]
 
 
-async def test_with_a_full_mailbox_a_node_is_not_ready(world: World) -> None:
-    world.services.quota._mailbox.capacity = 0
-    assert "the actor quota is running with 0 messages waiting" in (await _unready(world)).json["message"]
-    assert (await world.client.get("/api/v1/bots", world.key())).words == "503 service_unavailable"
+async def test_with_a_full_mailbox_a_node_is_not_ready_and_refuses_at_once() -> None:
+    async with open_world(ACTORS__MAILBOX=1, ACTORS__BATCH=1) as world:
+        key = world.key()
+        assert (await world.client.get("/api/v1/bots", key)).words == "200"
+        world.memory.before = trio.sleep_forever
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(world.client.get, "/api/v1/bots", key)
+            await world.settled()
+            began = trio.current_time()
+            assert (await world.client.get("/api/v1/bots", key)).words == "503 service_unavailable"
+            assert trio.current_time() == began, "one waits for its commit, one in the mailbox, and no third"
+            assert "the actor quota is running with 1 messages waiting" in (await _unready(world)).json["message"]
+            nursery.cancel_scope.cancel()
 
 
 async def test_a_node_that_stops_is_not_ready(world: World) -> None:

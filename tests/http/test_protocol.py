@@ -169,7 +169,9 @@ async def test_unknown_parameters_are_ignored(world: World) -> None:
     assert len(answer.json["data"]) == 1
 
 
-@pytest.mark.parametrize("query", ["limit=1&limit=2", "limit=1&limit=1", "q=a&q=b", "cursor=a&cursor=", "limit=1&%6Cimit=2"])
+@pytest.mark.parametrize(
+    "query", ["limit=1&limit=2", "limit=1&limit=1", "q=a&q=b", "cursor=a&cursor=", "limit=1&%6Cimit=2"]
+)
 async def test_a_parameter_that_stands_twice_is_refused(world: World, query: str) -> None:
     response = await world.client.get(f"/api/v1/bots?{query}")
     assert response.words == "400 invalid_request"

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
+import trio
 
 from actors.values import Scope, Tier
-from service.catalog import CatalogLimits
 from tests.http.asgi import Response
 from tests.http.world import World, away, broken, fails_once, open_world
 
@@ -36,7 +37,9 @@ def limits_of(response: Response) -> dict[str, dict[str, int]]:
 # What counts.
 
 
-@pytest.mark.parametrize("target, reads", [(USECASES, 1), (USECASE, 1), (BOTS, 0), (BOT, 0), (f"{BOTS}?q=receipts", 0)])
+@pytest.mark.parametrize(
+    ("target", "reads"), [(USECASES, 1), (USECASE, 1), (BOTS, 0), (BOT, 0), (f"{BOTS}?q=receipts", 0)]
+)
 async def test_a_request_that_is_let_through_counts_one(world: World, target: str, reads: int) -> None:
     key = world.key()
     assert (await world.client.get(target, key)).words == "200"
@@ -44,8 +47,12 @@ async def test_a_request_that_is_let_through_counts_one(world: World, target: st
 
 
 @pytest.mark.parametrize(
-    "target, words",
-    [(f"{BOTS}/nobody", "404 not_found"), (f"{BOTS}?limit=0", "400 invalid_request"), (f"{BOTS}?q=%FF", "400 invalid_request")],
+    ("target", "words"),
+    [
+        (f"{BOTS}/nobody", "404 not_found"),
+        (f"{BOTS}?limit=0", "400 invalid_request"),
+        (f"{BOTS}?q=%FF", "400 invalid_request"),
+    ],
 )
 async def test_an_answer_of_4xx_counts_too(world: World, target: str, words: str) -> None:
     key = world.key()
@@ -59,7 +66,9 @@ async def test_a_usecase_that_is_not_there_is_a_read_as_well(world: World) -> No
     assert counters(world, key) == (1, 1, 1, 1)
 
 
-@pytest.mark.parametrize("target", ["/api/v1/usage", "/healthz", "/readyz", "/openapi.json", "/", "/nowhere", f"{BOTS}/"])
+@pytest.mark.parametrize(
+    "target", ["/api/v1/usage", "/healthz", "/readyz", "/openapi.json", "/", "/nowhere", f"{BOTS}/"]
+)
 async def test_this_address_does_not_count(world: World, target: str) -> None:
     key = world.key()
     await world.client.get(target, key)
@@ -76,7 +85,9 @@ async def test_minting_and_claiming_do_not_count(world: World) -> None:
 async def test_a_refused_request_does_not_count(world: World) -> None:
     refused: dict[str, Callable[[], str]] = {
         "403 key_expired": lambda: world.key(expires_in_ms=-1, used=5, used_today=5, usecase_reads=5),
-        "403 insufficient_scope": lambda: world.key(scopes=(Scope.SPONSOR_READ,), used=5, used_today=5, usecase_reads=5),
+        "403 insufficient_scope": lambda: world.key(
+            scopes=(Scope.SPONSOR_READ,), used=5, used_today=5, usecase_reads=5
+        ),
         "403 claim_required": lambda: world.key(usecase_reads=200, used=300, used_today=20),
         "403 quota_exhausted": lambda: world.key(used=1_000, used_today=20),
         "429 rate_limited": lambda: world.key(used=600, used_today=500),
@@ -129,8 +140,29 @@ async def test_a_bug_in_the_accountant_is_a_500_and_the_next_request_goes(world:
     assert counters(world, key) == (2, 2, 2, 0)
 
 
-async def test_more_searches_than_may_wait_are_refused_at_once(world: World) -> None:
-    assert CatalogLimits().search_waiters == world.config.catalog.search_waiters == 64
+async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: World) -> None:
+    key = world.key()
+    world.catalog_memory.before = trio.sleep_forever
+    began = trio.current_time()
+    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "503 service_unavailable"
+    assert trio.current_time() - began == pytest.approx(20)
+    assert counters(world, key) == (0, 0, 0, 0)
+
+
+async def test_a_search_that_finds_too_many_waiting_is_refused_at_once_and_does_not_count() -> None:
+    async with open_world(CATALOG__SEARCHES=1, CATALOG__SEARCH_WAITERS=1) as world:
+        key, words = world.key(), []
+
+        async def search(number: int) -> None:
+            words.append((await world.client.get(f"{BOTS}?q=a{number}", key)).words)
+
+        world.catalog_memory.before = partial(trio.sleep, 0.2)
+        async with trio.open_nursery() as nursery:
+            for number in range(4):
+                nursery.start_soon(search, number)
+        assert sorted(words) == ["200", "200", "503 service_unavailable", "503 service_unavailable"]
+        assert words[:2] == ["503 service_unavailable"] * 2
+        assert counters(world, key) == (2, 2, 2, 0)
 
 
 # Limits.
@@ -151,7 +183,7 @@ async def test_bad_requests_without_a_key_use_the_limit_too(world: World) -> Non
     assert statuses == [400] * 30 + [429]
 
 
-@pytest.mark.parametrize("tier, most", [(Tier.ANONYMOUS, 60), (Tier.CLAIMED, 300), (Tier.UPGRADED, 1_200)])
+@pytest.mark.parametrize(("tier", "most"), [(Tier.ANONYMOUS, 60), (Tier.CLAIMED, 300), (Tier.UPGRADED, 1_200)])
 async def test_a_tier_has_its_requests_a_minute(tier: Tier, most: int) -> None:
     settings = {"TIERS__ANONYMOUS__USECASE_READS": 1_000}
     async with open_world(**settings) as world:

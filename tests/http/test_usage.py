@@ -55,7 +55,7 @@ async def test_an_upgraded_key_sees_the_limits_of_its_tier(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    "kind, length", [(Kind.ANONYMOUS, len("cs_anon_1234")), (Kind.USER, len("cs_user_1234")), (Kind.SCOPED, 14)]
+    ("kind", "length"), [(Kind.ANONYMOUS, len("cs_anon_1234")), (Kind.USER, len("cs_user_1234")), (Kind.SCOPED, 14)]
 )
 async def test_a_prefix_shows_four_random_characters(world: World, kind: Kind, length: int) -> None:
     scopes = (Scope.LIBRARY_READ,) if kind is Kind.SCOPED else None

@@ -88,7 +88,7 @@ class World:
     metrics: Metrics
     client: Client
     postbox: Postbox
-    agent: Agent = Agent("cli", "tests")
+    agent: Agent = field(default_factory=lambda: Agent("cli", "tests"))
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
     _made: int = 0
 

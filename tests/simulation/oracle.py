@@ -390,7 +390,6 @@ def right_codes_are_accepted(case: Case) -> Iterator[str]:
 
 def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
     about = operation.about
-    minted = case.minted.get(about.token)
     tries = [
         each
         for each in case.completions[about.token]
@@ -407,15 +406,21 @@ def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
                 or (done and now_ms > letter.created_ms + RULES.repeat_ms)
             )
         case Code.INVALID_CLAIM:
-            revoked = minted is not None and any(
-                maybe_before(each, operation) for each in case.revokes.get(minted.key.id, [])
+            return (
+                _maybe_revoked(case, about.token, operation)
+                or letter.recipient != about.email
+                or _newer(case, operation, letter)
             )
-            return revoked or letter.recipient != about.email or _newer(case, operation, letter)
         case Code.KEY_LIMIT:
             return _most_live(case, about.email, operation) >= RULES.full_keys_per_account
         case Code.ALREADY_UPGRADED:
             return any(each.about.email != about.email and _may_be_claimed(each) for each in tries)
     return False
+
+
+def _maybe_revoked(case: Case, token: str, operation: Operation) -> bool:
+    minted = case.minted.get(token)
+    return minted is not None and any(maybe_before(each, operation) for each in case.revokes.get(minted.key.id, []))
 
 
 def _may_be_claimed(completion: Operation) -> bool:
@@ -462,7 +467,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
         now_ms = case.now_ms(operation.node, operation.start)
         match operation.result.code:
             case Code.INVALID_CLAIM:
-                fair = token not in case.minted
+                fair = token not in case.minted or _maybe_revoked(case, token, operation)
             case Code.ALREADY_UPGRADED:
                 fair = any(each.about.letter is not None and _may_be_claimed(each) for each in claimed)
             case Code.RATE_LIMITED:
