@@ -112,6 +112,8 @@ class Actor(Generic[M, R]):
             raise
         with trio.move_on_after(self.limits.answer_seconds):
             return await envelope.reply.wait()
+        # A refused request must not be carried out later. One that is in a batch by now may be: nobody can tell yet.
+        self._mailbox.withdraw(envelope)
         raise StorageUnavailable(f"{self.name} gave no answer within {self.limits.answer_seconds:g} s")
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -5,6 +5,7 @@ The receiving side takes all that waits, up to a limit: the natural batch.
 """
 
 from collections import deque
+from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
@@ -116,6 +117,11 @@ class Mailbox(Generic[M, R]):
             await self._arrival.park()
         size = min(limit, len(self._waiting))
         return [self._waiting.popleft() for _ in range(size)]
+
+    def withdraw(self, envelope: Envelope[M, R]) -> None:
+        """Take an envelope back that nobody has taken yet: its sender was told that nothing happened."""
+        with suppress(ValueError):
+            self._waiting.remove(envelope)
 
     def close(self) -> None:
         """Refuse further messages; what waits can still be taken."""

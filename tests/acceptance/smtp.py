@@ -82,5 +82,6 @@ class SmtpServer(Controller):
 
     def _trigger_server(self) -> None:
         # The first moment at which the socket is bound and the port is needed.
+        assert isinstance(self.server, asyncio.Server)
         self.port = self.server.sockets[0].getsockname()[1]
         super()._trigger_server()

@@ -40,7 +40,7 @@ class Load:
     """Clients with a key, which are charged, and clients without one, which are served from memory."""
 
     service: Service
-    key: str
+    other_key: str
     keyed: Crowd
     keyless: Crowd
 
@@ -59,7 +59,7 @@ async def under_load(service: Service, *, in_doubt: int = CLIENTS) -> AsyncItera
     At most `in_doubt` requests may have been refused and yet be charged.
     """
     key = service.mint()["apiKey"]
-    load = Load(service, key, Crowd(service.url, BOTS, key), Crowd(service.url, BOTS))
+    load = Load(service, service.mint()["apiKey"], Crowd(service.url, BOTS, key), Crowd(service.url, BOTS))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(load.keyed.run, CLIENTS)
         nursery.start_soon(load.keyless.run, 2)
@@ -74,7 +74,7 @@ async def under_load(service: Service, *, in_doubt: int = CLIENTS) -> AsyncItera
     assert keyless.outcomes == {"200": keyless.yes}, "the catalog is read on from memory"
     assert keyed.lost == keyless.lost == 0
     used = service.usage(key)["requestsUsed"]
-    assert keyed.yes <= used <= keyed.answered, "what was answered is kept"
+    assert keyed.yes <= used <= keyed.answered, "what was answered is kept, and nothing is charged twice"
     assert used - keyed.yes <= in_doubt, "what was under way when it went is all that can be in doubt"
 
 
@@ -99,7 +99,7 @@ async def _assert_away(load: Load, words: str = "") -> Reply:
 async def _assert_back(load: Load) -> None:
     """Ready and serving again within two seconds of the database's return, which is now."""
     began = trio.current_time()
-    await until_answer(load.service.url, BOTS, 200, load.key, seconds=BACK_SECONDS)
+    await until_answer(load.service.url, BOTS, 200, load.other_key, seconds=BACK_SECONDS)
     await until_answer(load.service.url, "/readyz", 200, seconds=BACK_SECONDS - (trio.current_time() - began))
     minted = await trio.to_thread.run_sync(load.service.mint)
     assert (await once(load.service.url, BOTS, minted["apiKey"])).status == 200
@@ -212,7 +212,9 @@ def test_a_full_disk_refuses_what_cannot_be_kept_and_serves_again_when_there_is_
             until(lambda: service.post("/api/v1/auth/agent").status_code == 200, BACK_SECONDS)
             until(service.is_ready, BACK_SECONDS)
             sample = [*kept[:3], *kept[-3:]]
-            assert [service.status(BOTS, key) for key in sample] == [200] * len(sample), "what was answered is kept"
+            assert [service.status(BOTS, key) for key in sample] == [200] * len(sample), (
+                "what was answered is kept, and nothing is charged twice"
+            )
 
 
 def _fill(file: Path) -> None:

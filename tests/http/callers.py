@@ -41,6 +41,7 @@ CALLERS: dict[str, Caller] = {
     "a key without a scheme": lambda world: world.key(),
     "another scheme": lambda world: f"Basic {world.key()}",
     "two keys in one header": lambda world: f"Bearer {world.key()}, Bearer {world.key()}",
+    "two keys and a comma": lambda world: f"Bearer {world.key()},{world.key()}",
     "a key and a word": lambda world: f"Bearer {world.key()} please",
     "a tab for a space": lambda world: f"Bearer\t{world.key()}",
     # Keys that do not exist.

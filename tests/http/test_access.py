@@ -26,6 +26,7 @@ EXPECTED = {
     "a key without a scheme": NOT_A_HEADER,
     "another scheme": NOT_A_HEADER,
     "two keys in one header": NOT_A_HEADER,
+    "two keys and a comma": NOT_A_HEADER,
     "a key and a word": NOT_A_HEADER,
     "a tab for a space": NOT_A_HEADER,
     "not a key": NO_SUCH_KEY,

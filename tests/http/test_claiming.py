@@ -69,7 +69,7 @@ async def test_a_claimed_key_stays_the_same_and_loses_its_expiry_and_cap(world: 
     assert (await world.client.get("/api/v1/bots", ann.key)).words == "200"
 
 
-async def test_a_claim_is_seen_by_a_key_that_was_remembered(world: World) -> None:
+async def test_a_claim_lifts_the_cap_at_once(world: World) -> None:
     ann = await claimant(world)
     tenant = world.tenant_of(ann.key)
     world.memory.tenants[tenant.id] = replace(tenant, lifetime_used=1_000)
@@ -78,7 +78,10 @@ async def test_a_claim_is_seen_by_a_key_that_was_remembered(world: World) -> Non
     assert (await world.client.get("/api/v1/bots", ann.key)).words == "200"
 
 
-async def test_an_expired_key_can_still_be_claimed(world: World) -> None:
+@pytest.mark.parametrize("announced", [True, False])
+async def test_an_expired_key_can_still_be_claimed_and_works_at_once(world: World, announced: bool) -> None:
+    if not announced:
+        world.memory.listeners.clear()
     ann = await claimant(world)
     await world.pass_seconds(80 * 3_600)
     assert (await world.client.get("/api/v1/usage", ann.key)).words == "403 key_expired"
@@ -341,6 +344,16 @@ async def test_an_address_completes_at_most_sixty_times_an_hour() -> None:
     async with open_world(CLAIM__COMPLETIONS_PER_HOUR=3) as world:
         ann = await claimant(world)
         assert [(await ann.complete("123456")).status for _ in range(4)] == [400] * 3 + [429]
+
+
+async def test_minting_starting_and_completing_have_budgets_of_their_own() -> None:
+    settings = {"MINT__PER_HOUR": 2, "CLAIM__STARTS_PER_HOUR": 2, "CLAIM__COMPLETIONS_PER_HOUR": 2}
+    async with open_world(**settings) as world:
+        for path in ("/api/v1/auth/agent", START, COMPLETE):
+            body = {"claimToken": NOBODYS, "email": ANN, "code": "123456"}
+            statuses = [(await world.client.post(path, json=body)).status for _ in range(3)]
+            assert statuses[2] == 429
+            assert 429 not in statuses[:2]
 
 
 async def test_nothing_is_claimed_while_the_database_is_away(world: World) -> None:

@@ -56,16 +56,17 @@ async def test_with_a_full_mailbox_a_node_is_not_ready_and_refuses_at_once() -> 
     async with open_world(ACTORS__MAILBOX=1, ACTORS__BATCH=1) as world:
         key = world.key()
         assert (await world.client.get("/api/v1/bots", key)).words == "200"
-        world.memory.before = trio.sleep_forever
+        before, world.memory.before = world.memory.before, trio.sleep_forever
         async with trio.open_nursery() as nursery:
             for _ in range(2):
                 nursery.start_soon(world.client.get, "/api/v1/bots", key)
-            await world.settled()
+                await world.settled()
             began = trio.current_time()
             assert (await world.client.get("/api/v1/bots", key)).words == "503 service_unavailable"
             assert trio.current_time() == began, "one waits for its commit, one in the mailbox, and no third"
             assert "the actor quota is running with 1 messages waiting" in (await _unready(world)).json["message"]
             nursery.cancel_scope.cancel()
+        world.memory.before = before
 
 
 async def test_a_node_that_stops_is_not_ready(world: World) -> None:

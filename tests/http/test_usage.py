@@ -106,3 +106,15 @@ async def test_a_revoked_key_sees_nothing_more(world: World) -> None:
     assert (await world.client.get(USAGE, issued.api_key)).words == "200"
     await world.services.keys.revoke(issued.key.id, world.agent)
     assert (await world.client.get(USAGE, issued.api_key)).words == "401 invalid_api_key"
+
+
+async def test_a_revocation_whose_notice_was_lost_is_seen_after_ten_seconds(world: World) -> None:
+    issued = await world.services.keys.issue("ann@example.com", world.agent)
+    assert not isinstance(issued, Refused)
+    await world.client.get(USAGE, issued.api_key)
+    world.memory.listeners.clear()
+    await world.services.keys.revoke(issued.key.id, world.agent)
+    await world.pass_seconds(9)
+    assert (await world.client.get(USAGE, issued.api_key)).words == "200"
+    await world.pass_seconds(1)
+    assert (await world.client.get(USAGE, issued.api_key)).words == "401 invalid_api_key"

@@ -129,6 +129,15 @@ async def test_a_late_answer_is_given_up_and_the_work_is_done(autojump_clock: Mo
     assert book.lines == ["a"]
 
 
+async def test_a_message_that_waited_too_long_for_its_batch_is_withdrawn(autojump_clock: MockClock) -> None:
+    """It was answered with a refusal, so carrying it out later would be a lie."""
+    book = Notebook(before=[30.0, 1.0], limits=ActorLimits(answer_seconds=10))
+    async with running([book], drain_seconds=60):
+        answers = await together(now(book.ask, "a"), after(1, book.ask, "b"), after(25, book.ask, "c"))
+    assert kinds(answers) == [StorageUnavailable, StorageUnavailable, str]
+    assert book.lines == ["a", "c"]
+
+
 async def test_a_caller_may_come_before_the_actor_runs(autojump_clock: MockClock) -> None:
     book = Notebook(loads=[3.0])
     async with trio.open_nursery() as nursery:
