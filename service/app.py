@@ -19,7 +19,7 @@ from service.metrics import Metrics
 from service.operation import Operation
 from service.pages import add_pages
 from service.services import Services
-from service.wire import Answer, Request
+from service.wire import Answer, Request, note
 
 RESPONSE_SECONDS = 60.0
 PREFLIGHT_SECONDS = 86_400
@@ -59,6 +59,7 @@ def build_app(services: Services, operations: Sequence[Operation], metrics: Metr
 
 def _add_operation(app: QuartTrio, services: Services, operation: Operation) -> None:
     async def view(**path_values: str) -> Response:
+        note(operation=operation.name)
         body = cast(bytes, await request.get_data(cache=False)) if operation.body is not None else b""
         return _response(await dispatch(services, operation, _request(services, path_values, body)))
 
@@ -109,6 +110,8 @@ def _request(services: Services, path_values: dict[str, str], body: bytes) -> Re
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     peer = (scope.get("client") or ("", 0))[0]
+    client = client_address(peer, headers.get("x-forwarded-for"), services.config.server.trusted_proxies)
+    note(client=client)
     return Request(
         method=request.method,
         path=request.path,
@@ -116,7 +119,7 @@ def _request(services: Services, path_values: dict[str, str], body: bytes) -> Re
         query=request.query_string.decode("utf-8", "surrogateescape"),
         headers=headers,
         body=body,
-        client=client_address(peer, headers.get("x-forwarded-for"), services.config.server.trusted_proxies),
+        client=client,
     )
 
 

@@ -28,7 +28,7 @@ from service.callers import Caller, authenticate
 from service.errors import Family, body_of, headers_of, status_of, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
-from service.wire import Answer, Headers, Request, trace
+from service.wire import Answer, Headers, Request, note
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -43,9 +43,7 @@ HANDLER_SECONDS = 20.0
 
 async def dispatch(services: Services, operation: Operation, request: Request) -> Answer:
     """Answer one request of one operation. Raises nothing but cancellation."""
-    notes = trace.get()
-    if notes is not None:
-        notes.operation = operation.name
+    note(operation=operation.name)
     visit = _Visit(services, operation, request)
     try:
         with trio.fail_after(HANDLER_SECONDS):
@@ -82,7 +80,7 @@ class _Visit:
         caller = await self._caller()
         if isinstance(caller, Refused):
             return caller
-        refused = self._within_scopes(caller) or await self._let_through(caller)
+        refused = await self._let_through(caller)
         if refused is not None:
             return refused
         call = self._validated(caller)
@@ -107,9 +105,8 @@ class _Visit:
         caller = await authenticate(
             authorization, self._operation.access, request.client, services.directory, services.clock
         )
-        notes = trace.get()
-        if notes is not None and isinstance(caller, Caller) and caller.resolved is not None:
-            notes.caller = caller.resolved.key.prefix
+        if isinstance(caller, Caller) and caller.resolved is not None:
+            note(caller=caller.resolved.key.prefix)
         return caller
 
     def _within_scopes(self, caller: Caller) -> Refused | None:
@@ -119,7 +116,7 @@ class _Visit:
         return None
 
     async def _let_through(self, caller: Caller) -> Refused | None:
-        """Limits by address or key, and the charge. None means: go on."""
+        """Limits by address or key, the key's scopes, and the charge, in this order. None means: go on."""
         operation, services = self._operation, self._services
         if operation.budget is not None:
             return _too_fast(services.budgets.spend(operation.budget, self._request.client))
@@ -130,7 +127,10 @@ class _Visit:
         subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._tell_limits(allowance, None)
-        return _too_fast(allowance) or (await self._charge(caller, allowance) if operation.metered else None)
+        refused = _too_fast(allowance) or self._within_scopes(caller)
+        if refused is not None or not operation.metered:
+            return refused
+        return await self._charge(caller, allowance)
 
     async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:
         """Charge the caller's tenant; a key that was moved meanwhile is looked up once more."""
@@ -193,9 +193,7 @@ EXPOSED = "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 
 def refusal(refused: Refused, family: Family) -> Answer:
     """A refusal as an answer in the family's envelope."""
-    notes = trace.get()
-    if notes is not None:
-        notes.refusal = str(refused.code)
+    note(refusal=str(refused.code))
     body = _json(body_of(refused, family))
     return Answer(status_of(refused), body, [*headers_of(refused), ("cache-control", "no-store")])
 

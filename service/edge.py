@@ -9,6 +9,7 @@ import trio
 
 from actors.clock import Entropy
 from actors.mailbox import request_id
+from service.logs import masked
 from service.metrics import Metrics
 from service.wire import Trace, trace
 
@@ -74,21 +75,23 @@ class Edge:
             self._log(scope, notes, status, seconds)
 
     def _request_id(self, scope: Scope) -> str:
-        """The client's own X-Request-Id where it is harmless, else a fresh one."""
+        """The client's own X-Request-Id where it is harmless, else a fresh one: it is logged and kept in the audit."""
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-                return str(value, "ascii")
+                text = str(value, "ascii")
+                if masked(text) == text:
+                    return text
         return self._entropy.token(12).hex()
 
     def _log(self, scope: Scope, notes: Trace, status: int, seconds: float) -> None:
-        client = scope.get("client") or ("-", 0)
+        peer = (scope.get("client") or ("-", 0))[0]
         extra = {
             "status": status,
             "ms": round(seconds * 1000, 2),
             "operation": notes.operation or "-",
             "caller": notes.caller or "-",
             "refusal": notes.refusal or "-",
-            "client": client[0],
+            "client": notes.client or peer,
         }
         # The path only: a query may hold what a person typed.
         log.info("%s %s", scope["method"], scope["path"][:200], extra=extra)

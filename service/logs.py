@@ -37,7 +37,7 @@ def _flat(text: str) -> str:
     return safe[:LONGEST]
 
 
-def _masked(line: str) -> str:
+def masked(line: str) -> str:
     """Without the secrets that a client put where they do not belong, such as a key into a path."""
     return _SECRET.sub(r"\1***", line)
 
@@ -55,7 +55,7 @@ class TextLines(logging.Formatter):
         line = " ".join(words)
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return _masked(line)
+        return masked(line)
 
 
 class JsonLines(logging.Formatter):
@@ -73,4 +73,4 @@ class JsonLines(logging.Formatter):
         fields |= _extra(record)
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
-        return _masked(json.dumps(fields, ensure_ascii=True, default=str))
+        return masked(json.dumps(fields, ensure_ascii=True, default=str))

@@ -48,9 +48,17 @@ class Trace:
 
     request_id: str
     operation: str = ""
+    client: str = ""
     caller: str = ""
     refusal: str = ""
-    charged: bool = False
 
 
 trace: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def note(**facts: str) -> None:
+    """Write fields of `Trace` down for the current request; outside of one, nothing."""
+    notes = trace.get()
+    if notes is not None:
+        for name, fact in facts.items():
+            setattr(notes, name, fact)

@@ -99,10 +99,10 @@ def _presented(world: World, caller: str) -> dict[str, str]:
 
 
 def _check_limits(response: Response) -> None:
-    """An address has no RateLimit to see; who is refused as a caller has none either."""
+    """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced."""
     told = response.header("ratelimit") is not None
     assert told == (response.header("ratelimit-policy") is not None)
-    if response.words.startswith(("401", "403 key_expired", "403 insufficient_scope")) or response.header("etag"):
+    if response.words.startswith(("401", "403 key_expired")) or response.header("etag"):
         assert not told
     else:
         assert told

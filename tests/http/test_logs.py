@@ -148,3 +148,15 @@ def test_what_only_looks_like_a_secret_is_left_alone() -> None:
     words = "GET /api/v1/usecases/cs_anon_ cs_anon_abcd cs_other_abcdefgh clm_ key_1234567890 let_abc"
     record = logging.LogRecord("service", logging.INFO, "", 0, words, (), None)
     assert words in TextLines().format(record)
+
+
+async def test_a_key_as_a_request_id_is_not_taken(world: World) -> None:
+    """The id is written into the audit and given back in every answer."""
+    key = world.key()
+    response = await world.client.get("/api/v1/usecases", headers=[("x-request-id", key)])
+    assert response.header("x-request-id") not in (None, key)
+
+
+async def test_a_body_that_is_too_large_is_logged_with_its_operation(world: World, log: io.StringIO) -> None:
+    await world.client.post("/api/v1/auth/claim", body=b"x" * 20_000)
+    assert "startClaim" in lines(log)[-1]

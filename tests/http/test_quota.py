@@ -99,6 +99,12 @@ async def test_a_refused_request_does_not_count(world: World) -> None:
         assert counters(world, key) == before
 
 
+async def test_a_key_without_the_scope_is_paced_all_the_same(world: World) -> None:
+    key = world.key(scopes=(Scope.SPONSOR_READ,))
+    answers = [(await world.client.get(USECASES, key)).words for _ in range(61)]
+    assert answers == ["403 insufficient_scope"] * 60 + ["429 rate_limited"]
+
+
 async def test_a_5xx_does_not_count(world: World) -> None:
     for failing, words in ((away, "503 service_unavailable"), (broken, "500 internal_error")):
         key = world.key(used=7, used_today=3, usecase_reads=2)
