@@ -145,7 +145,7 @@ class Database:
         return await self._cross(lambda: self._transaction(work, seconds or self.limits.command_seconds))
 
     async def read(self, work: Work[T]) -> T:
-        """Run `work(connection)` outside a transaction: for single statements that change nothing, or one row."""
+        """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice."""
         return await self._cross(lambda: self._plain(work))
 
     async def ping(self) -> None:

@@ -1,5 +1,7 @@
 """Operations 6 to 9: list, search and read use cases and bot templates, from the snapshot in memory."""
 
+from functools import partial
+
 from actors.catalog.store import Kind
 from actors.values import Code, Refused, Scope
 from service.catalog import Page, Position
@@ -75,75 +77,56 @@ def matches(if_none_match: str | None, etag: str) -> bool:
 
 SEARCHING = "Newest first. With `q`: the best matches first, without a cursor."
 
+_reading = partial(
+    Operation,
+    method="GET",
+    tag="Catalog",
+    access=Access.OPTIONAL,
+    scopes=(Scope.LIBRARY_READ,),
+    metered=True,
+    cors=True,
+    cacheable=True,
+    hot=True,
+)
+"""What all four have in common."""
+
 ROWS = (
-    Operation(
+    _reading(
         name="listUseCases",
-        method="GET",
         path="/api/v1/usecases",
         summary="List or search use cases",
         description=SEARCHING,
-        tag="Catalog",
         handler=list_usecases,
         result=UseCasePage,
-        access=Access.OPTIONAL,
         query=CatalogQuery,
-        scopes=(Scope.LIBRARY_READ,),
-        metered=True,
         usecase=True,
-        cors=True,
-        cacheable=True,
-        hot=True,
     ),
-    Operation(
+    _reading(
         name="getUseCase",
-        method="GET",
         path="/api/v1/usecases/{slug}",
         summary="Read one use case",
         description="A use case with its guide, where it has one.",
-        tag="Catalog",
         handler=read_usecase,
         result=UseCase,
-        access=Access.OPTIONAL,
         codes=(Code.NOT_FOUND,),
-        scopes=(Scope.LIBRARY_READ,),
-        metered=True,
         usecase=True,
-        cors=True,
-        cacheable=True,
-        hot=True,
     ),
-    Operation(
+    _reading(
         name="listBots",
-        method="GET",
         path="/api/v1/bots",
         summary="List or search bot templates",
         description=SEARCHING,
-        tag="Catalog",
         handler=list_bots,
         result=BotPage,
-        access=Access.OPTIONAL,
         query=CatalogQuery,
-        scopes=(Scope.LIBRARY_READ,),
-        metered=True,
-        cors=True,
-        cacheable=True,
-        hot=True,
     ),
-    Operation(
+    _reading(
         name="getBot",
-        method="GET",
         path="/api/v1/bots/{slug}",
         summary="Read one bot template",
         description="A bot template.",
-        tag="Catalog",
         handler=read_bot,
         result=Bot,
-        access=Access.OPTIONAL,
         codes=(Code.NOT_FOUND,),
-        scopes=(Scope.LIBRARY_READ,),
-        metered=True,
-        cors=True,
-        cacheable=True,
-        hot=True,
     ),
 )
