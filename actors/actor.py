@@ -96,6 +96,9 @@ class Actor(Generic[M, R]):
         """
         raise NotImplementedError
 
+    def undo(self, message: M, answer: R) -> None:
+        """A message was kept after its caller had been refused for lateness; an actor that can make up for it does."""
+
     # What callers and the troupe use.
 
     async def ask(self, message: M) -> R:
@@ -112,8 +115,9 @@ class Actor(Generic[M, R]):
             raise
         with trio.move_on_after(self.limits.answer_seconds):
             return await envelope.reply.wait()
-        # A refused request must not be carried out later. One that is in a batch by now may be: nobody can tell yet.
+        # A refused request must not be carried out later. One that is in a batch by now may be: see `undo`.
         self._mailbox.withdraw(envelope)
+        envelope.given_up = True
         raise StorageUnavailable(f"{self.name} gave no answer within {self.limits.answer_seconds:g} s")
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -185,6 +189,8 @@ class Actor(Generic[M, R]):
         else:
             for envelope, answer in zip(envelopes, answers, strict=True):
                 envelope.reply.answer(answer)
+                if envelope.given_up:
+                    self.undo(envelope.message, answer)
         finally:
             self._batches += 1
             self._messages += len(envelopes)

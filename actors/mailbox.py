@@ -82,11 +82,12 @@ def twin(error: BaseException) -> BaseException:
 
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
-    """A message on its way, with the slot for its answer."""
+    """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing."""
 
     message: M
     reply: Reply[R] = field(default_factory=Reply)
     request_id: str = ""
+    given_up: bool = False
 
 
 class Mailbox(Generic[M, R]):

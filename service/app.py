@@ -146,6 +146,12 @@ def _add_errors(app: QuartTrio) -> None:
     async def on_absent_storage(error: StorageUnavailable) -> Response:
         return _response(refusal(unavailable(), family_of(request.path)))
 
+    @app.errorhandler(OSError)
+    async def on_unusable_name(error: OSError) -> Response:
+        if request.path.startswith("/static/"):
+            return _response(refusal(Refused(Code.NOT_FOUND, "There is nothing at this address."), Family.CATALOG))
+        return await on_bug(error)
+
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:
         app.logger.error("a page failed", exc_info=error)

@@ -33,18 +33,23 @@ class Changes:
         self._directory = directory
         self._catalog = catalog
         self._scope = trio.CancelScope()
+        self._closed = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Listen until closed."""
         task_status.started()
+        self._scope = trio.CancelScope()
+        if self._closed:
+            return
         with self._scope:
             await self._announcements.listen(CHANNEL, self.on_topic, self.on_gap)
 
     def close(self) -> None:
+        self._closed = True
         self._scope.cancel()
 
     def abandon(self) -> None:
-        self._scope.cancel()
+        self.close()
 
     def on_topic(self, topic: str) -> None:
         """One announcement: `key:<hash in hex>`, `tenant:<id>` or `catalog`. Others are a newer version's."""

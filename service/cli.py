@@ -35,6 +35,8 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the process's exit code."""
+    if any(not _is_text(argument) for argument in arguments):
+        return _complain("an argument is not valid UTF-8")
     options = _parser().parse_args(arguments)
     try:
         config = load(options.config, os.environ)
@@ -48,6 +50,11 @@ def main(arguments: Sequence[str]) -> int:
         return 130
     except BaseExceptionGroup as group:
         return _of_group(group)
+
+
+def _is_text(argument: str) -> bool:
+    """Whether it can be encoded: what was not UTF-8 on the command line comes as lone surrogates."""
+    return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
 
 
 def _of_group(group: BaseExceptionGroup[BaseException]) -> int:
@@ -136,7 +143,9 @@ def _parser() -> Parser:
     issue.add_argument("--scopes", metavar="A,B", help="scopes between commas; without them the key is a full one")
     issue.add_argument("--name", help="what the key is for")
     revoke = add("revoke-key", "End a key for good.", _over_storage(commands.revoke_key, "key"))
-    revoke.add_argument("key", metavar="ID|PREFIX", help="its id, or its displayed prefix where only one key has it")
+    revoke.add_argument(
+        "key", metavar="KEY", help="its id, the key itself, or its displayed prefix where one key has it"
+    )
     tier = add("set-tier", "Set an account's tier.", _over_storage(commands.set_tier, "email", "tier"))
     tier.add_argument("--email", required=True)
     tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])

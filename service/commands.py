@@ -21,6 +21,7 @@ from service.secret import Secrets
 from storage.opening import Opened, open_storage
 from storage.schema import server_version, unsafe_settings
 
+NAME_CHARACTERS = 64
 AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")
 
 
@@ -77,12 +78,15 @@ def _progress(done: int, total: int) -> None:
 
 async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> int:
     address, wanted = _email(email), _scopes(scopes)
+    if name is not None and not 1 <= len(name) <= NAME_CHARACTERS:
+        raise CommandError(f"a name has 1 to {NAME_CHARACTERS} characters")
 
     async def work(keys: KeyKeeper) -> int:
         issued = await keys.issue(address, AGENT, scopes=wanted, name=name)
         if isinstance(issued, Refused):
             raise CommandError(issued.message)
         print(issued.api_key)
+        print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is shown only now", file=sys.stderr)
         return 0
 
     return await _with_keys(config, data_dir, work)
@@ -93,7 +97,7 @@ async def revoke_key(config: Config, data_dir: Path, *, key: str) -> int:
         key_id = key if key.startswith("key_") else await _only(keys, key)
         outcome = await keys.revoke(key_id, AGENT)
         if isinstance(outcome, Refused):
-            raise CommandError(f"{outcome.message} ({key})")
+            raise CommandError(outcome.message)
         print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
         return 0
 
@@ -116,7 +120,7 @@ async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> 
 async def doctor(config: Config, data_dir: Path) -> int:
     """Check what can be checked from outside; 0 when all is well, 2 when something is not."""
     problems = []
-    async with open_storage(storage_options(config), data_dir, beside=True) as opened:
+    async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
         version = await server_version(opened.database)
         print(f"ok: the database answers, version {version // 10_000}.{version % 10_000}, and its schema is up to date")
         unsafe = await unsafe_settings(opened.database)
@@ -137,7 +141,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
 
 async def _with_keys(config: Config, data_dir: Path, work: Callable[[KeyKeeper], Awaitable[int]]) -> int:
     """Run `work` with a key keeper of its own, over the storage of a running server or alone."""
-    async with open_storage(storage_options(config), data_dir, beside=True) as opened:
+    async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
         keys = await _key_keeper(config, data_dir, opened)
         try:
             async with running([keys]):
@@ -159,11 +163,15 @@ async def _key_keeper(config: Config, data_dir: Path, opened: Opened) -> KeyKeep
     )
 
 
-async def _only(keys: KeyKeeper, prefix: str) -> str:
-    found = await keys.by_prefix(prefix)
-    if len(found) != 1:
-        raise CommandError(f"{len(found) or 'no'} keys have the prefix {prefix}; give the key's id")
-    return found[0].key.id
+async def _only(keys: KeyKeeper, text: str) -> str:
+    """The id of the one key with this text or displayed prefix. A whole key is never repeated to the terminal."""
+    found = await keys.find(text)
+    if len(found) == 1:
+        return found[0].key.id
+    if not found:
+        raise CommandError("there is no such key")
+    ids = ", ".join(resolved.key.id for resolved in found)
+    raise CommandError(f"{len(found)} keys have this prefix; name one by its id: {ids}")
 
 
 def _email(text: str) -> str:

@@ -105,6 +105,8 @@ class Claim(Section):
     code_attempts: Annotated[int, Field(ge=1, le=20)]
     code_pause_seconds: Annotated[int, Field(ge=0, le=3_600)]
     codes_per_day: Count
+    letters_per_email: Count
+    guesses_per_email: Count
 
 
 class Keys(Section):

@@ -25,7 +25,7 @@ from actors.values import (
     Tier,
 )
 from service.callers import Caller, authenticate
-from service.errors import Family, body_of, headers_of, status_of, unavailable
+from service.errors import Family, body_of, headers_of, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
 from service.wire import Answer, Headers, Request, note
@@ -119,15 +119,15 @@ class _Visit:
         """Limits by address or key, the key's scopes, and the charge, in this order. None means: go on."""
         operation, services = self._operation, self._services
         if operation.budget is not None:
-            return _too_fast(services.budgets.spend(operation.budget, self._request.client))
+            return too_fast(services.budgets.spend(operation.budget, self._request.client))
         if operation.access is Access.PUBLIC:
             return None
         if caller.resolved is None:
-            return _too_fast(services.budgets.read(self._request.client))
+            return too_fast(services.budgets.read(self._request.client))
         subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._tell_limits(allowance, None)
-        refused = _too_fast(allowance) or self._within_scopes(caller)
+        refused = too_fast(allowance) or self._within_scopes(caller)
         if refused is not None or not operation.metered:
             return refused
         return await self._charge(caller, allowance)
@@ -242,13 +242,6 @@ def words_of(error: ValidationError) -> str:
     if len(problems) > 5:
         words.append(f"and {len(problems) - 5} more")
     return "; ".join(words)
-
-
-def _too_fast(allowance: Allowance) -> Refused | None:
-    if allowance.allowed:
-        return None
-    wait = allowance.reset_seconds
-    return Refused(Code.RATE_LIMITED, f"Too many requests. Try again in {wait} s.", wait)
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

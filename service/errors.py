@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 
+from actors.limits import Allowance
 from actors.values import Code, Refused
 
 
@@ -53,6 +54,14 @@ RETRY_SECONDS = 1
 
 def unavailable(why: str = "The service cannot answer now. Try again in a moment.") -> Refused:
     return Refused(Code.SERVICE_UNAVAILABLE, why, RETRY_SECONDS)
+
+
+def too_fast(allowance: Allowance) -> Refused | None:
+    """The refusal that an allowance means, or None where it lets through."""
+    if allowance.allowed:
+        return None
+    wait = allowance.reset_seconds
+    return Refused(Code.RATE_LIMITED, f"Too many requests. Try again in {wait} s.", wait)
 
 
 def status_of(refused: Refused) -> int:

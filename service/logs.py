@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+import time
 from typing import Any, Literal, TextIO
 
 from actors.keys.secret import CLAIM_PREFIX, Kind
@@ -43,9 +44,11 @@ def masked(line: str) -> str:
 
 
 class TextLines(logging.Formatter):
-    """Time, level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
+    """Time (UTC), level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
 
-    default_msec_format = "%s.%03d"
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
 
     def format(self, record: logging.LogRecord) -> str:
         words = [self.formatTime(record), record.levelname.lower(), record.name, _flat(record.getMessage())]
@@ -61,9 +64,11 @@ class TextLines(logging.Formatter):
 class JsonLines(logging.Formatter):
     """One JSON object a record."""
 
+    converter = staticmethod(time.gmtime)
+
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {
-            "time": f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%S')}.{int(record.msecs):03d}",
+            "time": f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%S')}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage()[:LONGEST],

@@ -5,6 +5,7 @@ Storage is around the actors, the actors around the server: leaving a block stop
 
 import gc
 import logging
+import resource
 import secrets
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -45,12 +46,16 @@ from service.serving import ServingLimits, open_listeners
 from storage.opening import Opened, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
+OTHER_FILES = 200
+"""Open files beside client connections: Postgres, the loop's own, listeners, mail."""
+
 log = logging.getLogger(__name__)
 
 
 async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> None:
     """A whole node, from nothing until it is told to stop. Calls `ready` with its URL once it accepts connections."""
     stop = trio.Event()
+    _allow_open_files(config.http.connections)
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, stop)
         async with (
@@ -137,7 +142,7 @@ async def _say_when_stopping(health: Health, stop: trio.Event) -> None:
 
 
 async def _stop_on_signal(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """The first SIGTERM or SIGINT begins the graceful stop; the second ends the process at once."""
+    """The first SIGTERM or SIGINT begins the graceful stop; the second cuts requests off, and actors still drain."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for number in signals:
@@ -145,6 +150,18 @@ async def _stop_on_signal(stop: trio.Event, *, task_status: trio.TaskStatus[None
                 raise KeyboardInterrupt
             log.info("stopping on %s", signal.Signals(number).name)
             stop.set()
+
+
+def _allow_open_files(connections: int) -> None:
+    """Raise the soft limit of open files, which is often 1,024, to what the connections need."""
+    needed = connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
+        log.warning("only %d files may be open: http.connections = %d cannot be reached", allowed, connections)
 
 
 def _calm_collector() -> None:

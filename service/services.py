@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from actors.clock import HOUR_MS, SECOND_MS, Clock, Entropy
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.limits import Allowance, WindowLimiter
@@ -23,6 +23,7 @@ class Budgets:
     config: Config
     clock: Clock
     _minutes: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
+    _days: WindowLimiter = field(default_factory=lambda: WindowLimiter(DAY_MS // SECOND_MS))
     _hours: WindowLimiter = field(default_factory=lambda: WindowLimiter(HOUR_MS // SECOND_MS))
 
     def read(self, address: str) -> Allowance:
@@ -36,6 +37,12 @@ class Budgets:
         if allowance.allowed and budget is Budget.MINT:
             return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
         return allowance
+
+    def email(self, budget: Budget, email: str) -> Allowance:
+        """One letter to, or one guess at a code of, this email: nobody's mailbox is flooded by way of many tokens."""
+        claim = self.config.claim
+        most = claim.letters_per_email if budget is Budget.CLAIM_START else claim.guesses_per_email
+        return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
 
     def _per_hour(self, budget: Budget) -> int:
         match budget:

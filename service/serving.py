@@ -78,6 +78,11 @@ class GuardedStream:
             self._request_since = trio.current_time()
         return data
 
+    @property
+    def busy(self) -> bool:
+        """Whether a request has begun to arrive that is not answered yet."""
+        return self._request_since is not None
+
     async def send_eof(self) -> None:
         await self._stream.send_eof()
 
@@ -230,7 +235,19 @@ class _Handler:
             self._connections.leave(guarded)
 
     async def _serve(self, stream: Any) -> None:
-        await TCPServer(self._app, self._config, self._context, ConnectionState({}), stream).run()
+        await _Connection(self._app, self._config, self._context, ConnectionState({}), stream).run()
+
+
+class _Connection(TCPServer):
+    """Hypercorn's connection, but for how an idle one ends."""
+
+    async def _idle_timeout(self) -> None:
+        with trio.move_on_after(self.config.keep_alive_timeout):
+            await self.context.terminated.wait()
+        # A request may arrive in this very moment. Whoever reads it runs before the next line, and is not cut off.
+        await trio.lowlevel.checkpoint()
+        if not self.stream.busy:
+            self.stream.life.cancel()
 
 
 def _hypercorn_config(limits: ServingLimits) -> HypercornConfig:

@@ -74,15 +74,17 @@ class Opened:
 
 
 @asynccontextmanager
-async def open_storage(options: StorageOptions, data_dir: Path, *, beside: bool = False) -> AsyncIterator[Opened]:
+async def open_storage(
+    options: StorageOptions, data_dir: Path, *, beside: bool = False, create: bool = True
+) -> AsyncIterator[Opened]:
     """Storage for the life of the block. Raises `StorageError` with one clear line when it cannot be used.
 
     `beside` is for commands: they connect to the embedded Postgres of a running server, and start it themselves only
-    where no server runs.
+    where no server runs. Without `create` a data directory that holds no database is an error.
     """
     try:
         async with (
-            _target(options, data_dir, beside=beside) as target,
+            _target(options, data_dir, beside=beside, create=create) as target,
             open_database(target, options.limits) as database,
         ):
             await _prepare(database, options, patient=beside and options.url is None)
@@ -99,7 +101,7 @@ async def open_storage(options: StorageOptions, data_dir: Path, *, beside: bool 
 
 
 @asynccontextmanager
-async def _target(options: StorageOptions, data_dir: Path, *, beside: bool) -> AsyncIterator[Target]:
+async def _target(options: StorageOptions, data_dir: Path, *, beside: bool, create: bool) -> AsyncIterator[Target]:
     if options.url is not None:
         yield Target(url=options.url)
         return
@@ -107,6 +109,8 @@ async def _target(options: StorageOptions, data_dir: Path, *, beside: bool) -> A
     if running is not None:
         yield Target(host=running.host, user=running.user, database=running.database)
         return
+    if not create and not (data_dir / "postgres").exists():
+        raise StorageError(f"there is no database in {data_dir}: name another --data-dir, or run 'migrate' to make one")
     async with running_postgres(data_dir, os_user=options.os_user) as postgres:
         endpoint = postgres.endpoint
         yield Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)

@@ -41,6 +41,7 @@ UNAVAILABLE = (
     pg.ReadOnlySQLTransactionError,
     pg.IdleInTransactionSessionTimeoutError,
     pg.InvalidAuthorizationSpecificationError,
+    pg.InsufficientPrivilegeError,
     pg.InvalidCatalogNameError,
     pg.PostgresIOError,
     pg.PostgresSystemError,
@@ -270,10 +271,7 @@ class Database:
             if not connection.is_closed():
                 return connection
             self._open -= 1
-        try:
-            connection = await connect(self.target, self.limits)
-        except Exception as error:
-            raise translated(error, sent_commit=False) from error
+        connection = await connect(self.target, self.limits)
         self._open += 1
         return connection
 
@@ -293,20 +291,26 @@ class Database:
 
 
 async def connect(target: Target, limits: PoolLimits) -> Any:
-    """A connection (asyncio side) whose session has this service's bounds."""
-    return await asyncpg.connect(
-        **target.arguments(),
-        timeout=limits.connect_seconds,
-        statement_cache_size=256,
-        server_settings={
-            "application_name": "catalog",
-            "timezone": "UTC",
-            "jit": "off",
-            "statement_timeout": _milliseconds(limits.statement_seconds),
-            "lock_timeout": _milliseconds(limits.lock_seconds),
-            "idle_in_transaction_session_timeout": _milliseconds(limits.idle_in_transaction_seconds),
-        },
-    )
+    """A connection (asyncio side) whose session has this service's bounds. Whatever fails is `StorageUnavailable`."""
+    settings = {
+        "application_name": "catalog",
+        "timezone": "UTC",
+        "jit": "off",
+        "statement_timeout": _milliseconds(limits.statement_seconds),
+        "lock_timeout": _milliseconds(limits.lock_seconds),
+        "idle_in_transaction_session_timeout": _milliseconds(limits.idle_in_transaction_seconds),
+    }
+    try:
+        return await asyncpg.connect(
+            **target.arguments(), timeout=limits.connect_seconds, statement_cache_size=256, server_settings=settings
+        )
+    except ValueError:
+        # From None, and without its words: they may quote a part of the URL that is the password.
+        raise StorageUnavailable(
+            "its URL cannot be read; in user and password write /, :, @, ? and # as %2F and so on"
+        ) from None
+    except Exception as error:
+        raise StorageUnavailable(f"{type(error).__name__}: {error}") from error
 
 
 @asynccontextmanager
@@ -333,7 +337,8 @@ class _Listener:
     async def open(self) -> None:
         try:
             self._connection = await connect(self._database.target, self._database.limits)
-            await self._connection.add_listener(self._channel, self._heard)
+            with _Deadline(self._connection, self._database.limits.command_seconds):
+                await self._connection.add_listener(self._channel, self._heard)
         except Exception as error:
             raise translated(error, sent_commit=False) from error
 

@@ -28,6 +28,7 @@ from actors.keys.secret import (
     code_from,
     code_proof,
     digest,
+    is_key,
     new_claim_token,
     new_id,
     new_key,
@@ -156,9 +157,11 @@ class KeyKeeper(Actor[Message, Answer]):
         assert isinstance(answer, TierSet | Refused)
         return answer
 
-    async def by_prefix(self, prefix: str) -> Sequence[Resolved]:
-        """The keys whose displayed prefix is `prefix`, at most 10. Raises `StorageUnavailable`."""
-        return await self._store.resolve_prefix(prefix)
+    async def find(self, text: str) -> Sequence[Resolved]:
+        """The key with this text, or those whose displayed prefix it is, at most 10. Raises `StorageUnavailable`."""
+        if is_key(text):
+            return list((await self._store.resolve([digest(text)])).values())
+        return await self._store.resolve_prefix(text)
 
     # The batch.
 

@@ -89,7 +89,13 @@ class QuotaAccountant(Actor[Message, Answer]):
         self._owed, self._in_doubt = (), None
         return answers
 
+    def undo(self, message: Message, answer: Answer) -> None:
+        """A charge whose request was answered 503 meanwhile is given back with the next batch."""
+        if isinstance(message, Charge) and isinstance(answer, Metered):
+            tenant = answer.tenant
+            self._owe([Refund(tenant.id, message.usecase, tenant.month, tenant.day)])
+
     def _owe(self, messages: Sequence[Message]) -> None:
-        """Keep the refunds of a batch that certainly was not kept, for the next one."""
+        """Keep refunds for the next batch."""
         refunds = (message for message in messages if isinstance(message, Refund))
         self._owed = (*self._owed, *refunds)[-OWED_AT_MOST:]

@@ -3,7 +3,7 @@
 from actors.keys.messages import Claimed, Sent
 from actors.keys.secret import is_claim_token
 from actors.values import Code, Refused
-from service.errors import unavailable
+from service.errors import too_fast, unavailable
 from service.operation import Access, Budget, Call, Operation
 from service.operations.usage import usage_of
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage
@@ -30,6 +30,9 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimStart = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
+    refused = too_fast(services.budgets.email(Budget.CLAIM_START, body.email))
+    if refused is not None:
+        return refused
     outcome = await services.keys.start_claim(body.claimToken, body.email)
     if isinstance(outcome, Refused):
         return outcome
@@ -42,6 +45,9 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
+    refused = too_fast(services.budgets.email(Budget.CLAIM_COMPLETE, body.email))
+    if refused is not None:
+        return refused
     outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip())
     if isinstance(outcome, Refused):
         return outcome

@@ -7,9 +7,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, Wi
 
 
 def _address(value: str) -> str:
-    """The email in its normal form, lower-cased: one account a mailbox, however it is written."""
+    """The email in its normal form, lower-cased: one account a mailbox, however it is written.
+
+    A domain of other letters is kept in its ASCII form, which every mail server takes.
+    """
     try:
-        return validate_email(value, check_deliverability=False, allow_smtputf8=False).normalized.lower()
+        checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
+        return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError as error:
         raise ValueError(str(error)) from None
 
