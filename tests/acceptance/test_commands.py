@@ -195,7 +195,7 @@ def test_a_scoped_key_does_what_its_scopes_say_and_no_more(shop: Shop) -> None:
 
 def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
     cases = {
-        ("revoke-key", "cs_user_none"): "no keys have the prefix cs_user_none",
+        ("revoke-key", "cs_user_none"): "there is no such key",
         ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",
     }
@@ -255,3 +255,22 @@ def test_a_process_that_is_used_wrongly_says_so_in_one_line() -> None:
     done = run("frobnicate")
     line = complaint(done)
     assert done.stderr == f"{line}\n"
+
+
+def test_a_leaked_key_is_revoked_by_its_text_which_is_not_repeated(shop: Shop) -> None:
+    key = shop.service.command("issue-key", "--email", "leak@example.com").strip()
+    said = shop.service.command("revoke-key", key)
+    assert "revoked" in said
+    assert key not in said
+
+
+def test_a_mistyped_data_directory_is_named_and_stays_empty(tmp_path: Path) -> None:
+    typo = tmp_path / "typo"
+    for arguments in (["doctor"], ["issue-key", "--email", "a@example.com"]):
+        said = complaint(run(*arguments, "--data-dir", typo))
+        assert f"there is no database in {typo}" in said
+    assert not typo.exists()
+
+
+def test_an_argument_that_is_no_text_is_one_line() -> None:
+    assert "not valid UTF-8" in complaint(run("revoke-key", "\udcff"))

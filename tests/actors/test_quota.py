@@ -249,6 +249,20 @@ async def test_a_refund_that_may_have_been_kept_is_not_given_twice(autojump_cloc
     assert memory.tenants["t"].lifetime_used == 8
 
 
+async def test_a_charge_that_was_kept_after_its_request_was_refused_is_given_back(autojump_clock: MockClock) -> None:
+    """The store hangs for longer than a caller waits: the answer was 503, and a 503 does not count."""
+    memory = with_tenants(Tenant("t", Tier.ANONYMOUS), before=Script([30.0]))
+    book = accountant(memory)
+    async with running([book], drain_seconds=60):
+        with pytest.raises(StorageUnavailable):
+            await book.charge("t", usecase=True)
+        await trio.sleep(30)
+        assert isinstance(await book.charge("t", usecase=False), Metered)
+        tenant = await book.read("t")
+    assert tenant is not None
+    assert (tenant.lifetime_used, tenant.usecase_reads, tenant.day_used) == (1, 0, 1)
+
+
 async def test_without_its_store_nothing_is_let_through(autojump_clock: MockClock) -> None:
     book = accountant(with_tenants(Tenant("t", Tier.CLAIMED), before=Script([StorageUnavailable("away")])))
     async with running([book]):

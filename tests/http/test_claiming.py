@@ -346,6 +346,17 @@ async def test_an_address_completes_at_most_sixty_times_an_hour() -> None:
         assert [(await ann.complete("123456")).status for _ in range(4)] == [400] * 3 + [429]
 
 
+async def test_an_email_gets_only_so_many_letters_and_guesses_whatever_the_tokens_and_addresses() -> None:
+    settings = {"MINT__PER_HOUR": 100, "CLAIM__LETTERS_PER_EMAIL": 3, "CLAIM__GUESSES_PER_EMAIL": 4}
+    async with open_world(**settings) as world:
+        anns = [await claimant(world) for _ in range(5)]
+        starts = [(await ann.start(address=f"198.51.100.{place}")).status for place, ann in enumerate(anns)]
+        assert starts == [200] * 3 + [429] * 2
+        guesses = [(await ann.complete("000000")).status for ann in anns]
+        assert guesses == [400] * 4 + [429]
+        assert (await (await claimant(world)).start("other@example.com")).words == "200"
+
+
 async def test_minting_starting_and_completing_have_budgets_of_their_own() -> None:
     settings = {"MINT__PER_HOUR": 2, "CLAIM__STARTS_PER_HOUR": 2, "CLAIM__COMPLETIONS_PER_HOUR": 2}
     async with open_world(**settings) as world:

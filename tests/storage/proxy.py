@@ -19,6 +19,7 @@ class Weather(Enum):
 
     FAIR = "fair"
     SILENT = "nothing passes, and nobody says so"
+    SILENT_AT_LISTEN = "a LISTEN never arrives, and nobody says so"
     CUT_BEFORE_COMMIT = "the connection breaks when a commit comes by; the server never sees it"
     CUT_AFTER_COMMIT = "the connection breaks when the server answers a commit; the client never sees that"
 
@@ -36,16 +37,20 @@ class Proxy:
     async def carry(self, client: trio.SocketStream) -> None:
         server = await trio.open_unix_socket(self._behind)
         self._carried.append((client, server))
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._copy, client, server, nursery)
-            nursery.start_soon(self._copy, server, client, nursery)
-        for stream in (client, server):
-            await trio.aclose_forcefully(stream)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._copy, client, server, nursery)
+                nursery.start_soon(self._copy, server, client, nursery)
+        finally:
+            for stream in (client, server):
+                stream.socket.close()
 
     async def _copy(self, source: trio.SocketStream, sink: trio.SocketStream, nursery: trio.Nursery) -> None:
         try:
             while data := await source.receive_some(65_536):
                 if self.weather is Weather.SILENT:
+                    await trio.sleep_forever()
+                if self.weather is Weather.SILENT_AT_LISTEN and b"LISTEN" in bytes(data):
                     await trio.sleep_forever()
                 if self.weather is Weather.CUT_BEFORE_COMMIT and COMMIT in bytes(data):
                     break

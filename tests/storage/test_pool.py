@@ -214,3 +214,32 @@ async def until(holds) -> None:
     with trio.fail_after(5):
         while not holds():
             await trio.lowlevel.checkpoint()
+
+
+async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(proxy: Proxy):
+    async with open_database(proxy.target, IMPATIENT) as database:
+        proxy.weather = Weather.SILENT_AT_LISTEN
+        with trio.fail_after(3), trio.move_on_after(0.1):
+            await database.listen("catalog", lambda topic: None, lambda: None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:sec/ret@127.0.0.1:1/catalog",
+        "postgresql://me:secret@127.0.0.1:abc/catalog",
+        "postgresql://me:secret@[::1/catalog",
+    ],
+)
+async def test_a_url_that_cannot_be_read_is_told_without_its_password(url: str):
+    async with open_database(Target(url=url), IMPATIENT) as database:
+        with pytest.raises(StorageUnavailable) as refused:
+            await database.ping()
+    assert "sec" not in str(refused.value)
+
+
+async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: Database):
+    await database.read(lambda c: c.execute("create role powerless"))
+    with pytest.raises(StorageUnavailable, match="permission denied"):
+        await database.transact(lambda c: c.execute("set local role powerless; create table public.own ()"))
+    await database.read(lambda c: c.execute("drop role powerless"))
