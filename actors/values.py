@@ -6,7 +6,11 @@ from typing import Any
 
 
 class StorageUnavailable(Exception):
-    """The store cannot serve now; nothing of the batch was kept. The caller may try again."""
+    """Not served now; the caller may try again.
+
+    From a store it means that nothing was kept. From an actor that gave up on an answer or on settling a doubt, what
+    was asked may have been kept; `Actor.undo` is where that is made up for.
+    """
 
 
 class OutcomeUnknown(Exception):

@@ -160,7 +160,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class TierSet:
-    """Committed: the account's tenant as it is now, and its keys' hashes."""
+    """Committed: the account's tenant as it is now."""
 
     tenant: Tenant
 
