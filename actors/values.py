@@ -69,6 +69,12 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     ALREADY_UPGRADED = "already_upgraded"
     KEY_LIMIT = "key_limit"
+    SLOT_UNAVAILABLE = "slot_unavailable"
+    CAMPAIGN_NOT_BOOKABLE = "campaign_not_bookable"
+    PROFILE_REQUIRED = "profile_required"
+    HOLD_LIMIT = "hold_limit"
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
+    INVALID_STATE = "invalid_state"
     PAYLOAD_TOO_LARGE = "payload_too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     RATE_LIMITED = "rate_limited"
@@ -118,6 +124,15 @@ class Tenant:
     day: int = 0
     day_used: int = 0
     merged_into: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who acts, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email where there is one."""
+
+    type: str
+    id: str
+    email: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

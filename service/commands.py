@@ -9,9 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
-from actors.keys.actor import Agent, KeyKeeper
+from actors.keys.actor import KeyKeeper
 from actors.troupe import running
-from actors.values import OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
+from actors.values import Agent, OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
 from service.config import Config, ConfigError
 from service.importing import Parsed, parse, unknown_bots
 from service.main import actor_limits, key_rules, storage_options

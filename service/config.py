@@ -116,6 +116,35 @@ class Keys(Section):
     remember_keys: Count
 
 
+class Admin(Section):
+    emails: list[str]
+
+
+class Billing(Section):
+    mode: Literal["test", "live"]
+    stripe_secret_key: str
+    stripe_webhook_secret: str
+    stripe_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
+    timeout_seconds: Seconds
+    refund_retry_seconds: Seconds
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.mode == "live":
+            for name in ("stripe_secret_key", "stripe_webhook_secret"):
+                if not getattr(self, name):
+                    raise ValueError(f"billing.{name} is needed in live mode")
+        return self
+
+
+class Bookings(Section):
+    hold_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
+    open_holds: Count
+    horizon_weeks: Annotated[int, Field(ge=1, le=520)]
+    sweep_seconds: Seconds
+    check_seconds: Annotated[float, Field(gt=0, le=1)]
+
+
 class Catalog(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
     searches: Count
@@ -152,6 +181,9 @@ class Config(Section):
     mint: Mint
     claim: Claim
     keys: Keys
+    admin: Admin
+    billing: Billing
+    bookings: Bookings
     catalog: Catalog
     actors: Actors
     http: Http

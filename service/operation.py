@@ -55,7 +55,8 @@ class Operation:
     """One row of the table of operations.
 
     `codes` are the refusals of the handler itself; those that follow from the other fields are added by `all_codes`.
-    `metered` operations count towards quota, `usecase` ones also towards `usecase_reads`. `hot` ones may be served
+    `admin` ones need an account that is an administrator now, whatever the scopes of the key. Operations of the sponsorship
+    family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones also towards `usecase_reads`. `hot` ones may be served
     without a framework. `cors` ones may be called from any web page, without credentials.
     """
 
@@ -75,6 +76,7 @@ class Operation:
     codes: tuple[Code, ...] = ()
     family: Family = Family.CATALOG
     scopes: tuple[Scope, ...] = ()
+    admin: bool = False
     metered: bool = False
     usecase: bool = False
     budget: Budget | None = None
@@ -86,6 +88,11 @@ class Operation:
     def path_names(self) -> tuple[str, ...]:
         """The names of the path's parameters, in order."""
         return tuple(re.findall(r"\{(\w+)\}", self.path))
+
+    @property
+    def account(self) -> bool:
+        """Whether the key has to belong to an account."""
+        return self.family is Family.SPONSORSHIP and self.access is Access.REQUIRED
 
     @property
     def all_codes(self) -> tuple[Code, ...]:
@@ -100,6 +107,8 @@ class Operation:
             codes.add(Code.INSUFFICIENT_SCOPE)
         if self.metered:
             codes.add(Code.QUOTA_EXHAUSTED)
-        if self.usecase:
+        if self.usecase or self.account:
             codes.add(Code.CLAIM_REQUIRED)
+        if self.admin:
+            codes.add(Code.FORBIDDEN)
         return tuple(code for code in Code if code in codes)

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ("service", "actors", "storage")
-CONCERNS = ("quota", "keys", "mail", "catalog")
+CONCERNS = ("quota", "keys", "mail", "catalog", "bookings")
 LONGEST_FILE = 420
 LONGEST_FUNCTION = 70
 
@@ -135,7 +135,7 @@ def test_files_and_functions_stay_readable():
 
 
 def test_every_concern_has_the_same_rooms():
-    for concern in ("quota", "keys", "mail"):
+    for concern in ("quota", "keys", "mail", "bookings"):
         names = {path.name for path in (ROOT / "actors" / concern).glob("*.py")}
         assert {"__init__.py", "messages.py", "state.py", "actor.py", "store.py"} <= names, concern
 

@@ -37,7 +37,7 @@ from actors.keys.secret import (
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
 from actors.keys.store import KeyStore
 from actors.mailbox import request_id
-from actors.values import AuditRecord, Refused, Scope, Tier, Turn
+from actors.values import Agent, AuditRecord, Refused, Scope, Tier, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,6 @@ class Issued:
 
     def __repr__(self) -> str:
         return f"<Issued {self.key.prefix}>"
-
-
-@dataclass(frozen=True, slots=True)
-class Agent:
-    """Who acts, for the audit: the command line or a key."""
-
-    type: str
-    id: str
-    email: str | None = None
 
 
 class KeyKeeper(Actor[Message, Answer]):

@@ -8,13 +8,13 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
-from actors.keys.actor import Agent, KeyKeeper, Minted
+from actors.keys.actor import KeyKeeper, Minted
 from actors.keys.messages import Claimed, Kept, Sent, TierSet
 from actors.keys.secret import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.state import KeyRules
 from actors.mailbox import request_id
 from actors.troupe import running
-from actors.values import Code, OutcomeUnknown, Refused, Scope, Tier
+from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory
 from tests.fakes import Script, SeededEntropy, after, now, together

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.keys import secret
-from actors.keys.actor import Agent, KeyKeeper
+from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Account, Key
 from actors.keys.secret import code_from, digest, new_key, prefix_of
@@ -21,7 +21,7 @@ from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
 from actors.quota.actor import QuotaAccountant
 from actors.troupe import Intensity, running
-from actors.values import Scope, StorageUnavailable, Tenant, Tier
+from actors.values import Agent, Scope, StorageUnavailable, Tenant, Tier
 from service.app import build_app
 from service.catalog import Catalog
 from service.changes import Changes

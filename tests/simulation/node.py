@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from actors.clock import TrioClock
-from actors.keys.actor import Agent, Issued, KeyKeeper, Minted
+from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
 from actors.mailbox import request_id
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.troupe import IntensityExceeded, running
-from actors.values import ActorFailed, Code, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tenant, Tier
+from actors.values import Agent, ActorFailed, Code, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tenant, Tier
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown

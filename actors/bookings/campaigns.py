@@ -1,0 +1,108 @@
+"""Profiles and campaigns: saving, editing, reviewing. Pure; source: decisions, section 7."""
+
+from dataclasses import asdict, replace
+
+from actors.bookings.desk import Desk
+from actors.bookings.messages import (
+    Answer,
+    CreateCampaign,
+    EditCampaign,
+    MoveCampaign,
+    Origin,
+    ProfileKept,
+    SaveProfile,
+)
+from actors.bookings.records import Campaign, CampaignStatus, Sponsor
+from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
+from actors.values import Code, Refused
+
+PAST = {
+    CampaignMove.SUBMIT: "submitted",
+    CampaignMove.WITHDRAW: "withdrawn",
+    CampaignMove.EDIT: "edited",
+    CampaignMove.PAUSE: "paused",
+    CampaignMove.RESUME: "resumed",
+    CampaignMove.APPROVE: "approved",
+    CampaignMove.REJECT: "rejected",
+}
+
+
+def save_profile(desk: Desk, message: SaveProfile) -> Answer:
+    return ProfileKept(keep_profile(desk, message.sponsor, message.origin))
+
+
+def keep_profile(desk: Desk, wanted: Sponsor, origin: Origin) -> Sponsor:
+    """Write a profile; saving what is there already changes nothing."""
+    known = desk.sponsor(wanted.tenant_id)
+    if known is None:
+        sponsor = wanted
+    elif (known.name, known.website) == (wanted.name, wanted.website):
+        return known
+    else:
+        sponsor = replace(known, name=wanted.name, website=wanted.website)
+    desk.keep_sponsor(sponsor)
+    desk.audit(origin, "profile.saved", "sponsor", sponsor.id, {"name": sponsor.name, "website": sponsor.website})
+    return sponsor
+
+
+def create_campaign(desk: Desk, message: CreateCampaign) -> Answer:
+    keep_new(desk, message.campaign, message.origin)
+    return desk.campaign_view(message.campaign)
+
+
+def keep_new(desk: Desk, campaign: Campaign, origin: Origin) -> None:
+    desk.keep_campaign(campaign)
+    desk.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
+
+
+def edit_campaign(desk: Desk, message: EditCampaign) -> Answer:
+    campaign = desk.campaign(message.campaign_id, message.tenant_id)
+    if campaign is None:
+        return unknown_campaign()
+    given = {
+        "headline": message.headline,
+        "body": message.body,
+        "cta": message.cta,
+        "target_url": message.target_url,
+        "logo_text": message.logo_text,
+    }
+    content = replace(campaign.content, **{name: value for name, value in given.items() if value is not None})
+    edited = replace(campaign, name=message.name if message.name is not None else campaign.name, content=content)
+    if edited == campaign:
+        return desk.campaign_view(campaign)
+    if content != campaign.content:
+        status = after(CAMPAIGN_MOVES, campaign.status, CampaignMove.EDIT)
+        assert status is not None, "a campaign can be edited in every state"
+        edited = replace(edited, status=status)
+    desk.keep_campaign(edited)
+    desk.audit(message.origin, "campaign.edited", "campaign", campaign.id, _difference(campaign, edited))
+    return desk.campaign_view(edited)
+
+
+def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
+    campaign = desk.campaign(message.campaign_id, message.tenant_id)
+    if campaign is None:
+        return unknown_campaign()
+    status = after(CAMPAIGN_MOVES, campaign.status, message.move)
+    if status is None:
+        return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
+    note = message.note if message.move in (CampaignMove.APPROVE, CampaignMove.REJECT) else campaign.review_note
+    moved = replace(campaign, status=status, review_note=note)
+    desk.keep_campaign(moved)
+    desk.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))
+    return desk.campaign_view(moved)
+
+
+def is_bookable(campaign: Campaign) -> bool:
+    return campaign.status is not CampaignStatus.REJECTED
+
+
+def unknown_campaign() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such campaign.")
+
+
+def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
+    """What changed, each field with its value before and now."""
+    old = {"name": before.name, "status": before.status, "reviewNote": before.review_note, **asdict(before.content)}
+    new = {"name": now.name, "status": now.status, "reviewNote": now.review_note, **asdict(now.content)}
+    return {name: [old[name], new[name]] for name in old if old[name] != new[name]}

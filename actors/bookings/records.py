@@ -1,0 +1,197 @@
+"""What is kept of the sponsorship area: slots, sponsors, campaigns and bookings. Times are UTC epoch milliseconds.
+
+A sponsor and all that it owns belong to an account, which is known by its one tenant (decisions, section 2).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from actors.bookings.weeks import WEEK_MS
+
+
+class Side(StrEnum):
+    """Where on a page a slot stands."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+class PackageKind(StrEnum):
+    """What a slot's package holds."""
+
+    WEBSITE = "website"
+    YOUTUBE = "youtube"
+    BUNDLE = "bundle"
+
+
+class Mode(StrEnum):
+    """Whether money moves."""
+
+    TEST = "test"
+    LIVE = "live"
+
+
+class YoutubeStatus(StrEnum):
+    """How far the video of a booking is, where its package has one."""
+
+    PLANNED = "planned"
+    PUBLISHED = "published"
+
+
+class CampaignStatus(StrEnum):
+    """States of a campaign; `transitions.CAMPAIGN_MOVES` says how they follow each other."""
+
+    DRAFT = "draft"
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    PAUSED = "paused"
+
+
+class BookingStatus(StrEnum):
+    """States of a booking; `transitions.BOOKING_MOVES` says how they follow each other."""
+
+    RESERVED = "reserved"
+    CHECKOUT = "checkout"
+    PAID = "paid"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    REFUNDING = "refunding"
+    REFUNDED = "refunded"
+
+
+OPEN = (BookingStatus.RESERVED, BookingStatus.CHECKOUT)
+"""States in which weeks are held for a time, and nothing is paid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place that is sold by the week, `weeks` of them at once. A retired one is sold no more and not shown."""
+
+    id: str
+    name: str
+    side: Side
+    week_price_cents: int
+    created_ms: int
+    active: bool = True
+    weeks: int = 1
+    coming_soon: bool = False
+    offer_ends_ms: int | None = None
+    package_kind: PackageKind | None = None
+    description: str | None = None
+    retired_ms: int | None = None
+    demo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sponsor:
+    """An account's profile as a sponsor."""
+
+    tenant_id: str
+    id: str
+    name: str
+    website: str
+    created_ms: int
+    demo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What of a campaign is shown to visitors."""
+
+    headline: str
+    body: str
+    cta: str
+    target_url: str
+    logo_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A creative. `name` is for its owner only."""
+
+    id: str
+    tenant_id: str
+    name: str
+    content: Content
+    status: CampaignStatus
+    created_ms: int
+    review_note: str | None = None
+    demo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """`weeks` consecutive weeks of a slot for a campaign. The ids, the weeks and the amount never change.
+
+    `hold_ms` is when an open hold runs out. `payment_id` is the processor's name of the payment, with which it is paid
+    back. `refund_due_ms` is set while money is to be paid back: when to try (again).
+    """
+
+    id: str
+    tenant_id: str
+    campaign_id: str
+    slot_id: str
+    slot_name: str
+    week_start_ms: int
+    weeks: int
+    amount_cents: int
+    currency: str
+    status: BookingStatus
+    mode: Mode
+    created_ms: int
+    hold_ms: int
+    package_kind: PackageKind | None = None
+    package_description: str | None = None
+    youtube_status: YoutubeStatus | None = None
+    youtube_url: str | None = None
+    youtube_notes: str | None = None
+    paid_ms: int | None = None
+    payment_id: str | None = None
+    refunded_cents: int = 0
+    refund_due_ms: int | None = None
+    payment_issue: str | None = None
+    demo: bool = False
+
+    @property
+    def week_end_ms(self) -> int:
+        return self.week_start_ms + self.weeks * WEEK_MS
+
+    def is_open(self, now_ms: int) -> bool:
+        """Whether it holds its weeks without being paid."""
+        return self.status in OPEN and now_ms < self.hold_ms
+
+    def status_at(self, now_ms: int) -> BookingStatus:
+        """Its status as anyone may see it: a hold that ran out is expired, also before the sweeper comes by."""
+        return BookingStatus.EXPIRED if self.status in OPEN and not self.is_open(now_ms) else self.status
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What an idempotency key has led to; kept for ever (decisions, section 8)."""
+
+    tenant_id: str
+    operation: str
+    key: str
+    fingerprint: bytes
+    booking_id: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignView:
+    """A campaign with its sponsor's name, where there is a profile."""
+
+    campaign: Campaign
+    sponsor_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BookingView:
+    """A booking with what belongs to it in an answer."""
+
+    booking: Booking
+    campaign_name: str
+    sponsor_name: str | None = None
+    impressions: int = 0
+    clicks: int = 0

@@ -1,0 +1,74 @@
+"""Slots: what administrators do with them, and when one can be sold. Pure; source: decisions, section 6."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from actors.bookings.desk import Desk
+from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotKept
+from actors.bookings.records import Slot
+from actors.values import Code, Refused
+
+_UNTOLD = ("id", "created_ms", "demo")
+"""Fields of a slot that never change, and so are no part of a difference."""
+
+
+def sells(slot: Slot, now_ms: int) -> bool:
+    """Whether a slot is sold at all now, whatever its weeks."""
+    offered = slot.offer_ends_ms is None or now_ms < slot.offer_ends_ms
+    return slot.active and not slot.coming_soon and slot.retired_ms is None and offered
+
+
+def create_slot(desk: Desk, message: CreateSlot) -> Answer:
+    slot = message.slot
+    if desk.slot(slot.id) is not None:
+        return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
+    desk.keep_slot(slot)
+    desk.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
+    return SlotKept(slot)
+
+
+def edit_slot(desk: Desk, message: EditSlot) -> Answer:
+    slot = desk.slot(message.slot_id)
+    if slot is None:
+        return unknown_slot()
+    given = {
+        "name": message.name,
+        "side": message.side,
+        "week_price_cents": message.week_price_cents,
+        "active": message.active,
+        "weeks": message.weeks,
+        "coming_soon": message.coming_soon,
+        "offer_ends_ms": message.offer_ends_ms,
+        "package_kind": message.package_kind,
+        "description": message.description,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    changes |= dict.fromkeys(message.clear)
+    if changes.get("active"):
+        changes["retired_ms"] = None
+    edited = replace(slot, **changes)
+    if edited != slot:
+        desk.keep_slot(edited)
+        old, new = _told(slot), _told(edited)
+        difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+        desk.audit(message.origin, "slot.edited", "slot", slot.id, difference)
+    return SlotKept(edited)
+
+
+def retire_slot(desk: Desk, message: RetireSlot) -> Answer:
+    slot = desk.slot(message.slot_id)
+    if slot is None:
+        return unknown_slot()
+    if slot.retired_ms is None:
+        slot = replace(slot, active=False, retired_ms=desk.now_ms)
+        desk.keep_slot(slot)
+        desk.audit(message.origin, "slot.retired", "slot", slot.id)
+    return SlotKept(slot)
+
+
+def unknown_slot() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such slot.")
+
+
+def _told(slot: Slot) -> dict[str, Any]:
+    return {name: value for name, value in asdict(slot).items() if name not in _UNTOLD}

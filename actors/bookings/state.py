@@ -1,0 +1,148 @@
+"""The rules of the booking ledger, pure: locked rows and messages go in, changes and answers come out.
+
+Source of the rules: decisions, sections 6 to 8. Later messages of a batch see what earlier ones changed.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from actors.bookings import campaigns, reservations, slots
+from actors.bookings.desk import BookingRules, Decision, Desk, Snapshot, Week
+from actors.bookings.messages import (
+    Answer,
+    Cancel,
+    CreateCampaign,
+    CreateSlot,
+    DescribeVideo,
+    EditCampaign,
+    EditSlot,
+    ExpireHold,
+    Message,
+    MoveCampaign,
+    OpenCheckout,
+    OrderRefund,
+    PostponeRefund,
+    Reserve,
+    RetireSlot,
+    SaveProfile,
+    SettleRefund,
+    TakePayment,
+)
+
+__all__ = ["BookingRules", "Decision", "Snapshot", "Wanted", "Week", "decide", "wanted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows a batch names, each sorted; `LedgerStore.transact` says what follows from them.
+
+    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names; the
+    weeks of bookings that are named count too.
+    """
+
+    tenant_ids: tuple[str, ...] = ()
+    campaign_ids: tuple[str, ...] = ()
+    slot_ids: tuple[str, ...] = ()
+    booking_ids: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str, str], ...] = ()
+    event_ids: tuple[str, ...] = ()
+    from_week_ms: int | None = None
+
+
+def wanted(messages: Iterable[Message]) -> Wanted:
+    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    tenants: set[str] = set()
+    campaign_ids: set[str] = set()
+    slot_ids: set[str] = set()
+    booking_ids: set[str] = set()
+    keys: set[tuple[str, str, str]] = set()
+    events: set[str] = set()
+    weeks: list[int] = []
+    for message in messages:
+        match message:
+            case SaveProfile(sponsor=sponsor):
+                tenants.add(sponsor.tenant_id)
+            case CreateCampaign(campaign=campaign):
+                tenants.add(campaign.tenant_id)
+            case EditCampaign(campaign_id=campaign_id) | MoveCampaign(campaign_id=campaign_id):
+                campaign_ids.add(campaign_id)
+            case Reserve():
+                tenants.add(message.tenant_id)
+                if message.campaign is None:
+                    campaign_ids.add(message.campaign_id)
+                slot_ids.add(message.slot_id)
+                keys.add((message.tenant_id, message.operation, message.key))
+                weeks.append(message.week_start_ms)
+            case CreateSlot(slot=slot):
+                slot_ids.add(slot.id)
+            case EditSlot(slot_id=slot_id) | RetireSlot(slot_id=slot_id):
+                slot_ids.add(slot_id)
+            case TakePayment(booking_id=booking_id, event_id=event_id):
+                booking_ids.add(booking_id)
+                events.add(event_id)
+            case SettleRefund(booking_id=booking_id, event_id=event_id):
+                booking_ids.add(booking_id)
+                if event_id is not None:
+                    events.add(event_id)
+            case (
+                OpenCheckout(booking_id=booking_id)
+                | Cancel(booking_id=booking_id)
+                | OrderRefund(booking_id=booking_id)
+                | PostponeRefund(booking_id=booking_id)
+                | ExpireHold(booking_id=booking_id)
+                | DescribeVideo(booking_id=booking_id)
+            ):
+                booking_ids.add(booking_id)
+    return Wanted(
+        tenant_ids=tuple(sorted(tenants)),
+        campaign_ids=tuple(sorted(campaign_ids)),
+        slot_ids=tuple(sorted(slot_ids)),
+        booking_ids=tuple(sorted(booking_ids)),
+        keys=tuple(sorted(keys)),
+        event_ids=tuple(sorted(events)),
+        from_week_ms=min(weeks, default=None),
+    )
+
+
+def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: BookingRules) -> Decision:
+    """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
+    desk = Desk(snapshot, now_ms, rules)
+    for message in messages:
+        desk.decision.answers.append(_answer(desk, message))
+    return desk.finished()
+
+
+def _answer(desk: Desk, message: Message) -> Answer:
+    match message:
+        case SaveProfile():
+            return campaigns.save_profile(desk, message)
+        case CreateCampaign():
+            return campaigns.create_campaign(desk, message)
+        case EditCampaign():
+            return campaigns.edit_campaign(desk, message)
+        case MoveCampaign():
+            return campaigns.move_campaign(desk, message)
+        case Reserve():
+            return reservations.reserve(desk, message)
+        case OpenCheckout():
+            return reservations.open_checkout(desk, message)
+        case Cancel():
+            return reservations.cancel(desk, message)
+        case TakePayment():
+            return reservations.take_payment(desk, message)
+        case OrderRefund():
+            return reservations.order_refund(desk, message)
+        case SettleRefund():
+            return reservations.settle_refund(desk, message)
+        case PostponeRefund():
+            return reservations.postpone_refund(desk, message)
+        case ExpireHold():
+            return reservations.expire_hold(desk, message)
+        case CreateSlot():
+            return slots.create_slot(desk, message)
+        case EditSlot():
+            return slots.edit_slot(desk, message)
+        case RetireSlot():
+            return slots.retire_slot(desk, message)
+        case DescribeVideo():
+            return reservations.describe_video(desk, message)

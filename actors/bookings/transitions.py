@@ -1,0 +1,105 @@
+"""How campaigns and bookings move from state to state: two tables, and the one function that applies them. Pure.
+
+Source: decisions, sections 7 and 8. `docs/sponsorship.md` draws both diagrams from these tables.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from actors.bookings.records import BookingStatus, CampaignStatus
+
+S = TypeVar("S", CampaignStatus, BookingStatus)
+M = TypeVar("M", bound=StrEnum)
+
+
+class CampaignMove(StrEnum):
+    """What may happen to a campaign. `EDIT` changes what visitors see."""
+
+    SUBMIT = "submit"
+    WITHDRAW = "withdraw"
+    EDIT = "edit"
+    PAUSE = "pause"
+    RESUME = "resume"
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+class BookingMove(StrEnum):
+    """What may happen to a booking.
+
+    `PAY` is a payment for weeks that the booking holds or can still get; `PAY_TOO_LATE` one whose weeks are gone, or
+    that was cancelled, so that the money has to go back.
+    """
+
+    OPEN_CHECKOUT = "open_checkout"
+    PAY = "pay"
+    PAY_TOO_LATE = "pay_too_late"
+    RUN_OUT = "run_out"
+    CANCEL = "cancel"
+    ORDER_REFUND = "order_refund"
+    REFUND = "refund"
+    DECLINE_REFUND = "decline_refund"
+
+
+CAMPAIGN_MOVES: Mapping[CampaignStatus, Mapping[CampaignMove, CampaignStatus]] = {
+    CampaignStatus.DRAFT: {
+        CampaignMove.SUBMIT: CampaignStatus.PENDING,
+        CampaignMove.EDIT: CampaignStatus.DRAFT,
+    },
+    CampaignStatus.PENDING: {
+        CampaignMove.WITHDRAW: CampaignStatus.DRAFT,
+        CampaignMove.EDIT: CampaignStatus.PENDING,
+        CampaignMove.APPROVE: CampaignStatus.APPROVED,
+        CampaignMove.REJECT: CampaignStatus.REJECTED,
+    },
+    CampaignStatus.APPROVED: {
+        CampaignMove.PAUSE: CampaignStatus.PAUSED,
+        CampaignMove.EDIT: CampaignStatus.PENDING,
+        CampaignMove.REJECT: CampaignStatus.REJECTED,
+    },
+    CampaignStatus.PAUSED: {
+        CampaignMove.RESUME: CampaignStatus.APPROVED,
+        CampaignMove.EDIT: CampaignStatus.PENDING,
+        CampaignMove.REJECT: CampaignStatus.REJECTED,
+    },
+    CampaignStatus.REJECTED: {
+        CampaignMove.SUBMIT: CampaignStatus.PENDING,
+        CampaignMove.EDIT: CampaignStatus.REJECTED,
+    },
+}
+
+BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
+    BookingStatus.RESERVED: {
+        BookingMove.OPEN_CHECKOUT: BookingStatus.CHECKOUT,
+        BookingMove.RUN_OUT: BookingStatus.EXPIRED,
+        BookingMove.CANCEL: BookingStatus.CANCELLED,
+    },
+    BookingStatus.CHECKOUT: {
+        BookingMove.PAY: BookingStatus.PAID,
+        BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
+        BookingMove.RUN_OUT: BookingStatus.EXPIRED,
+        BookingMove.CANCEL: BookingStatus.CANCELLED,
+    },
+    BookingStatus.PAID: {
+        BookingMove.ORDER_REFUND: BookingStatus.REFUNDING,
+    },
+    BookingStatus.REFUNDING: {
+        BookingMove.REFUND: BookingStatus.REFUNDED,
+        BookingMove.DECLINE_REFUND: BookingStatus.PAID,
+    },
+    # Nothing moves these three but a payment that was under way when they came about.
+    BookingStatus.EXPIRED: {
+        BookingMove.PAY: BookingStatus.PAID,
+        BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
+    },
+    BookingStatus.CANCELLED: {
+        BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
+    },
+    BookingStatus.REFUNDED: {},
+}
+
+
+def after(table: Mapping[S, Mapping[M, S]], status: S, move: M) -> S | None:
+    """The state that a move leads to, or None where the table has no such move."""
+    return table[status].get(move)
