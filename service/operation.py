@@ -55,9 +55,10 @@ class Operation:
     """One row of the table of operations.
 
     `codes` are the refusals of the handler itself; those that follow from the other fields are added by `all_codes`.
-    `admin` ones need an account that is an administrator now, whatever the scopes of the key. Operations of the sponsorship
-    family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones also towards `usecase_reads`. `hot` ones may be served
-    without a framework. `cors` ones may be called from any web page, without credentials.
+    `admin` ones need an account that is an administrator now, whatever the scopes of the key. Operations of the
+    sponsorship family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones
+    also towards `usecase_reads`. `hot` ones may be served without a framework. `cors` ones may be called from any web
+    page, without credentials.
     """
 
     name: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
+from actors.ids import new_id
 from actors.keys.messages import (
     Answer,
     Claimed,
@@ -30,7 +31,6 @@ from actors.keys.secret import (
     digest,
     is_key,
     new_claim_token,
-    new_id,
     new_key,
     prefix_of,
 )

@@ -10,7 +10,8 @@ import re
 import zlib
 from enum import StrEnum
 
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+from actors.ids import base62
+
 RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
 CLAIM_PREFIX = "clm_"
@@ -30,15 +31,6 @@ _KEY = re.compile(
     rf"cs_({'|'.join(Kind)})_([0-9A-Za-z]{{{RANDOM_LENGTH}}})_([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII
 )
 _CLAIM = re.compile(rf"{CLAIM_PREFIX}[0-9A-Za-z]{{{RANDOM_LENGTH}}}")
-
-
-def base62(number: int, length: int) -> str:
-    """The last `length` base62 digits of a non-negative number."""
-    digits = []
-    for _ in range(length):
-        number, digit = divmod(number, 62)
-        digits.append(ALPHABET[digit])
-    return "".join(reversed(digits))
 
 
 def new_key(kind: Kind, entropy: bytes) -> str:
@@ -64,11 +56,6 @@ def new_claim_token(entropy: bytes) -> str:
 
 def is_claim_token(text: str) -> bool:
     return _CLAIM.fullmatch(text) is not None
-
-
-def new_id(prefix: str, entropy: bytes) -> str:
-    """A public identifier such as `ten_...` from 16 random bytes: 22 base62 digits."""
-    return f"{prefix}_{base62(int.from_bytes(entropy[:16]), 22)}"
 
 
 def digest(secret: str) -> bytes:

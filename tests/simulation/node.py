@@ -18,7 +18,18 @@ from actors.mailbox import request_id
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.troupe import IntensityExceeded, running
-from actors.values import Agent, ActorFailed, Code, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tenant, Tier
+from actors.values import (
+    ActorFailed,
+    Agent,
+    Code,
+    Overloaded,
+    Refused,
+    Scope,
+    Stopped,
+    StorageUnavailable,
+    Tenant,
+    Tier,
+)
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown

@@ -7,18 +7,16 @@ from collections import Counter
 
 import pytest
 
+from actors.ids import ALPHABET, base62, new_id
 from actors.keys.secret import (
-    ALPHABET,
     ENTROPY_BYTES,
     Kind,
-    base62,
     code_from,
     code_proof,
     digest,
     is_claim_token,
     is_key,
     new_claim_token,
-    new_id,
     new_key,
     prefix_of,
     same,

@@ -1,0 +1,283 @@
+"""The booking ledger: owns slots, sponsors, campaigns and bookings, and commits a batch of changes a transaction."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from actors.actor import Actor, ActorLimits
+from actors.bookings.messages import (
+    Answer,
+    Cancel,
+    CreateCampaign,
+    CreateSlot,
+    DescribeVideo,
+    EditCampaign,
+    EditSlot,
+    ExpireHold,
+    Message,
+    MoveCampaign,
+    OpenCheckout,
+    OrderRefund,
+    Origin,
+    PostponeRefund,
+    ProfileKept,
+    Reserve,
+    RetireSlot,
+    SaveProfile,
+    SettleRefund,
+    SlotKept,
+    TakePayment,
+)
+from actors.bookings.records import (
+    BookingView,
+    Campaign,
+    CampaignStatus,
+    CampaignView,
+    Content,
+    PackageKind,
+    Side,
+    Slot,
+    Sponsor,
+    YoutubeStatus,
+)
+from actors.bookings.state import BookingRules, Decision, Snapshot, decide, wanted
+from actors.bookings.store import LedgerStore
+from actors.bookings.transitions import CampaignMove
+from actors.clock import Clock, Entropy
+from actors.ids import ID_BYTES, new_id
+from actors.mailbox import request_id
+from actors.values import Agent, Refused, Turn
+
+RESERVE, START = "bookings", "bookings/start"
+"""Operations that take an idempotency key; the same key may be used once for each."""
+
+START_CTA = "Learn more"
+CAMPAIGN_NAME_CHARACTERS = 80
+INITIALS = 3
+
+
+class BookingLedger(Actor[Message, Answer]):
+    """All changes of the sponsorship area. An `owner` is the tenant of an account; None is an administrator."""
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        clock: Clock,
+        entropy: Entropy,
+        rules: BookingRules,
+        *,
+        node: str,
+        limits: ActorLimits,
+    ) -> None:
+        super().__init__("bookings", node, limits)
+        self._store = store
+        self._clock = clock
+        self._entropy = entropy
+        self.rules = rules
+
+    # Intents of sponsors.
+
+    async def save_profile(self, owner: str, name: str, website: str, agent: Agent) -> Sponsor:
+        """Write the account's profile."""
+        answer = await self.ask(SaveProfile(self._sponsor(owner, name, website), self._origin(agent)))
+        assert isinstance(answer, ProfileKept)
+        return answer.sponsor
+
+    async def create_campaign(self, owner: str, name: str, content: Content, agent: Agent) -> CampaignView:
+        """A new campaign, which waits for review."""
+        answer = await self.ask(CreateCampaign(self._campaign(owner, name, content), self._origin(agent)))
+        assert isinstance(answer, CampaignView)
+        return answer
+
+    async def edit_campaign(self, owner: str, campaign_id: str, agent: Agent, **fields: Any) -> CampaignView | Refused:
+        """Change fields of `EditCampaign`; those that are absent or None stay."""
+        return _campaign(await self.ask(EditCampaign(owner, campaign_id, self._origin(agent), **fields)))
+
+    async def move_campaign(
+        self, owner: str | None, campaign_id: str, move: CampaignMove, agent: Agent, note: str | None = None
+    ) -> CampaignView | Refused:
+        """Submit, withdraw, pause, resume; as an administrator also approve and reject."""
+        return _campaign(await self.ask(MoveCampaign(campaign_id, move, self._origin(agent), owner, note)))
+
+    async def reserve(
+        self, owner: str, campaign_id: str, slot_id: str, week_start_ms: int, key: str, agent: Agent
+    ) -> BookingView | Refused:
+        """Hold a slot for a campaign; the same `key` (a UUID in lower case) with the same rest gives the same booking."""
+        message = Reserve(
+            tenant_id=owner,
+            booking_id=self._id("bok"),
+            campaign_id=campaign_id,
+            slot_id=slot_id,
+            week_start_ms=week_start_ms,
+            operation=RESERVE,
+            key=key,
+            fingerprint=fingerprint(campaign_id, slot_id, week_start_ms),
+            origin=self._origin(agent),
+        )
+        return _booking(await self.ask(message))
+
+    async def start(
+        self,
+        owner: str,
+        name: str,
+        website: str,
+        headline: str,
+        body: str,
+        slot_id: str,
+        week_start_ms: int,
+        key: str,
+        agent: Agent,
+    ) -> BookingView | Refused:
+        """Profile, campaign and booking in one transaction, or nothing."""
+        content = Content(headline, body, START_CTA, website, initials(name))
+        campaign = self._campaign(owner, name[:CAMPAIGN_NAME_CHARACTERS], content)
+        message = Reserve(
+            tenant_id=owner,
+            booking_id=self._id("bok"),
+            campaign_id=campaign.id,
+            slot_id=slot_id,
+            week_start_ms=week_start_ms,
+            operation=START,
+            key=key,
+            fingerprint=fingerprint(name, website, headline, body, slot_id, week_start_ms),
+            origin=self._origin(agent),
+            sponsor=self._sponsor(owner, name, website),
+            campaign=campaign,
+        )
+        return _booking(await self.ask(message))
+
+    async def open_checkout(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
+        """Bring a reserved booking to checkout; one that is there stays as it is."""
+        return _booking(await self.ask(OpenCheckout(owner, booking_id, self._origin(agent))))
+
+    async def cancel(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
+        """Give up a booking that is not paid."""
+        return _booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
+
+    # Intents of the payment processor and the cashier.
+
+    async def take_payment(
+        self, event_id: str, booking_id: str, payment_id: str, amount_cents: int, currency: str
+    ) -> BookingView | Refused:
+        """A booking was paid; each `event_id` is handled once, whatever comes in between."""
+        origin = self._origin(Agent("system", "payments"))
+        message = TakePayment(event_id, booking_id, payment_id, amount_cents, currency, origin)
+        return _booking(await self.ask(message))
+
+    async def settle_refund(
+        self, booking_id: str, declined: str | None, event_id: str | None = None
+    ) -> BookingView | Refused:
+        """The processor has paid back (`declined` None), or will not, and why."""
+        origin = self._origin(Agent("system", "payments"))
+        return _booking(await self.ask(SettleRefund(booking_id, declined, origin, event_id)))
+
+    async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
+        """Have a refund tried again at `due_ms`."""
+        return _booking(await self.ask(PostponeRefund(booking_id, due_ms)))
+
+    async def expire_hold(self, booking_id: str) -> BookingView | Refused:
+        """End a hold whose time is up."""
+        return _booking(await self.ask(ExpireHold(booking_id, self._origin(Agent("system", "cashier")))))
+
+    # Intents of administrators.
+
+    async def order_refund(self, booking_id: str, reason: str | None, agent: Agent) -> BookingView | Refused:
+        """Have a paid booking paid back; the cashier moves the money."""
+        return _booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
+
+    async def describe_video(
+        self, booking_id: str, agent: Agent, status: YoutubeStatus | None, url: str | None, notes: str | None
+    ) -> BookingView | Refused:
+        """Say how far the video of a booking is."""
+        return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes)))
+
+    async def create_slot(
+        self,
+        slot_id: str | None,
+        name: str,
+        side: Side,
+        week_price_cents: int,
+        agent: Agent,
+        *,
+        active: bool = True,
+        weeks: int = 1,
+        coming_soon: bool = False,
+        offer_ends_ms: int | None = None,
+        package_kind: PackageKind | None = None,
+        description: str | None = None,
+    ) -> Slot | Refused:
+        """A new slot; without an id it gets one."""
+        slot = Slot(
+            id=slot_id or self._id("slt"),
+            name=name,
+            side=side,
+            week_price_cents=week_price_cents,
+            created_ms=self._clock.now_ms(),
+            active=active,
+            weeks=weeks,
+            coming_soon=coming_soon,
+            offer_ends_ms=offer_ends_ms,
+            package_kind=package_kind,
+            description=description,
+        )
+        return _slot(await self.ask(CreateSlot(slot, self._origin(agent))))
+
+    async def edit_slot(self, slot_id: str, agent: Agent, **fields: Any) -> Slot | Refused:
+        """Change fields of `EditSlot`; those that are absent or None stay."""
+        return _slot(await self.ask(EditSlot(slot_id, self._origin(agent), **fields)))
+
+    async def retire_slot(self, slot_id: str, agent: Agent) -> Slot | Refused:
+        """Sell a slot no more."""
+        return _slot(await self.ask(RetireSlot(slot_id, self._origin(agent))))
+
+    # The batch.
+
+    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+        now_ms = self._clock.now_ms()
+
+        def on(snapshot: Snapshot) -> Decision:
+            return decide(snapshot, messages, now_ms, self.rules)
+
+        return (await self._store.transact(turn, wanted(messages), on)).answers
+
+    # Making records.
+
+    def _id(self, prefix: str) -> str:
+        return new_id(prefix, self._entropy.token(ID_BYTES))
+
+    def _origin(self, agent: Agent) -> Origin:
+        return Origin(agent, request_id.get(), self._id("aud"))
+
+    def _sponsor(self, owner: str, name: str, website: str) -> Sponsor:
+        return Sponsor(owner, self._id("spo"), name, website, self._clock.now_ms())
+
+    def _campaign(self, owner: str, name: str, content: Content) -> Campaign:
+        return Campaign(self._id("cmp"), owner, name, content, CampaignStatus.PENDING, self._clock.now_ms())
+
+
+def fingerprint(*parts: str | int) -> bytes:
+    """What tells one body from another."""
+    return hashlib.sha256(json.dumps(parts).encode()).digest()
+
+
+def initials(name: str) -> str:
+    """Up to 3 initials of a brand, in capitals; its first character where it has no letter or digit."""
+    words = [word for word in name.split() if any(character.isalnum() for character in word)]
+    letters = [next(character for character in word if character.isalnum()) for word in words]
+    return "".join(letters).upper()[:INITIALS] or name.strip()[:1]
+
+
+def _campaign(answer: Answer) -> CampaignView | Refused:
+    assert isinstance(answer, CampaignView | Refused)
+    return answer
+
+
+def _booking(answer: Answer) -> BookingView | Refused:
+    assert isinstance(answer, BookingView | Refused)
+    return answer
+
+
+def _slot(answer: Answer) -> Slot | Refused:
+    assert isinstance(answer, SlotKept | Refused)
+    return answer if isinstance(answer, Refused) else answer.slot

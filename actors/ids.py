@@ -1,0 +1,18 @@
+"""Public identifiers from entropy, in base62. Pure."""
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ID_BYTES = 16
+
+
+def base62(number: int, length: int) -> str:
+    """The last `length` base62 digits of a non-negative number."""
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits.append(ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def new_id(prefix: str, entropy: bytes) -> str:
+    """A public identifier such as `ten_...` from 16 random bytes: 22 base62 digits."""
+    return f"{prefix}_{base62(int.from_bytes(entropy[:ID_BYTES]), 22)}"
