@@ -3,34 +3,17 @@
 The bounds are wide for a person and narrow for a machine; `document_of` bounds the whole entry.
 """
 
-import re
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from service.schemas.texts import one_line, some_text
+
 DOCUMENT_BYTES = 64 * 1024
 URL_CHARACTERS = 1_500
 NEWEST_MS = 2**53
 """Times are JSON numbers: up to here every language reads them exactly."""
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def _text(value: str) -> str:
-    """Something to read: not blank, and no control characters but line breaks and tabs."""
-    if not value.strip():
-        raise ValueError("must not be blank")
-    if _CONTROL.search(value):
-        raise ValueError("must not hold control characters")
-    return value
-
-
-def _line(value: str) -> str:
-    """A text on one line."""
-    if "\n" in value or "\t" in value:
-        raise ValueError("must be on one line")
-    return _text(value)
 
 
 def web_address(value: str) -> str:
@@ -52,10 +35,10 @@ def web_address(value: str) -> str:
 
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_line)]
-Sentence = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_text)]
-Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_text)]
-Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_text)]
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(one_line)]
+Sentence = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(some_text)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(some_text)]
+Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(some_text)]
 Url = Annotated[
     str,
     Field(min_length=1, max_length=URL_CHARACTERS),

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
+from service.schemas.fields import optional
+
 
 def _address(value: str) -> str:
     """The email in its normal form, lower-cased: one account a mailbox, however it is written.
@@ -69,6 +71,6 @@ class Usage(BaseModel):
     requestsUsed: int = Field(description="Over the key's life while anonymous, of this calendar month afterwards")
     requestLimit: int = Field(description="Lifetime cap while anonymous, monthly cap of the tier afterwards")
     dailyRequestsUsed: int
-    dailyRequestLimit: int | None = None
-    expiresAt: int | None = Field(default=None, description="Epoch milliseconds; only while anonymous")
-    email: str | None = None
+    dailyRequestLimit: int | None = optional()
+    expiresAt: int | None = optional("Epoch milliseconds; only while anonymous")
+    email: str | None = optional()

@@ -25,6 +25,13 @@ def _or_empty(schema: dict[str, Any]) -> None:
     schema["anyOf"].append({"type": "string", "maxLength": 0})
 
 
+Cursor = Annotated[
+    Annotated[str, StringConstraints(max_length=2_000)] | None,
+    BeforeValidator(_absent_when_empty),
+    Field(description="Opaque, from a previous answer"),
+]
+
+
 class CatalogQuery(BaseModel):
     """What the two catalog lists take."""
 
@@ -33,13 +40,20 @@ class CatalogQuery(BaseModel):
         BeforeValidator(_absent_when_empty),
         Field(description="Full-text search, ranked; no cursor is returned and `cursor` is ignored"),
     ] = None
-    cursor: Annotated[
-        Annotated[str, StringConstraints(max_length=2_000)] | None,
-        BeforeValidator(_absent_when_empty),
-        Field(description="Opaque, from a previous answer"),
-    ] = None
+    cursor: Cursor = None
     limit: Annotated[
         Annotated[int, Field(ge=1, le=100)] | None,
+        BeforeValidator(_limit),
+        Field(description="Page size", json_schema_extra=_or_empty),
+    ] = DEFAULT_LIMIT
+
+
+class SponsorshipQuery(BaseModel):
+    """What the lists of the sponsorship area take."""
+
+    cursor: Cursor = None
+    limit: Annotated[
+        Annotated[int, Field(ge=1, le=50)] | None,
         BeforeValidator(_limit),
         Field(description="Page size", json_schema_extra=_or_empty),
     ] = DEFAULT_LIMIT
