@@ -1,9 +1,15 @@
-"""Wire models of key minting, claiming and usage (specification, "Key lifecycle", "Usage")."""
+"""Wire models of key minting, claiming and usage, of scoped keys, and of accounts' tiers (specification, "Resources").
 
+Knows nothing of how a key is made or checked.
+"""
+
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
+
+from actors.values import Scope
 
 
 def _address(value: str) -> str:
@@ -16,6 +22,19 @@ def _address(value: str) -> str:
         return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError as error:
         raise ValueError(str(error)) from None
+
+
+def _one_line(value: str) -> str:
+    """A name for a person: something to see, and nothing that breaks or controls a line."""
+    if not value.strip():
+        raise ValueError("must not be blank")
+    if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in value):
+        raise ValueError("must be on one line, without control characters")
+    return value
+
+
+def _once(scopes: list[Scope]) -> list[Scope]:
+    return list(dict.fromkeys(scopes))
 
 
 Email = Annotated[
@@ -72,3 +91,57 @@ class Usage(BaseModel):
     dailyRequestLimit: int | None = None
     expiresAt: int | None = Field(default=None, description="Epoch milliseconds; only while anonymous")
     email: str | None = None
+
+
+class ScopedKeyRequest(BaseModel):
+    """What a new scoped key is for, and what it may do."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_one_line)]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
+
+
+class ScopedKeyIssued(BaseModel):
+    """A new scoped key. `apiKey` is shown once."""
+
+    apiKey: str
+    id: str
+    scopes: list[Scope]
+
+
+class ScopedKey(BaseModel):
+    """A scoped key as its account sees it."""
+
+    id: str
+    keyPrefix: str = Field(description="First characters of the key, for display")
+    scopes: list[Scope]
+    createdAt: int = Field(description="Epoch milliseconds")
+    name: str | None = None
+
+
+class ScopedKeys(BaseModel):
+    """The live scoped keys of the account, the newest first."""
+
+    items: list[ScopedKey]
+
+
+class KeyRevoked(BaseModel):
+    revoked: Literal[True]
+
+
+class TierOrder(BaseModel):
+    """Which tier an account shall have."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    email: Email
+    tier: Literal["claimed", "upgraded"]
+
+
+class AccountTier(BaseModel):
+    """An account with its tier as it is now."""
+
+    email: str
+    tier: Literal["claimed", "upgraded"]
+    tenantId: str
