@@ -29,7 +29,7 @@ from actors.mail.store import Outbox
 from actors.quota.actor import QuotaAccountant
 from actors.quota.state import Caps
 from actors.troupe import Intensity, Member, running
-from actors.values import Tier
+from actors.values import Agent, StorageUnavailable, Tier
 from service.app import build_app
 from service.catalog import Catalog, CatalogLimits
 from service.changes import Changes
@@ -43,7 +43,7 @@ from service.samples import load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
 from service.serving import ServingLimits, open_listeners
-from storage.opening import Opened, StorageOptions, open_storage
+from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
 OTHER_FILES = 200
@@ -97,6 +97,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         drain_seconds=config.actors.drain_seconds,
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
+        await _appoint_first(services.keys, config, Agent("system", node_id))
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
 
@@ -134,6 +135,18 @@ def _services(
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
     )
     return services, actors
+
+
+async def _appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
+    """Make `admin.emails` the administrators of a database that has none. Raises `StorageError`."""
+    if not config.admin.emails:
+        return
+    try:
+        appointed = await keys.bootstrap_admins(config.admin.emails, agent)
+    except StorageUnavailable as error:
+        raise StorageError(f"the administrators of admin.emails could not be added: {error}") from None
+    if appointed.changed:
+        log.info("the first administrators are those of admin.emails: %d", appointed.administrators)
 
 
 async def _say_when_stopping(health: Health, stop: trio.Event) -> None:

@@ -31,6 +31,7 @@ class Memory:
     keys: dict[str, Key] = field(default_factory=dict)
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
+    administrators: dict[str, int] = field(default_factory=dict)
     letters: dict[str, Letter] = field(default_factory=dict)
     # The delivery of those letters that were leased or marked, by the letter's id.
     outbox: dict[str, OutboxLetter] = field(default_factory=dict)

@@ -44,9 +44,16 @@ class PostgresKeys:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve_prefix, prefix))
         return [_resolved(row) for row in rows]
 
+    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.scoped_keys, tenant_id))
+        return [_key(row) for row in rows]
+
+    async def count_administrators(self) -> int:
+        return int(await self._database.read(lambda connection: connection.fetchval(SQL.count_administrators)))
+
 
 async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
-    """Lock what is wanted, in the order of `Wanted`: claims, accounts, keys, tenants, each sorted."""
+    """Lock what is wanted in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
     snapshot = Snapshot()
     if wanted.token_hashes:
         for row in await connection.fetch(SQL.lock_claims, list(wanted.token_hashes)):
@@ -54,6 +61,12 @@ async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snap
     if wanted.emails:
         for row in await connection.fetch(SQL.lock_accounts, list(wanted.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
+    if wanted.membership:
+        await connection.execute(SQL.take_turns_with_administrators)
+        snapshot.administrator_count = await connection.fetchval(SQL.count_administrators)
+    if wanted.admin_emails:
+        for row in await connection.fetch(SQL.lock_administrators, list(wanted.admin_emails)):
+            snapshot.administrators[row["email"]] = row["granted_ms"]
     key_ids = {*wanted.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
     if key_ids:
         for row in await connection.fetch(SQL.lock_keys, sorted(key_ids)):
@@ -83,6 +96,12 @@ async def _keep(connection: Connection, decision: Decision) -> None:
         )
     if changed.accounts:
         await connection.execute(SQL.keep_accounts, *_columns(Account, changed.accounts.values()))
+    if decision.dismissed:
+        await connection.execute(SQL.dismiss_administrators, sorted(decision.dismissed))
+    if changed.administrators:
+        await connection.execute(
+            SQL.keep_administrators, list(changed.administrators), list(changed.administrators.values())
+        )
     if changed.keys:
         await connection.execute(SQL.keep_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     if changed.claims:
@@ -138,4 +157,4 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 
 def _resolved(row: Mapping[str, Any]) -> Resolved:
-    return Resolved(_key(row), Tier(row["tier"]), row["email"])
+    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["admin"])

@@ -20,7 +20,8 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.secret import Kind
-from actors.keys.state import Decision, KeyRules, Snapshot, count_live, decide, wanted
+from actors.keys.standing import count_live
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
 from actors.values import AuditRecord, Scope, Tenant, Tier
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
