@@ -165,6 +165,11 @@ def _responses(operation: Operation) -> dict[str, Any]:
         "headers": _header_references(_success_headers(operation)),
         "content": {"application/json": {"schema": _reference(operation.result)}},
     }
+    if operation.leads_to:
+        success["links"] = {
+            name: {"operationId": name, "parameters": {"id": f"$response.body#{pointer}"}}
+            for name, pointer in operation.leads_to.items()
+        }
     responses = {"200": success}
     if operation.cacheable:
         responses["304"] = {

@@ -227,6 +227,7 @@ ROWS = (
         handler=create_slot,
         result=SlotAnswer,
         body=SlotCreate,
+        leads_to=dict.fromkeys(("editSlot", "retireSlot"), "/slot/id"),
         example={"id": "left-top", "name": "Left, top", "side": "left", "weekPriceCents": 12_000},
         codes=(Code.INVALID_STATE,),
     ),

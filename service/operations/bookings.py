@@ -110,7 +110,7 @@ async def cancel(services: Services, call: Call) -> Answer | Refused:
 
 def booking_of(services: Services, view: BookingView) -> Booking:
     """A booking as it stands now, on the wire."""
-    return Booking.of(view, services.clock.now_ms(), services.links.receipt(view.booking))
+    return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking))
 
 
 def shown(services: Services, view: BookingView | Refused) -> Answer | Refused:
@@ -125,6 +125,7 @@ def unknown_booking() -> Refused:
 
 _bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)
 _reserving = partial(_bookings, method="POST", result=BookingAnswer)
+LEADS_TO = dict.fromkeys(("getBooking", "openCheckout", "cancelBooking"), "/booking/id")
 RESERVING_CODES = (
     Code.NOT_FOUND,
     Code.SLOT_UNAVAILABLE,
@@ -155,6 +156,7 @@ ROWS = (
         "gives the same booking, as it stands by then; with another body it is refused.",
         handler=reserve,
         body=BookingBody,
+        leads_to=LEADS_TO,
         example={
             "campaignId": "cmp_1B2c3D4e5F6g7H8i9J0kLm",
             "slotId": "left-top",
@@ -172,6 +174,7 @@ ROWS = (
         "leads to the website, and waits for review.",
         handler=start,
         body=BookingStart,
+        leads_to=LEADS_TO,
         example={
             "name": "Example Tools",
             "website": "https://tools.example.com/",

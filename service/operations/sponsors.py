@@ -164,6 +164,7 @@ ROWS = (
         description="A creative, which waits for review. It can be booked at once, and is shown once it is approved.",
         handler=create_campaign,
         body=CampaignBody,
+        leads_to=dict.fromkeys(("editCampaign", "withdrawCampaign", "reviewCampaign"), "/campaign/id"),
         example={
             "name": "Autumn launch",
             "headline": "Ship your first agent today",
