@@ -4,6 +4,7 @@ from service.operation import Operation
 from service.operations.catalog import ROWS as CATALOG
 from service.operations.health import ROWS as HEALTH
 from service.operations.keys import ROWS as KEYS
+from service.operations.placements import ROWS as PLACEMENTS
 from service.operations.usage import ROWS as USAGE
 
-OPERATIONS: tuple[Operation, ...] = (*KEYS, *USAGE, *CATALOG, *HEALTH)
+OPERATIONS: tuple[Operation, ...] = (*KEYS, *USAGE, *CATALOG, *PLACEMENTS, *HEALTH)
