@@ -39,6 +39,7 @@ from service.health import Health
 from service.mailing import ConsoleTransport, SmtpTransport
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.placements import Placements, PlacementsLimits
 from service.samples import load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
@@ -89,8 +90,8 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     services, actors = _services(config, config.server.base_url or url, node_id, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
-    changes = Changes(opened.database, services.directory, services.catalog)
-    members: list[Member] = [changes, services.catalog, *actors, services.mail]
+    changes = Changes(opened.database, services.directory, services.catalog, services.placements)
+    members: list[Member] = [changes, services.catalog, services.placements, *actors, services.mail]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -98,6 +99,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
         await _appoint_first(services.keys, config, Agent("system", node_id))
+        metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
 
@@ -119,6 +121,7 @@ def _services(
     quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
+    placements = Placements(opened.sponsorship, clock, config.billing.mode, placements_limits(config))
     actors: list[Actor[Any, Any]] = [keys, directory, quota]
     services = Services(
         config=config,
@@ -130,6 +133,7 @@ def _services(
         quota=quota,
         mail=mail,
         catalog=catalog,
+        placements=placements,
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
@@ -215,6 +219,11 @@ def catalog_limits(config: Config) -> CatalogLimits:
     return CatalogLimits(
         check_seconds=catalog.check_seconds, searches=catalog.searches, search_waiters=catalog.search_waiters
     )
+
+
+def placements_limits(config: Config) -> PlacementsLimits:
+    bookings = config.bookings
+    return PlacementsLimits(check_seconds=bookings.check_seconds, horizon_weeks=bookings.horizon_weeks)
 
 
 def storage_options(config: Config) -> StorageOptions:

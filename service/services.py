@@ -1,4 +1,4 @@
-"""What handlers may use: actors' intents, the catalog, clocks and settings. Made once by `service/main.py`."""
+"""What handlers may use: actors' intents, the snapshots, clocks and settings. Made once by `service/main.py`."""
 
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ from service.config import Config
 from service.cursors import Cursors
 from service.health import Health
 from service.operation import Budget
+from service.placements import Placements
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class Services:
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
+    placements: Placements
     cursors: Cursors
     budgets: Budgets
     health: Health

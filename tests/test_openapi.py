@@ -55,6 +55,8 @@ STATUSES = {
     "describeVideo": KEYED | {404, 409},
     "refundBooking": KEYED | {404, 409},
     "listAudit": KEYED,
+    "getInventory": {200, 304, 401, 403, 429},
+    "listPlacements": {200, 304, 401, 403, 429},
     "isAlive": {200},
     "isReady": {200},
 }
@@ -65,6 +67,8 @@ CODES_OF_403 = {
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "listBots": {"key_expired", "quota_exhausted", "insufficient_scope"},
     "getBot": {"key_expired", "quota_exhausted", "insufficient_scope"},
+    "getInventory": {"key_expired", "quota_exhausted"},
+    "listPlacements": {"key_expired", "quota_exhausted"},
 }
 ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 ADMINISTRATOR = ACCOUNT | {"forbidden"}
@@ -72,6 +76,7 @@ PAGE = {"cursor", "limit"}
 PARAMETERS = {
     "listUseCases": {"q", "cursor", "limit"},
     "listBots": {"q", "cursor", "limit"},
+    "getInventory": {"weekStart"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
     "listAllCampaigns": PAGE,
@@ -197,6 +202,13 @@ FIELDS = {
     "ClaimSent": ("sent", ""),
     "UseCasePage": ("data nextCursor", ""),
     "BotPage": ("data nextCursor", ""),
+    "Slot": (
+        "id name side weekPriceCents active",
+        "available durationWeeks comingSoon offerEndsAt packageKind description",
+    ),
+    "Inventory": ("weekStart weekEnd billingMode slots", ""),
+    "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo", ""),
+    "PlacementList": ("placements", ""),
     "ClaimStart": ("claimToken email", ""),
     "ClaimComplete": ("claimToken email code", ""),
 }
@@ -210,7 +222,7 @@ def test_a_resource_has_the_fields_of_the_specification(name: str) -> None:
 
 
 def test_an_optional_field_of_an_answer_is_absent_and_never_null() -> None:
-    for name in ("UseCase", "Guide", "Bot", "Usage", "CatalogError", "SponsorshipError"):
+    for name in ("UseCase", "Guide", "Bot", "Usage", "Slot", "CatalogError", "SponsorshipError"):
         schema = DOCUMENT["components"]["schemas"][name]
         for field, shape in schema["properties"].items():
             assert "null" not in json.dumps(shape), f"{name}.{field}"

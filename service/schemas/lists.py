@@ -7,13 +7,16 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 DEFAULT_LIMIT = 20
 
 
-def _limit(value: Any) -> Any:
-    """Absent, empty and `null` are the default; only plain digits are a number."""
-    if value is None or value in ("", "null"):
-        return DEFAULT_LIMIT
+def whole_number(value: Any) -> Any:
+    """Only plain digits are a number, with at most a minus before them for a bound to refuse."""
     if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
         raise ValueError("must be a whole number")
     return value
+
+
+def _limit(value: Any) -> Any:
+    """Absent, empty and `null` are the default."""
+    return DEFAULT_LIMIT if value is None or value in ("", "null") else whole_number(value)
 
 
 def _absent_when_empty(value: Any) -> Any:

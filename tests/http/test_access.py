@@ -9,17 +9,17 @@ from tests.http.asgi import Response
 from tests.http.callers import CALLERS
 from tests.http.world import World, open_world
 
-EVERYONE = "200", "200", "200"
-NOT_A_HEADER = ("401 unauthorized",) * 3
-NO_SUCH_KEY = ("401 invalid_api_key",) * 3
-EXPIRED = ("403 key_expired",) * 3
-NO_SCOPE = ("403 insufficient_scope",) * 3
-USED_UP = "200", "403 quota_exhausted", "403 quota_exhausted"
-NOT_TODAY = "200", "429 rate_limited", "429 rate_limited"
+EVERYONE = ("200",) * 4
+NOT_A_HEADER = ("401 unauthorized",) * 4
+NO_SUCH_KEY = ("401 invalid_api_key",) * 4
+EXPIRED = ("403 key_expired",) * 4
+NO_SCOPE = *("403 insufficient_scope",) * 3, "200"
+USED_UP = "200", *("403 quota_exhausted",) * 3
+NOT_TODAY = "200", *("429 rate_limited",) * 3
 
 EXPECTED = {
-    # What getUsage, the two use case operations and the two bot operations answer.
-    "nobody": ("401 unauthorized", "200", "200"),
+    # What getUsage, the two use case operations, the two bot operations and the two that show sponsors answer.
+    "nobody": ("401 unauthorized", "200", "200", "200"),
     "an empty header": NOT_A_HEADER,
     "a scheme alone": NOT_A_HEADER,
     "a scheme and a space": NOT_A_HEADER,
@@ -46,7 +46,7 @@ EXPECTED = {
     "an expired and exhausted key": EXPIRED,
     "a key without a request left today": NOT_TODAY,
     "a key with one use case read left": EVERYONE,
-    "a key without a use case read left": ("200", "403 claim_required", "200"),
+    "a key without a use case read left": ("200", "403 claim_required", "200", "200"),
     "a claimed key": EVERYONE,
     "a claimed key that used a lifetime": EVERYONE,
     "a claimed key without a request left this month": USED_UP,
@@ -72,6 +72,8 @@ PLACES = {
     "getUseCase": ("/api/v1/usecases/case-04", 1),
     "listBots": ("/api/v1/bots", 2),
     "getBot": ("/api/v1/bots/bot-00", 2),
+    "getInventory": ("/api/v1/sponsors/inventory", 3),
+    "listPlacements": ("/api/v1/sponsors/placements", 3),
 }
 PUBLIC = {"mintKey", "startClaim", "completeClaim", "isAlive", "isReady"}
 

@@ -105,8 +105,8 @@ thorough = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-with_keys = schema.include(tag=["Account", "Catalog"])
-without_keys = schema.exclude(tag=["Account", "Catalog"])
+with_keys = schema.include(tag=["Account", "Catalog", "Sponsorship"])
+without_keys = schema.exclude(tag=["Account", "Catalog", "Sponsorship"])
 
 
 @with_keys.parametrize()

@@ -28,9 +28,10 @@ from service.changes import Changes
 from service.config import Config, load
 from service.cursors import Cursors
 from service.health import Health
-from service.main import actor_limits, caps, catalog_limits, key_rules, per_minute
+from service.main import actor_limits, caps, catalog_limits, key_rules, per_minute, placements_limits
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.placements import Placements
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from storage.memory.catalog import MemoryCatalog
@@ -42,6 +43,7 @@ from storage.pool import PoolStatistics
 from tests.fakes import HandClock, SeededEntropy
 from tests.http.asgi import Client
 from tests.http.conformity import BASE_URL, check
+from tests.placements.rows import FakeSponsorship
 
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
 """18 November 2026, 12:00 UTC: when each test begins."""
@@ -84,6 +86,7 @@ class World:
     memory: Memory
     catalog_memory: Memory
     catalog_store: MemoryCatalog
+    sponsorship_store: FakeSponsorship
     services: Services
     metrics: Metrics
     client: Client
@@ -198,9 +201,11 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     memory, catalog_memory, postbox = Memory(), Memory(), Postbox()
     catalog_store = MemoryCatalog(catalog_memory)
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
+    sponsorship_store = FakeSponsorship(memory)
     keys_store = MemoryKeys(memory)
     letters = LetterWriter(config.mail.sender, BASE_URL, lambda nonce: code_from(CODES, nonce))
     metrics, catalog = Metrics(), Catalog(catalog_store, catalog_limits(config))
+    placements = Placements(sponsorship_store, clock, config.billing.mode, placements_limits(config))
     keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
     directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
     quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
@@ -222,16 +227,20 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         quota=quota,
         mail=mail,
         catalog=catalog,
+        placements=placements,
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
     )
     metrics.watch(services.health.actors, lambda: IDLE)
-    changes = Changes(Announcer((memory, catalog_memory)), directory, catalog)
+    metrics.watch_snapshots(catalog.statistics, placements.statistics)
+    changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, metrics), check)
-    async with running([changes, catalog, *actors, mail], intensity=Intensity(5, 60.0)):
+    async with running([changes, catalog, placements, *actors, mail], intensity=Intensity(5, 60.0)):
         await wait_all_tasks_blocked()
-        yield World(config, clock, memory, catalog_memory, catalog_store, services, metrics, client, postbox)
+        yield World(
+            config, clock, memory, catalog_memory, catalog_store, sponsorship_store, services, metrics, client, postbox
+        )
 
 
 def _observer(metrics: Metrics, name: str) -> Callable[[int, float], None]:
