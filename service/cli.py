@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import trio
 
-from service import commands
+from service import commands, slot_commands
 from service.config import Config, ConfigError, load
 from service.logs import set_up
 from service.main import run
@@ -157,6 +157,13 @@ def _parser() -> Parser:
         _over_storage(commands.revoke_admin, "email"),
     )
     dismiss.add_argument("email", metavar="EMAIL")
+    demo = add(
+        "seed-demo",
+        "Put demo sponsors, slots and bookings of this week in the place of an older demo; real ones stay.",
+        _over_storage(commands.seed_demo, "remove"),
+    )
+    demo.add_argument("--remove", action="store_true", help="take the demo away, also for later starts")
+    slot_commands.add_slot_commands(add, _over_storage)
     add("openapi", "Print the OpenAPI document.", _openapi)
     add("doctor", "Look for what keeps the service from running well.", _over_storage(commands.doctor))
     return parser

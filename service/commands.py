@@ -16,6 +16,7 @@ from service.config import Config, ConfigError
 from service.importing import Parsed, parse, unknown_bots
 from service.main import actor_limits, key_rules, storage_options
 from service.replacing import carry_out
+from service.samples.seeding import replace_demo
 from service.schemas.keys import Email
 from service.secret import Secrets
 from storage.opening import Opened, open_storage
@@ -143,6 +144,29 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> int:
         return 0
 
     return await _with_keys(config, data_dir, work)
+
+
+async def seed_demo(config: Config, data_dir: Path, *, remove: bool) -> int:
+    async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
+        try:
+            counts = await replace_demo(opened.demo, SystemClock(), SystemEntropy(), AGENT, remove=remove)
+        except StorageUnavailable as error:
+            raise CommandError(f"the database is not available: {error}") from None
+    assert counts is not None, "only a first seeding may find that it is not the first"
+    if counts.removed:
+        print(f"removed {counts.removed} rows of the demo that was there")
+    if not remove:
+        print(
+            f"wrote {counts.sponsors} sponsors, {counts.slots} slots, {counts.campaigns} campaigns, "
+            f"{counts.bookings} bookings and {counts.days} days of delivery"
+        )
+    elif not counts.removed:
+        print("there was no demo; later starts will not bring one")
+    if counts.retired:
+        print(f"retired {counts.retired} slots instead of removing them: real bookings have them")
+    if counts.left_out:
+        print(f"left out {counts.left_out} rows whose place real ones have")
+    return 0
 
 
 async def doctor(config: Config, data_dir: Path) -> int:

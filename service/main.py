@@ -40,7 +40,7 @@ from service.mailing import ConsoleTransport, SmtpTransport
 from service.metrics import Metrics
 from service.operations import OPERATIONS
 from service.placements import Placements, PlacementsLimits
-from service.samples import load_samples
+from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
 from service.serving import ServingLimits, open_listeners
@@ -64,6 +64,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> N
             open_listeners(*address_of(config.server.bind), serving_limits(config)) as server,
         ):
             await load_samples(opened.catalog)
+            await load_demo(opened.demo, SystemClock(), SystemEntropy())
             async with open_node(config, data_dir, opened, server.url) as node:
                 _calm_collector()
                 nursery.start_soon(_say_when_stopping, node.services.health, stop)

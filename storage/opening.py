@@ -12,6 +12,7 @@ from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
+from storage.postgres.demo import PostgresDemo
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
@@ -70,6 +71,7 @@ class Opened:
     keys: PostgresKeys
     catalog: PostgresCatalog
     outbox: PostgresOutbox
+    demo: PostgresDemo
     identity: Identity
 
 
@@ -94,6 +96,7 @@ async def open_storage(
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
+                demo=PostgresDemo(database),
                 identity=Identity(database),
             )
     except EmbeddedError as error:

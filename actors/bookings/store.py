@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from actors.bookings.demo import DemoCounts, DemoData
+from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingView, CampaignView, Content, Side, Slot, Sponsor
 from actors.bookings.state import Decision, Snapshot, Wanted
 from actors.values import AuditRecord, Turn
@@ -106,4 +108,25 @@ class SponsorshipStore(Protocol):
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         """Bookings whose `refund_due_ms` has come, the longest first."""
+        ...
+
+
+class DemoStore(Protocol):
+    """Where demo data is put beside real rows, and taken away again."""
+
+    async def replace_demo(
+        self, data: DemoData | None, origin: Origin, now_ms: int, *, first: bool = False
+    ) -> DemoCounts | None:
+        """Put `data` in the place of the demo that stands there; None takes that away. One transaction.
+
+        Real rows stay, with the slots and campaigns they are made for (`demo.plan`). The revision grows and `TOPIC` is
+        announced in any case, so that a demo taken away counts as touched. With `first` it does nothing, and returns
+        None, unless nobody has used the sponsorship area yet; of several nodes that try at once, one does.
+        Writes `demo.seeded` or `demo.removed` to the audit. Running it again is harmless.
+        Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        """
+        ...
+
+    async def is_untouched(self) -> bool:
+        """Whether there never was a slot, a sponsor, a booking or a demo. Raises `StorageUnavailable`."""
         ...

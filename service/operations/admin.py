@@ -1,9 +1,8 @@
 """Operations 23 to 26 and what else administrators do: review, slots, bookings, refunds, the audit."""
 
 from functools import partial
-from typing import Any
 
-from actors.bookings.records import PackageKind, Side, Slot, Sponsor, YoutubeStatus
+from actors.bookings.records import Slot, Sponsor, YoutubeStatus
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
 from actors.values import AuditRecord, Code, Refused, Scope
@@ -13,9 +12,9 @@ from service.operations.bookings import booking_of, place_of_booking, shown, unk
 from service.operations.listing import NO_STORE, listed
 from service.operations.sponsors import place_of_campaign, unknown_campaign
 from service.schemas.fields import may_exist
-from service.schemas.inventory import AdminSlot, SlotAnswer, SlotList
+from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
 from service.schemas.lists import SponsorshipQuery
-from service.schemas.slots import SlotCreate, SlotEdit
+from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import (
     Audit,
     AuditPage,
@@ -96,32 +95,15 @@ async def list_audit(services: Services, call: Call) -> Answer | Refused:
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
     slots = await services.sponsorship.slots()
-    return Answer.of(SlotList(items=[AdminSlot.of(slot) for slot in slots]), [*NO_STORE])
+    return Answer.of(SlotList(items=[admin_slot_of(slot) for slot in slots]), [*NO_STORE])
 
 
 async def create_slot(services: Services, call: Call) -> Answer | Refused:
     body: SlotCreate = call.body
-    refused = _offer_over(services, body.offerEndsAt)
+    refused = offer_over(body, services.clock.now_ms())
     if refused is not None:
         return refused
-    slot = await services.ledger.create_slot(
-        body.id,
-        body.name,
-        Side(body.side),
-        body.weekPriceCents,
-        call.caller.agent,
-        active=body.active,
-        weeks=body.durationWeeks,
-        coming_soon=body.comingSoon,
-        offer_ends_ms=body.offerEndsAt,
-        package_kind=None if body.packageKind is None else PackageKind(body.packageKind),
-        description=body.description,
-    )
-    return _slot(slot)
-
-
-NULLABLE = {"offerEndsAt": "offer_ends_ms", "packageKind": "package_kind", "description": "description"}
-"""Fields of a slot that an edit may set to null, and what the ledger calls them."""
+    return _slot(await services.ledger.create_slot(agent=call.caller.agent, **body.arguments()))
 
 
 async def edit_slot(services: Services, call: Call) -> Answer | Refused:
@@ -129,26 +111,10 @@ async def edit_slot(services: Services, call: Call) -> Answer | Refused:
     slot_id = call.path_values["id"]
     if not may_exist(slot_id):
         return unknown_slot()
-    refused = _offer_over(services, body.offerEndsAt)
+    refused = offer_over(body, services.clock.now_ms())
     if refused is not None:
         return refused
-    fields: dict[str, Any] = {
-        "name": body.name,
-        "side": None if body.side is None else Side(body.side),
-        "week_price_cents": body.weekPriceCents,
-        "active": body.active,
-        "weeks": body.durationWeeks,
-        "coming_soon": body.comingSoon,
-        "offer_ends_ms": body.offerEndsAt,
-        "package_kind": None if body.packageKind is None else PackageKind(body.packageKind),
-        "description": body.description,
-        "clear": tuple(
-            ours
-            for theirs, ours in NULLABLE.items()
-            if theirs in body.model_fields_set and getattr(body, theirs) is None
-        ),
-    }
-    return _slot(await services.ledger.edit_slot(slot_id, call.caller.agent, **fields))
+    return _slot(await services.ledger.edit_slot(slot_id, call.caller.agent, **body.arguments()))
 
 
 async def retire_slot(services: Services, call: Call) -> Answer | Refused:
@@ -158,14 +124,8 @@ async def retire_slot(services: Services, call: Call) -> Answer | Refused:
     return _slot(await services.ledger.retire_slot(slot_id, call.caller.agent))
 
 
-def _offer_over(services: Services, ends_ms: int | None) -> Refused | None:
-    if ends_ms is not None and ends_ms <= services.clock.now_ms():
-        return Refused(Code.INVALID_REQUEST, "The body is not valid: offerEndsAt: must be in the future.")
-    return None
-
-
 def _slot(slot: Slot | Refused) -> Answer | Refused:
-    return slot if isinstance(slot, Refused) else Answer.of(SlotAnswer(slot=AdminSlot.of(slot)), [*NO_STORE])
+    return slot if isinstance(slot, Refused) else Answer.of(SlotAnswer(slot=admin_slot_of(slot)), [*NO_STORE])
 
 
 def unknown_slot() -> Refused:

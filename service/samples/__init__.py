@@ -1,11 +1,15 @@
-"""The sample catalog, so that the first start has something to show. It names no real person."""
+"""The sample catalog and the demo, so that the first start has something to show. They name no real person."""
 
 import logging
 from pathlib import Path
 
+from actors.bookings.store import DemoStore
 from actors.catalog.store import CatalogStore, Import
+from actors.clock import Clock, Entropy
+from actors.values import Agent
 from service.importing import parse
 from service.replacing import carry_out
+from service.samples.seeding import replace_demo
 
 FILE = Path(__file__).parent / "catalog.jsonl"
 
@@ -21,3 +25,12 @@ async def load_samples(store: CatalogStore) -> None:
     assert not parsed.errors, f"the sample catalog is not valid: {parsed.errors[0]}"
     counts = await carry_out(store, Import(parsed.entries))
     log.info("loaded the sample catalog: %d entries", counts.writes)
+
+
+async def load_demo(store: DemoStore, clock: Clock, entropy: Entropy) -> None:
+    """Seed the demo into a sponsorship area that nobody has used, and from which nobody has taken it away."""
+    if not await store.is_untouched():
+        return
+    counts = await replace_demo(store, clock, entropy, Agent("system", "start"), first=True)
+    if counts is not None:
+        log.info("seeded the demo: %d slots, %d bookings", counts.slots, counts.bookings)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from service.schemas.texts import one_line, some_text
+from service.schemas.texts import Line, Sentence, Text, readable
 
 DOCUMENT_BYTES = 64 * 1024
 URL_CHARACTERS = 1_500
@@ -35,10 +35,7 @@ def web_address(value: str) -> str:
 
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(one_line)]
-Sentence = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(some_text)]
-Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(some_text)]
-Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(some_text)]
+Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(readable)]
 Url = Annotated[
     str,
     Field(min_length=1, max_length=URL_CHARACTERS),

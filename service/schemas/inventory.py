@@ -37,6 +37,22 @@ class Inventory(BaseModel):
     slots: list[Slot]
 
 
+class AdminSlot(Slot):
+    """A slot as administrators see it."""
+
+    retired: bool | None = optional("True for one that is shown and sold no more")
+
+
+class SlotList(BaseModel):
+    """All slots, by id."""
+
+    items: list[AdminSlot]
+
+
+class SlotAnswer(BaseModel):
+    slot: AdminSlot
+
+
 class Placement(BaseModel):
     """What is shown for a booking."""
 
@@ -96,6 +112,11 @@ def slot_of(slot: SlotRecord, available: bool | None = None) -> Slot:
         packageKind=None if slot.package_kind is None else slot.package_kind.value,
         description=slot.description,
     )
+
+
+def admin_slot_of(slot: SlotRecord) -> AdminSlot:
+    """A slot as it is shown to administrators."""
+    return AdminSlot(**slot_of(slot).model_dump(), retired=None if slot.retired_ms is None else True)
 
 
 def placement_of(sold: SoldPlacement) -> Placement:

@@ -11,7 +11,7 @@ from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import AuditRecord, Scope
 from service.schemas.catalog import NEWEST_MS, Url
 from service.schemas.fields import Body, Reference, Uuid, optional
-from service.schemas.texts import one_line, some_text
+from service.schemas.texts import one_line, readable
 
 Milliseconds = Annotated[int, Field(description="Epoch milliseconds")]
 WeekStart = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Monday 00:00 UTC, in epoch milliseconds")]
@@ -23,7 +23,7 @@ Headline = Annotated[str, Field(min_length=1, max_length=55), AfterValidator(one
 Copy = Annotated[str, Field(min_length=1, max_length=140), AfterValidator(one_line)]
 Cta = Annotated[str, Field(min_length=1, max_length=24), AfterValidator(one_line)]
 LogoText = Annotated[str, Field(min_length=1, max_length=3), AfterValidator(one_line)]
-Note = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(some_text)]
+Note = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(readable)]
 
 
 # Bodies.

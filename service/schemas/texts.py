@@ -1,6 +1,9 @@
-"""What every text on the wire is held to, whatever its length."""
+"""Texts that people write, as types of wire models. The bounds are wide for a person and narrow for a machine."""
 
 import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAK = re.compile(r"[\n\t\u2028\u2029]")
@@ -8,7 +11,7 @@ _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Marks that turn the direction of what follows, and so of a page around the text."""
 
 
-def some_text(value: str) -> str:
+def readable(value: str) -> str:
     """Something to read: not blank, no control characters but line breaks and tabs, and nothing that turns direction."""
     if not value.strip():
         raise ValueError("must not be blank")
@@ -21,4 +24,9 @@ def one_line(value: str) -> str:
     """A text on one line."""
     if _BREAK.search(value):
         raise ValueError("must be on one line")
-    return some_text(value)
+    return readable(value)
+
+
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(one_line)]
+Sentence = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(readable)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(readable)]

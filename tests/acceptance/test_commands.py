@@ -35,6 +35,11 @@ COMMANDS = {
     "issue-key": "printed once",
     "revoke-key": "for good",
     "set-tier": "tier",
+    "seed-demo": "real ones stay",
+    "list-slots": "slots",
+    "create-slot": "prints its id",
+    "edit-slot": "stays",
+    "retire-slot": "no more",
     "openapi": "OpenAPI",
     "doctor": "running well",
 }

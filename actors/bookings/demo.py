@@ -1,0 +1,207 @@
+"""Demo data: what it consists of, and how it makes way for real rows. Pure; source: docs/decisions.md, "Demo data".
+
+Real rows always win: what a real row needs stays, what a real row has taken is left to it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+from actors.bookings.desk import Week, weeks_of
+from actors.bookings.messages import Origin
+from actors.bookings.records import OPEN, Booking, BookingStatus, Campaign, Slot, Sponsor
+from actors.values import AuditRecord
+
+HOLDING = (*OPEN, BookingStatus.PAID, BookingStatus.REFUNDING)
+"""States in which a demo booking has its weeks."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoAccount:
+    """An account that owns demo rows. `tenant_id` counts only where the email has no account yet."""
+
+    email: str
+    tenant_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryDay:
+    """What was delivered for a booking on one day, counted since the epoch, UTC."""
+
+    booking_id: str
+    day: int
+    impressions: int
+    clicks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DemoData:
+    """All rows of a demo; each of them is marked as such, and belongs to one of the accounts."""
+
+    accounts: tuple[DemoAccount, ...] = ()
+    sponsors: tuple[Sponsor, ...] = ()
+    slots: tuple[Slot, ...] = ()
+    campaigns: tuple[Campaign, ...] = ()
+    bookings: tuple[Booking, ...] = ()
+    days: tuple[DeliveryDay, ...] = ()
+
+    @property
+    def weeks(self) -> dict[Week, str]:
+        """The weeks that its bookings hold, each with its one holder."""
+        held = [(week, booking.id) for booking in self.bookings if holds(booking) for week in weeks_of(booking)]
+        weeks = dict(held)
+        assert len(weeks) == len(held), "a demo sells no week twice"
+        return weeks
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCounts:
+    """How many rows were written and removed, and how many made way for real ones.
+
+    `retired` are slots that a real booking has, `left_out` rows of the data that were not written.
+    """
+
+    sponsors: int = 0
+    slots: int = 0
+    campaigns: int = 0
+    bookings: int = 0
+    days: int = 0
+    removed: int = 0
+    retired: int = 0
+    left_out: int = 0
+
+
+@dataclass(slots=True)
+class DemoGround:
+    """What stands where a demo is to be written: rows that are locked until it is.
+
+    `tenants` are those of accounts, by email. The next four have demo rows and those with the ids of the data, each with
+    whether it is demo. `used_*` are those that a real campaign or booking belongs to, `weeks` those that real bookings hold.
+    """
+
+    tenants: dict[str, str] = field(default_factory=dict)
+    sponsors: dict[str, bool] = field(default_factory=dict)
+    slots: dict[str, bool] = field(default_factory=dict)
+    campaigns: dict[str, bool] = field(default_factory=dict)
+    bookings: dict[str, bool] = field(default_factory=dict)
+    used_sponsors: set[str] = field(default_factory=set)
+    used_slots: set[str] = field(default_factory=set)
+    used_campaigns: set[str] = field(default_factory=set)
+    weeks: set[Week] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What to do: remove rows (sponsors by tenant), retire slots, make accounts, then write `data`. All sorted by id."""
+
+    sponsors: tuple[str, ...]
+    slots: tuple[str, ...]
+    campaigns: tuple[str, ...]
+    bookings: tuple[str, ...]
+    retired: tuple[str, ...]
+    accounts: tuple[DemoAccount, ...]
+    data: DemoData
+    counts: DemoCounts
+
+
+def holds(booking: Booking) -> bool:
+    """Whether a demo booking has its weeks."""
+    return booking.status in HOLDING
+
+
+def plan(ground: DemoGround, data: DemoData | None) -> DemoPlan:
+    """How to replace the demo that stands there by `data`; None is no demo."""
+    wanted = data or DemoData()
+    accounts = tuple(account for account in wanted.accounts if account.email not in ground.tenants)
+    fitted = _fitted(_at_home(wanted, ground.tenants), ground)
+    written = {slot.id for slot in fitted.slots}
+    sponsors = _gone(ground.sponsors, ground.used_sponsors)
+    slots = _gone(ground.slots, ground.used_slots)
+    campaigns = _gone(ground.campaigns, ground.used_campaigns)
+    bookings = _gone(ground.bookings, set())
+    retired = tuple(sorted(row_id for row_id in ground.used_slots - written if ground.slots.get(row_id)))
+    return DemoPlan(
+        sponsors=sponsors,
+        slots=slots,
+        campaigns=campaigns,
+        bookings=bookings,
+        retired=retired,
+        accounts=accounts,
+        data=fitted,
+        counts=DemoCounts(
+            sponsors=len(fitted.sponsors),
+            slots=len(fitted.slots),
+            campaigns=len(fitted.campaigns),
+            bookings=len(fitted.bookings),
+            days=len(fitted.days),
+            removed=len(sponsors) + len(slots) + len(campaigns) + len(bookings),
+            retired=len(retired),
+            left_out=_rows(wanted) - _rows(fitted),
+        ),
+    )
+
+
+def audit_record(data: DemoData | None, counts: DemoCounts, origin: Origin, now_ms: int) -> AuditRecord:
+    """What the audit keeps of a replacement."""
+    return AuditRecord(
+        id=origin.audit_id,
+        created_ms=now_ms,
+        actor_type=origin.agent.type,
+        actor_id=origin.agent.id,
+        actor_email=origin.agent.email,
+        action="demo.removed" if data is None else "demo.seeded",
+        target_type="demo",
+        target_id="demo",
+        request_id=origin.request_id,
+        changes=json.dumps(asdict(counts), separators=(",", ":")),
+    )
+
+
+def _gone(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:
+    """The demo rows that nothing real needs."""
+    return tuple(sorted(row_id for row_id, demo in found.items() if demo and row_id not in used))
+
+
+def _at_home(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
+    """The data with the tenants of those accounts that exist already."""
+    moved = {account.tenant_id: tenants.get(account.email, account.tenant_id) for account in data.accounts}
+    return replace(
+        data,
+        sponsors=tuple(replace(row, tenant_id=moved[row.tenant_id]) for row in data.sponsors),
+        campaigns=tuple(replace(row, tenant_id=moved[row.tenant_id]) for row in data.campaigns),
+        bookings=tuple(replace(row, tenant_id=moved[row.tenant_id]) for row in data.bookings),
+    )
+
+
+def _fitted(data: DemoData, ground: DemoGround) -> DemoData:
+    """What of the data has a place: a real row stays as it is, and so does a profile or campaign that it needs."""
+    kept_sponsors = _staying(ground.sponsors, ground.used_sponsors)
+    kept_campaigns = _staying(ground.campaigns, ground.used_campaigns)
+    real_slots = _staying(ground.slots, set())
+    bookings = tuple(_with_room(data.bookings, ground, real_slots))
+    written = {booking.id for booking in bookings}
+    return replace(
+        data,
+        sponsors=tuple(row for row in data.sponsors if row.tenant_id not in kept_sponsors),
+        slots=tuple(row for row in data.slots if row.id not in real_slots),
+        campaigns=tuple(row for row in data.campaigns if row.id not in kept_campaigns),
+        bookings=bookings,
+        days=tuple(row for row in data.days if row.booking_id in written),
+    )
+
+
+def _staying(found: Mapping[str, bool], used: set[str]) -> set[str]:
+    return {row_id for row_id, demo in found.items() if not demo or row_id in used}
+
+
+def _with_room(bookings: tuple[Booking, ...], ground: DemoGround, real_slots: set[str]) -> Iterator[Booking]:
+    """The bookings of demo slots whose weeks no real booking has."""
+    for booking in bookings:
+        taken = holds(booking) and any(week in ground.weeks for week in weeks_of(booking))
+        if not taken and booking.slot_id not in real_slots and ground.bookings.get(booking.id, True):
+            yield booking
+
+
+def _rows(data: DemoData) -> int:
+    """Rows that can be left out by themselves; days go with their booking."""
+    return len(data.sponsors) + len(data.slots) + len(data.campaigns) + len(data.bookings)

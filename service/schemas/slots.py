@@ -1,0 +1,97 @@
+"""What administrators write of slots, by operation and by command (specification, "Slot"; decisions, section 6)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from actors.bookings.records import PackageKind, Side
+from actors.values import Code, Refused
+from service.schemas.catalog import Milliseconds, Wire
+from service.schemas.texts import one_line, readable
+
+SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
+SlotName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(one_line)]
+Description = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(readable)]
+WeekPrice = Annotated[int, Field(ge=50, le=10_000_000, description="Price per week in cents")]
+Weeks = Annotated[int, Field(ge=1, le=52, description="Consecutive weeks that are sold at once")]
+SideName = Literal["left", "right"]
+PackageName = Literal["website", "youtube", "bundle"]
+
+COLUMNS = {
+    "name": "name",
+    "side": "side",
+    "weekPriceCents": "week_price_cents",
+    "active": "active",
+    "durationWeeks": "weeks",
+    "comingSoon": "coming_soon",
+    "offerEndsAt": "offer_ends_ms",
+    "packageKind": "package_kind",
+    "description": "description",
+}
+"""Fields as the ledger calls them."""
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """An absent field stays as it is; the document must not say that null is its default."""
+    schema.pop("default", None)
+
+
+def _absent() -> Any:
+    return Field(default=None, json_schema_extra=_without_default)
+
+
+class SlotCreate(Wire):
+    """A new slot; without an `id` it gets one. `offerEndsAt` lies ahead."""
+
+    id: SlotId | None = None
+    name: SlotName
+    side: SideName
+    weekPriceCents: WeekPrice
+    active: bool = True
+    durationWeeks: Weeks = 1
+    comingSoon: bool = False
+    offerEndsAt: Milliseconds | None = None
+    packageKind: PackageName | None = None
+    description: Description | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of `BookingLedger.create_slot`, but who acts."""
+        return {"slot_id": self.id, **{COLUMNS[name]: _typed(name, getattr(self, name)) for name in COLUMNS}}
+
+
+class SlotEdit(Wire):
+    """What is to change of a slot. What is absent stays; null takes away what a slot need not have."""
+
+    name: SlotName = _absent()
+    side: SideName = _absent()
+    weekPriceCents: WeekPrice = _absent()
+    active: bool = _absent()
+    durationWeeks: Weeks = _absent()
+    comingSoon: bool = _absent()
+    offerEndsAt: Milliseconds | None = _absent()
+    packageKind: PackageName | None = _absent()
+    description: Description | None = _absent()
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of `BookingLedger.edit_slot`, but the slot and who acts."""
+        given = {name: getattr(self, name) for name in COLUMNS if name in self.model_fields_set}
+        changes = {COLUMNS[name]: _typed(name, value) for name, value in given.items() if value is not None}
+        cleared = tuple(COLUMNS[name] for name, value in given.items() if value is None)
+        return {**changes, "clear": cleared} if cleared else changes
+
+
+def offer_over(slot: SlotCreate | SlotEdit, now_ms: int) -> Refused | None:
+    """Why an offer cannot be made that ends before it begins."""
+    if slot.offerEndsAt is None or slot.offerEndsAt > now_ms:
+        return None
+    return Refused(Code.INVALID_REQUEST, "offerEndsAt must lie ahead.")
+
+
+def _typed(name: str, value: Any) -> Any:
+    match name:
+        case "side":
+            return Side(value)
+        case "packageKind" if value is not None:
+            return PackageKind(value)
+        case _:
+            return value

@@ -1,0 +1,123 @@
+"""The demo store over Postgres."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, fields
+from typing import Any
+
+from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
+from actors.bookings.messages import Origin
+from actors.bookings.records import Booking, Campaign, Slot, Sponsor
+from actors.bookings.store import TOPIC
+from actors.keys.messages import Account
+from actors.values import AuditRecord, Tenant, Tier
+from storage.pool import Connection, Database
+from storage.postgres.keys import SQL as KEYS
+from storage.statements import statements
+
+SQL = statements("demo")
+LOCK = 7_206_341_119
+"""The advisory lock that replacements take turns on; an arbitrary number beside that of the migrations."""
+
+
+class PostgresDemo:
+    """Demo rows in the tables of the ledger."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def is_untouched(self) -> bool:
+        return await self._database.read(_is_untouched)
+
+    async def replace_demo(
+        self, data: DemoData | None, origin: Origin, now_ms: int, *, first: bool = False
+    ) -> DemoCounts | None:
+        async def work(connection: Connection) -> DemoCounts | None:
+            await connection.execute(SQL.take_turns, LOCK)
+            if first and not await _is_untouched(connection):
+                return None
+            planned = plan(await _ground(connection, data or DemoData()), data)
+            await _remove(connection, planned, now_ms)
+            await _write(connection, planned, now_ms)
+            record = audit_record(data, planned.counts, origin, now_ms)
+            await connection.execute(KEYS.keep_audits, *_columns(AuditRecord, map(astuple, [record])))
+            await connection.execute(SQL.advance, TOPIC)
+            return planned.counts
+
+        return await self._database.transact(work)
+
+
+async def _is_untouched(connection: Connection) -> bool:
+    return bool(await connection.fetchval(SQL.untouched))
+
+
+async def _ground(connection: Connection, data: DemoData) -> DemoGround:
+    """Lock what stands there, in the order of the ledger: sponsors, campaigns, slots, bookings, each sorted."""
+    accounts = await connection.fetch(SQL.accounts, [account.email for account in data.accounts])
+    tenants = {row["email"]: row["tenant_id"] for row in accounts}
+
+    async def lock(statement: str, ids: Iterable[str]) -> dict[str, bool]:
+        return {row["id"]: row["demo"] for row in await connection.fetch(statement, sorted(ids))}
+
+    async def of(statement: str, ids: Iterable[str]) -> set[str]:
+        return {row[0] for row in await connection.fetch(statement, sorted(ids))}
+
+    sponsors = await lock(SQL.lock_sponsors, tenants.values())
+    campaigns = await lock(SQL.lock_campaigns, (row.id for row in data.campaigns))
+    slots = await lock(SQL.lock_slots, (row.id for row in data.slots))
+    bookings = await lock(SQL.lock_bookings, (row.id for row in data.bookings))
+    weeks = await connection.fetch(SQL.real_weeks, sorted(slots))
+    return DemoGround(
+        tenants=tenants,
+        sponsors=sponsors,
+        slots=slots,
+        campaigns=campaigns,
+        bookings=bookings,
+        used_sponsors=await of(SQL.used_sponsors, sponsors),
+        used_slots=await of(SQL.used_slots, slots),
+        used_campaigns=await of(SQL.used_campaigns, campaigns),
+        weeks={(row["slot_id"], row["week_ms"]) for row in weeks},
+    )
+
+
+async def _remove(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
+    for statement in (SQL.remove_weeks, SQL.remove_keys, SQL.remove_events, SQL.remove_days, SQL.remove_bookings):
+        await connection.execute(statement, planned.bookings)
+    await connection.execute(SQL.remove_campaigns, planned.campaigns)
+    await connection.execute(SQL.remove_sponsors, planned.sponsors)
+    await connection.execute(SQL.remove_slots, planned.slots)
+    await connection.execute(SQL.retire_slots, planned.retired, now_ms)
+
+
+async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
+    data = planned.data
+    if planned.accounts:
+        tenants = [Tenant(account.tenant_id, Tier.CLAIMED) for account in planned.accounts]
+        accounts = [Account(account.email, account.tenant_id, now_ms) for account in planned.accounts]
+        await connection.execute(KEYS.keep_tenants, *_columns(Tenant, map(astuple, tenants)))
+        await connection.execute(KEYS.keep_accounts, *_columns(Account, map(astuple, accounts)))
+    await connection.execute(SQL.keep_sponsors, *_columns(Sponsor, map(astuple, data.sponsors)))
+    await connection.execute(SQL.keep_campaigns, *_campaign_columns(data.campaigns))
+    await connection.execute(SQL.keep_slots, *_columns(Slot, map(astuple, data.slots)))
+    await connection.execute(SQL.keep_bookings, *_columns(Booking, map(astuple, data.bookings)))
+    weeks = [(*week, booking_id) for week, booking_id in data.weeks.items()]
+    await connection.execute(SQL.keep_weeks, *_arrays(weeks, 3))
+    await connection.execute(SQL.keep_days, *_columns(DeliveryDay, map(astuple, data.days)))
+
+
+def _columns(kind: type[Any], rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """The fields of equal records as one array a field, in the order in which the record declares them."""
+    return _arrays(rows, len(fields(kind)))
+
+
+def _campaign_columns(campaigns: Iterable[Campaign]) -> list[list[Any]]:
+    """As `_columns`, with the fields of the content between the campaign's own."""
+    rows = [astuple(campaign) for campaign in campaigns]
+    return _arrays([(*row[:3], *row[3], *row[4:]) for row in rows], 12)
+
+
+def _arrays(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
+    columns: list[list[Any]] = [[] for _ in range(width)]
+    for row in rows:
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    return columns

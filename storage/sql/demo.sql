@@ -1,0 +1,143 @@
+-- Demo rows of the sponsorship area, beside real ones.
+
+-- name: take_turns
+-- One replacement at a time, on all nodes.
+select pg_advisory_xact_lock($1)
+
+-- name: untouched
+-- Whether nobody has used the sponsorship area yet; a demo that was taken away has moved the revision.
+select not exists (select from sponsorship_revision where revision > 0) and not exists (select from slots)
+    and not exists (select from sponsors) and not exists (select from bookings)
+
+-- name: accounts
+-- Which of these emails have an account.
+select email, tenant_id from accounts where email = any ($1::text[]) order by email
+
+-- name: lock_sponsors
+-- Lock demo sponsors and those of these tenants.
+select tenant_id as id, demo from sponsors where demo or tenant_id = any ($1::text[]) order by tenant_id for update
+
+-- name: lock_campaigns
+-- Lock demo campaigns and those with these ids.
+select id, demo from campaigns where demo or id = any ($1::text[]) order by id for update
+
+-- name: lock_slots
+-- Lock demo slots and those with these ids.
+select id, demo from slots where demo or id = any ($1::text[]) order by id for update
+
+-- name: lock_bookings
+-- Lock demo bookings and those with these ids.
+select id, demo from bookings where demo or id = any ($1::text[]) order by id for update
+
+-- name: used_sponsors
+-- Which of these tenants have a real campaign or booking.
+select tenant_id from campaigns where not demo and tenant_id = any ($1::text[])
+union select tenant_id from bookings where not demo and tenant_id = any ($1::text[])
+
+-- name: used_campaigns
+-- Which of these campaigns have a real booking.
+select distinct campaign_id from bookings where not demo and campaign_id = any ($1::text[])
+
+-- name: used_slots
+-- Which of these slots have a real booking.
+select distinct slot_id from bookings where not demo and slot_id = any ($1::text[])
+
+-- name: real_weeks
+-- The weeks of these slots that real bookings hold.
+select slot_weeks.slot_id, week_ms from slot_weeks join bookings on bookings.id = booking_id
+where not demo and slot_weeks.slot_id = any ($1::text[])
+
+-- name: remove_weeks
+-- Free the weeks of bookings.
+delete from slot_weeks where booking_id = any ($1::text[])
+
+-- name: remove_keys
+-- Forget the idempotency keys that led to bookings.
+delete from booking_keys where booking_id = any ($1::text[])
+
+-- name: remove_events
+-- Forget the payments of bookings, so that one with the same id can be paid again.
+delete from payment_events where booking_id = any ($1::text[])
+
+-- name: remove_days
+-- Remove what was delivered for bookings. Sorted, since events are counted into these rows at the same time.
+with locked as (
+    select booking_id, day from delivery_days where booking_id = any ($1::text[]) order by booking_id, day for update
+)
+delete from delivery_days using locked
+where delivery_days.booking_id = locked.booking_id and delivery_days.day = locked.day
+
+-- name: remove_bookings
+-- Remove bookings.
+delete from bookings where id = any ($1::text[])
+
+-- name: remove_campaigns
+-- Remove campaigns.
+delete from campaigns where id = any ($1::text[])
+
+-- name: remove_sponsors
+-- Remove sponsors by tenant.
+delete from sponsors where tenant_id = any ($1::text[])
+
+-- name: remove_slots
+-- Remove slots.
+delete from slots where id = any ($1::text[])
+
+-- name: retire_slots
+-- Sell slots no more.
+update slots set active = false, retired_ms = coalesce(retired_ms, $2) where id = any ($1::text[])
+
+-- name: keep_sponsors
+-- Make sponsors.
+insert into sponsors (tenant_id, id, name, website, created_ms, demo)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
+    as made (tenant_id, id, name, website, created_ms, demo) order by tenant_id
+
+-- name: keep_campaigns
+-- Make campaigns.
+insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, demo)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+    $9::text[], $10::bigint[], $11::text[], $12::boolean[]) as made (id, tenant_id, name, headline, body, cta, target_url,
+    logo_text, status, created_ms, review_note, demo) order by id
+
+-- name: keep_slots
+-- Make slots, or write all columns of those that stayed because real bookings have them.
+insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind,
+    description, retired_ms, demo)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[], $7::int[],
+    $8::boolean[], $9::bigint[], $10::text[], $11::text[], $12::bigint[], $13::boolean[]) as made (id, name, side,
+    week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind, description, retired_ms, demo)
+order by id
+on conflict (id) do update set
+    name = excluded.name, side = excluded.side, week_price_cents = excluded.week_price_cents,
+    created_ms = excluded.created_ms, active = excluded.active, weeks = excluded.weeks,
+    coming_soon = excluded.coming_soon, offer_ends_ms = excluded.offer_ends_ms, package_kind = excluded.package_kind,
+    description = excluded.description, retired_ms = excluded.retired_ms, demo = excluded.demo
+
+-- name: keep_bookings
+-- Make bookings.
+insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
+    mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
+    payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::bigint[],
+    $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[],
+    $18::text[], $19::bigint[], $20::text[], $21::bigint[], $22::bigint[], $23::text[], $24::boolean[]) as made (id,
+    tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode, created_ms,
+    hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms, payment_id,
+    refunded_cents, refund_due_ms, payment_issue, demo) order by id
+
+-- name: keep_weeks
+-- Give weeks to bookings.
+insert into slot_weeks (slot_id, week_ms, booking_id)
+select * from unnest($1::text[], $2::bigint[], $3::text[]) as made (slot_id, week_ms, booking_id) order by slot_id, week_ms
+
+-- name: keep_days
+-- Write what was delivered; an event that was counted since the old rows went is lost with them.
+insert into delivery_days (booking_id, day, impressions, clicks)
+select * from unnest($1::text[], $2::int[], $3::bigint[], $4::bigint[]) as made (booking_id, day, impressions, clicks)
+order by booking_id, day
+on conflict (booking_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks
+
+-- name: advance
+-- Move the revision, and tell all nodes with the commit.
+update sponsorship_revision set revision = revision + 1 returning pg_notify('catalog', $1)
