@@ -13,8 +13,10 @@ from storage.embedded import EmbeddedError, endpoint_of_running, running_postgre
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.keys import PostgresKeys
+from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.sponsorship import PostgresSponsorship
 from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
 from storage.statements import statements
 from storage.turns import forget_ended
@@ -70,6 +72,8 @@ class Opened:
     keys: PostgresKeys
     catalog: PostgresCatalog
     outbox: PostgresOutbox
+    ledger: PostgresLedger
+    sponsorship: PostgresSponsorship
     identity: Identity
 
 
@@ -94,6 +98,8 @@ async def open_storage(
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
+                ledger=PostgresLedger(database),
+                sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
             )
     except EmbeddedError as error:
