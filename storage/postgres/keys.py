@@ -1,22 +1,22 @@
 """The key store over Postgres."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, fields
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from actors.keys.messages import Account, Claim, Key, Letter, Resolved
 from actors.keys.secret import Kind
 from actors.keys.state import Decision, Snapshot, Wanted
 from actors.keys.store import Decide
-from actors.values import AuditRecord, Scope, Tenant, Tier, Turn
+from actors.values import Scope, Tenant, Tier, Turn
 from storage.pool import Connection, Database
+from storage.postgres.audit import keep_audits
+from storage.postgres.columns import columns
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
 from storage.turns import take_turn
 
 SQL = statements("keys")
-R = TypeVar("R", Account, Claim, Letter, AuditRecord, Tenant)
 
 
 class PostgresKeys:
@@ -88,14 +88,14 @@ async def _keep(connection: Connection, decision: Decision) -> None:
     tenants = sorted(changed.tenants.values(), key=lambda tenant: tenant.id)
     for group in ([t for t in tenants if t.merged_into is None], [t for t in tenants if t.merged_into is not None]):
         if group:
-            await connection.execute(SQL.keep_tenants, *_columns(Tenant, group))
+            await connection.execute(SQL.keep_tenants, *columns(Tenant, group))
     merged = [tenant for tenant in tenants if tenant.merged_into is not None]
     if merged:
         await connection.execute(
             SQL.merge_days, [tenant.id for tenant in merged], [tenant.merged_into for tenant in merged]
         )
     if changed.accounts:
-        await connection.execute(SQL.keep_accounts, *_columns(Account, changed.accounts.values()))
+        await connection.execute(SQL.keep_accounts, *columns(Account, changed.accounts.values()))
     if decision.dismissed:
         await connection.execute(SQL.dismiss_administrators, sorted(decision.dismissed))
     if changed.administrators:
@@ -106,26 +106,18 @@ async def _keep(connection: Connection, decision: Decision) -> None:
         await connection.execute(SQL.keep_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     if changed.claims:
         claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
-        await connection.execute(SQL.keep_claims, *_columns(Claim, claims))
+        await connection.execute(SQL.keep_claims, *columns(Claim, claims))
     if decision.letters:
-        await connection.execute(SQL.keep_letters, *_columns(Letter, decision.letters))
-    if decision.audits:
-        await connection.execute(SQL.keep_audits, *_columns(AuditRecord, decision.audits))
+        await connection.execute(SQL.keep_letters, *columns(Letter, decision.letters))
+    await keep_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
     if topics:
         await connection.execute(SQL.announce, topics)
 
 
-def _columns(kind: type[R], rows: Iterable[R]) -> list[list[Any]]:
-    """The fields of equal records as one array a field, in the order in which the record declares them."""
-    columns = [list(column) for column in zip(*map(astuple, rows), strict=True)]
-    assert len(columns) == len(fields(kind))
-    return columns
-
-
 def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
-    """As `_columns`; scopes travel as one text a key, since arrays of arrays have to be rectangular."""
+    """As `columns`; scopes travel as one text a key, since arrays of arrays have to be rectangular."""
     return [
         [key.id for key in keys],
         [key.hash for key in keys],

@@ -1,4 +1,4 @@
--- Keys, claims, accounts, the outbox and the audit.
+-- Keys, claims, accounts and the outbox.
 
 -- name: lock_claims
 -- Lock claims by the hash of their token.
@@ -95,14 +95,6 @@ insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_
 select id, recipient, template, nonce, created_ms, expires_ms, created_ms
 from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])
     as made (id, recipient, template, nonce, created_ms, expires_ms)
-
--- name: keep_audits
--- Append to the audit.
-insert into audit (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes)
-select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes::jsonb
-from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[]) as made (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id,
-    changes)
 
 -- name: announce
 -- Tell all nodes, with the commit, which keys and tenants changed.

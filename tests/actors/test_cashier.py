@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 import trio
-from storage.memory.ledger import MemoryLedger
-from storage.memory.sponsorship import MemorySponsorship
 from trio.testing import MockClock
 
 from actors.actor import ActorLimits
@@ -30,6 +28,8 @@ from actors.bookings.weeks import WEEK_MS, week_of
 from actors.clock import MINUTE_MS, TrioClock
 from actors.troupe import running
 from actors.values import StorageUnavailable
+from storage.memory.ledger import MemoryLedger
+from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from tests.fakes import SeededEntropy
 
