@@ -109,26 +109,32 @@ def _in_ascii(name: str) -> str:
         raise UnicodeError("a name that browsers read as another one")
     labels = lowered.split(".")
     host = ".".join(idna.alabel(label).decode("ascii") for label in labels)
-    if not idna.core.valid_string_length(host, trailing_dot=False):
+    if not idna.valid_string_length(host, trailing_dot=False):
         raise UnicodeError("a name that is too long")
     shown = [idna.ulabel(label) for label in host.split(".")]
-    if not all(label.isprintable() and _is_of_one_script(label) for label in shown):
+    if not all(map(_reads_as_itself, shown)):
         raise UnicodeError("a label that does not look like what it is")
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for label in shown for character in label):
         # With one label from right to left, the others could change places with it on a screen.
         for label in shown:
-            idna.core.check_bidi(label, check_ltr=True)
+            idna.check_bidi(label, check_ltr=True)
     return host
 
 
-def _is_of_one_script(label: str) -> bool:
-    """Whether the letters of a label belong together; a name is not to borrow a letter that looks like another one."""
-    scripts = {
-        re.split("[ -]", unicodedata.name(character))[0]
-        for character in label
-        if unicodedata.category(character)[0] == "L"
-    }
-    return len(scripts) <= 1 or scripts.issubset(EAST_ASIAN)
+def _reads_as_itself(label: str) -> bool:
+    """Whether a label has letters and digits of one script, its marks and hyphens, and none that only look like those."""
+    scripts, digits = set(), set()
+    for character in label.replace("-", ""):
+        kind, named = unicodedata.category(character), unicodedata.name(character, "").removeprefix("EXTENDED ")
+        script = re.split("[ -]", named)[0]
+        if kind == "Nd":
+            digits.add(script)
+        elif kind[0] == "L":
+            scripts.add(script)
+        elif kind not in ("Mn", "Mc") or script == "COMBINING":
+            return False
+    numbered = scripts | digits - {"DIGIT"}  # the name of 0 to 9 names no script
+    return len(digits) <= 1 and (len(numbered) <= 1 or numbered.issubset(EAST_ASIAN))
 
 
 _SCHEMA = WithJsonSchema({"type": "string", "format": "uri", "maxLength": URL_CHARACTERS})
