@@ -9,9 +9,10 @@ from actors.bookings.records import Booking as BookingRecord
 from actors.bookings.records import BookingView, CampaignView, Content
 from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import AuditRecord, Scope
-from service.schemas.catalog import NEWEST_MS, Url
+from service.schemas.catalog import NEWEST_MS
 from service.schemas.fields import Body, Reference, Uuid, optional
 from service.schemas.texts import one_line, readable
+from service.schemas.urls import SponsorUrl
 
 Milliseconds = Annotated[int, Field(description="Epoch milliseconds")]
 WeekStart = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Monday 00:00 UTC, in epoch milliseconds")]
@@ -31,7 +32,7 @@ Note = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(readab
 
 class ProfileBody(Body):
     name: BrandName
-    website: Url
+    website: SponsorUrl
 
 
 class CampaignBody(Body):
@@ -39,7 +40,7 @@ class CampaignBody(Body):
     headline: Headline
     body: Copy
     cta: Cta
-    targetUrl: Url
+    targetUrl: SponsorUrl
     logoText: LogoText
 
     def content(self) -> Content:
@@ -53,7 +54,7 @@ class CampaignEdit(Body):
     headline: Headline | None = None
     body: Copy | None = None
     cta: Cta | None = None
-    targetUrl: Url | None = None
+    targetUrl: SponsorUrl | None = None
     logoText: LogoText | None = None
 
     @model_validator(mode="after")
@@ -86,7 +87,7 @@ class BookingBody(Body):
 
 class BookingStart(Body):
     name: BrandName
-    website: Url
+    website: SponsorUrl
     headline: Headline
     body: Copy
     slotId: Reference
@@ -102,7 +103,7 @@ class VideoBody(Body):
     """How far the video of a booking is; what is absent stays."""
 
     youtubeStatus: Literal["planned", "published"] | None = None
-    youtubeUrl: Url | None = None
+    youtubeUrl: SponsorUrl | None = None
     youtubeNotes: Note | None = None
 
 
