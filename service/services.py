@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from actors.bookings.actor import BookingLedger
+from actors.bookings.cashier import Cashier
+from actors.bookings.store import SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
@@ -69,6 +72,9 @@ class Services:
     mail: MailSender
     catalog: Catalog
     placements: Placements
+    ledger: BookingLedger
+    sponsorship: SponsorshipStore
+    cashier: Cashier
     cursors: Cursors
     budgets: Budgets
     health: Health
