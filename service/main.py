@@ -18,6 +18,10 @@ from typing import Any
 import trio
 
 from actors.actor import Actor, ActorLimits
+from actors.bookings.actor import BookingLedger
+from actors.bookings.cashier import Cashier, CashierLimits
+from actors.bookings.records import Mode
+from actors.bookings.state import BookingRules
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
@@ -36,9 +40,11 @@ from service.changes import Changes
 from service.config import Config, ConfigError
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.mailing import ConsoleTransport, SmtpTransport
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.paying import payments_of
 from service.placements import Placements, PlacementsLimits
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
@@ -92,7 +98,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
     changes = Changes(opened.database, services.directory, services.catalog, services.placements)
-    members: list[Member] = [changes, services.catalog, services.placements, *actors, services.mail]
+    members: list[Member] = [changes, services.catalog, services.placements, *actors, services.mail, services.cashier]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -123,7 +129,11 @@ def _services(
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
     placements = Placements(opened.sponsorship, clock, config.billing.mode, placements_limits(config))
-    actors: list[Actor[Any, Any]] = [keys, directory, quota]
+    links = Links(base_url, secret.links)
+    paying = payments_of(config, links, clock)
+    ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
+    cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
+    actors: list[Actor[Any, Any]] = [keys, directory, quota, ledger]
     services = Services(
         config=config,
         base_url=base_url,
@@ -135,9 +145,15 @@ def _services(
         mail=mail,
         catalog=catalog,
         placements=placements,
+        ledger=ledger,
+        sponsorship=opened.sponsorship,
+        cashier=cashier,
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        links=links,
+        payments=paying.payments,
+        webhook=paying.webhook,
     )
     return services, actors
 
@@ -213,6 +229,20 @@ def address_of(bind: str) -> tuple[str, int]:
     """Host and port of `host:port`, with or without brackets around an IPv6 host."""
     host, _, port = bind.rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def booking_rules(config: Config) -> BookingRules:
+    bookings = config.bookings
+    return BookingRules(
+        hold_ms=bookings.hold_minutes * MINUTE_MS,
+        open_holds=bookings.open_holds,
+        horizon_weeks=bookings.horizon_weeks,
+        mode=Mode(config.billing.mode),
+    )
+
+
+def cashier_limits(config: Config) -> CashierLimits:
+    return CashierLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from actors.bookings.actor import BookingLedger
 from actors.bookings.cashier import Cashier
+from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
 from actors.keys.actor import KeyKeeper
@@ -16,7 +17,9 @@ from service.catalog import Catalog
 from service.config import Config
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.operation import Budget
+from service.paying import Webhook
 from service.placements import Placements
 
 
@@ -78,3 +81,6 @@ class Services:
     cursors: Cursors
     budgets: Budgets
     health: Health
+    links: Links
+    payments: Payments
+    webhook: Webhook | None

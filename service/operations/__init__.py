@@ -11,6 +11,7 @@ from service.operations.placements import ROWS as PLACEMENTS
 from service.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.operations.sponsors import ROWS as SPONSORS
 from service.operations.usage import ROWS as USAGE
+from service.operations.webhooks import ROWS as WEBHOOKS
 
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
@@ -22,5 +23,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *SCOPED_KEYS,
     *ADMIN,
     *ACCOUNTS,
+    *WEBHOOKS,
     *HEALTH,
 )

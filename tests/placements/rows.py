@@ -1,16 +1,30 @@
-"""Rows that the tests of placements share, and a small store over them that is held to the contract of the real ones."""
+"""Rows that the tests of placements share, and a short cut into the tables in memory."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from actors.bookings.records import OPEN, Booking, BookingStatus, Content, Mode, Side, Slot
-from actors.bookings.store import TOPIC, Overview, SoldPlacement, SponsorshipStore, TakenWeek
+from actors.bookings.records import (
+    OPEN,
+    Booking,
+    BookingStatus,
+    Campaign,
+    CampaignStatus,
+    Content,
+    Mode,
+    Side,
+    Slot,
+    Sponsor,
+)
+from actors.bookings.store import TOPIC, Overview, SoldPlacement, TakenWeek
 from actors.bookings.weeks import WEEK_MS, week_of, weeks_from
 from actors.clock import DAY_MS, HOUR_MS
+from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
 """Wednesday, 18 November 2026, 12:00 UTC."""
+
+SPONSOR = "Example Sponsor"
 
 WEEK = week_of(NOON_MS)
 """The start of the week in which each test begins."""
@@ -53,35 +67,36 @@ def content(booking_id: str) -> Content:
     return Content(f"Headline {booking_id}", "A body", "Learn more", f"https://example.com/{booking_id}", "AB")
 
 
-class FakeSponsorship(SponsorshipStore):
-    """What the snapshot needs of a store: slots and bookings, whose campaigns are approved. Nodes may share one."""
+class Rows(MemorySponsorship):
+    """The store in memory, with a short cut into its tables: slots, and bookings whose campaigns are approved."""
 
     def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
         self.memory = memory
-        self._slots: dict[str, Slot] = {}
-        self._bookings: dict[str, Booking] = {}
-        self._revision = 0
 
     def keep(self, *rows: Slot | Booking, silently: bool = False) -> None:
         """Commit rows, new or changed, and announce that; `silently`: the announcement gets lost."""
         for row in rows:
             if isinstance(row, Slot):
-                self._slots[row.id] = row
+                self.memory.slots[row.id] = row
             else:
-                self._bookings[row.id] = row
-        self._revision += 1
+                self._keep_booking(row)
+        self.memory.sponsorship_revision += 1
         if not silently:
             self.memory.announce([TOPIC])
 
-    async def revision(self) -> int:
-        await self.memory.before()
-        return self._revision
-
-    async def overview(self, from_week_ms: int) -> Overview:
-        await self.memory.before()
-        read = overview_of(self._revision, from_week_ms, *self._slots.values(), *self._bookings.values())
-        await self.memory.after()
-        return read
+    def _keep_booking(self, row: Booking) -> None:
+        tables = self.memory
+        shown = Campaign(row.campaign_id, row.tenant_id, "Shown", content(row.id), CampaignStatus.APPROVED, NOON_MS)
+        tables.sponsors[row.tenant_id] = Sponsor(row.tenant_id, "spo_1", SPONSOR, "https://example.com/", NOON_MS)
+        tables.campaigns[row.campaign_id] = shown
+        tables.bookings[row.id] = row
+        holds = row.status in (BookingStatus.PAID, *OPEN)
+        for week_ms in weeks_from(row.week_start_ms, row.weeks):
+            if holds:
+                tables.slot_weeks[row.slot_id, week_ms] = row.id
+            elif tables.slot_weeks.get((row.slot_id, week_ms)) == row.id:
+                del tables.slot_weeks[row.slot_id, week_ms]
 
 
 def overview_of(revision: int, from_week_ms: int, *rows: Slot | Booking) -> Overview:
@@ -97,7 +112,7 @@ def overview_of(revision: int, from_week_ms: int, *rows: Slot | Booking) -> Over
                 booking_id=row.id,
                 side=slots[row.slot_id].side,
                 content=content(row.id),
-                sponsor_name="Example Sponsor",
+                sponsor_name=SPONSOR,
                 week_start_ms=row.week_start_ms,
                 week_end_ms=row.week_end_ms,
                 demo=row.demo,

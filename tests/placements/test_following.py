@@ -16,7 +16,7 @@ from actors.values import OutcomeUnknown, StorageUnavailable
 from service.placements import Placements, PlacementsLimits
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script
-from tests.placements.rows import NOON_MS, FakeSponsorship, booking, hold, slot, week
+from tests.placements.rows import NOON_MS, Rows, booking, hold, slot, week
 
 AWAY = StorageUnavailable("nobody is there")
 
@@ -26,7 +26,7 @@ class World:
 
     def __init__(self, limits: PlacementsLimits | None = None) -> None:
         self.memory = Memory()
-        self.store = FakeSponsorship(self.memory)
+        self.store = Rows(self.memory)
         self.clock = TrioClock(NOON_MS)
         self.placements = Placements(self.store, self.clock, "test", limits)
 
@@ -113,7 +113,7 @@ async def test_a_database_that_was_set_back_is_followed(autojump_clock: MockCloc
     world.store.keep(slot())
     world.store.keep(booking("a"))
     async with world.running() as placements:
-        restored = FakeSponsorship(world.memory)
+        restored = Rows(Memory())
         restored.keep(slot(), booking("b"))
         placements._store = restored
         await trio.sleep(0.6)
@@ -266,4 +266,4 @@ def test_a_moment_is_taken_to_its_week_if_that_is_not_too_far(moment_ms: int | N
 
 
 def _unloaded() -> Placements:
-    return Placements(FakeSponsorship(Memory()), HandClock(NOON_MS), "test")
+    return Placements(Rows(Memory()), HandClock(NOON_MS), "test")
