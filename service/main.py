@@ -97,7 +97,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         drain_seconds=config.actors.drain_seconds,
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
-        await _appoint_first(services.keys, config, Agent("system", node_id))
+        await appoint_first(services.keys, config, Agent("system", node_id))
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
 
@@ -137,7 +137,7 @@ def _services(
     return services, actors
 
 
-async def _appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
+async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
     """Make `admin.emails` the administrators of a database that has none. Raises `StorageError`."""
     if not config.admin.emails:
         return

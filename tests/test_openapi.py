@@ -28,16 +28,25 @@ STATUSES = {
     "getUseCase": {200, 304, 401, 403, 404, 429},
     "listBots": {200, 304, 401, 403, 429},
     "getBot": {200, 304, 401, 403, 404, 429},
+    "listScopedKeys": {200, 401, 403, 429},
+    "createScopedKey": {200, 401, 403, 409, 429},
+    "revokeScopedKey": {200, 401, 403, 404, 429},
+    "setAccountTier": {200, 401, 403, 404, 429},
     "isAlive": {200},
     "isReady": {200},
 }
 ANY = {400, 413, 500, 503}
+OF_ACCOUNTS = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 CODES_OF_403 = {
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "listBots": {"key_expired", "quota_exhausted", "insufficient_scope"},
     "getBot": {"key_expired", "quota_exhausted", "insufficient_scope"},
+    "listScopedKeys": OF_ACCOUNTS,
+    "createScopedKey": OF_ACCOUNTS,
+    "revokeScopedKey": OF_ACCOUNTS,
+    "setAccountTier": OF_ACCOUNTS | {"forbidden"},
 }
 PARAMETERS = {"listUseCases": {"q", "cursor", "limit"}, "listBots": {"q", "cursor", "limit"}}
 
@@ -120,13 +129,19 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
 
 
-def test_only_key_and_claim_operations_take_a_body() -> None:
+def test_only_these_operations_take_a_body() -> None:
     bodies = {
         operation.name: described(operation)["requestBody"]["required"]
         for operation in OPERATIONS
         if "requestBody" in described(operation)
     }
-    assert bodies == {"mintKey": False, "startClaim": True, "completeClaim": True}
+    assert bodies == {
+        "mintKey": False,
+        "startClaim": True,
+        "completeClaim": True,
+        "createScopedKey": True,
+        "setAccountTier": True,
+    }
 
 
 def test_both_error_bodies_stand_among_the_components() -> None:
@@ -159,6 +174,13 @@ FIELDS = {
     "BotPage": ("data nextCursor", ""),
     "ClaimStart": ("claimToken email", ""),
     "ClaimComplete": ("claimToken email code", ""),
+    "ScopedKeyRequest": ("name scopes", ""),
+    "ScopedKeyIssued": ("apiKey id scopes", ""),
+    "ScopedKeys": ("items", ""),
+    "ScopedKey": ("id keyPrefix scopes createdAt", "name"),
+    "KeyRevoked": ("revoked", ""),
+    "TierOrder": ("email tier", ""),
+    "AccountTier": ("email tier tenantId", ""),
 }
 
 
@@ -170,7 +192,7 @@ def test_a_resource_has_the_fields_of_the_specification(name: str) -> None:
 
 
 def test_an_optional_field_of_an_answer_is_absent_and_never_null() -> None:
-    for name in ("UseCase", "Guide", "Bot", "Usage", "CatalogError", "SponsorshipError"):
+    for name in ("UseCase", "Guide", "Bot", "Usage", "ScopedKey", "CatalogError", "SponsorshipError"):
         schema = DOCUMENT["components"]["schemas"][name]
         for field, shape in schema["properties"].items():
             assert "null" not in json.dumps(shape), f"{name}.{field}"
