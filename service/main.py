@@ -105,8 +105,8 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         drain_seconds=config.actors.drain_seconds,
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
-        await _appoint_first(services.keys, config, Agent("system", node_id))
         metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
+        await appoint_first(services.keys, config, Agent("system", node_id))
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
 
@@ -158,7 +158,7 @@ def _services(
     return services, actors
 
 
-async def _appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
+async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
     """Make `admin.emails` the administrators of a database that has none. Raises `StorageError`."""
     if not config.admin.emails:
         return

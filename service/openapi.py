@@ -124,10 +124,13 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 def _description(operation: Operation) -> str:
-    if not operation.scopes:
-        return operation.description
-    scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
-    return f"{operation.description} A scoped key needs {scopes}."
+    words = [operation.description]
+    if operation.scopes:
+        scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
+        words.append(f"A scoped key needs {scopes}.")
+    if operation.admin:
+        words.append("The key's account must be an administrator.")
+    return " ".join(words)
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:

@@ -57,10 +57,16 @@ STATUSES = {
     "listAudit": KEYED,
     "getInventory": {200, 304, 401, 403, 429},
     "listPlacements": {200, 304, 401, 403, 429},
+    "listScopedKeys": KEYED,
+    "createScopedKey": KEYED | {409},
+    "revokeScopedKey": KEYED | {404},
+    "setAccountTier": KEYED | {404},
+    "stripeWebhook": {200, 404},
     "isAlive": {200},
     "isReady": {200},
 }
 ANY = {400, 413, 500, 503}
+OF_ACCOUNTS = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 CODES_OF_403 = {
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
@@ -165,13 +171,19 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
 
 
-def test_only_key_and_claim_operations_take_a_body() -> None:
+def test_only_these_operations_take_a_body() -> None:
     bodies = {
         operation.name: described(operation)["requestBody"]["required"]
         for operation in OPERATIONS
         if "requestBody" in described(operation)
     }
-    assert bodies == {"mintKey": False, "startClaim": True, "completeClaim": True}
+    assert bodies == {
+        "mintKey": False,
+        "startClaim": True,
+        "completeClaim": True,
+        "createScopedKey": True,
+        "setAccountTier": True,
+    }
 
 
 def test_both_error_bodies_stand_among_the_components() -> None:
@@ -211,6 +223,13 @@ FIELDS = {
     "PlacementList": ("placements", ""),
     "ClaimStart": ("claimToken email", ""),
     "ClaimComplete": ("claimToken email code", ""),
+    "ScopedKeyRequest": ("name scopes", ""),
+    "ScopedKeyIssued": ("apiKey id scopes", ""),
+    "ScopedKeys": ("items", ""),
+    "ScopedKey": ("id keyPrefix scopes createdAt", "name"),
+    "KeyRevoked": ("revoked", ""),
+    "TierOrder": ("email tier", ""),
+    "AccountTier": ("email tier tenantId", ""),
 }
 
 
@@ -222,7 +241,7 @@ def test_a_resource_has_the_fields_of_the_specification(name: str) -> None:
 
 
 def test_an_optional_field_of_an_answer_is_absent_and_never_null() -> None:
-    for name in ("UseCase", "Guide", "Bot", "Usage", "Slot", "CatalogError", "SponsorshipError"):
+    for name in ("UseCase", "Guide", "Bot", "Usage", "Slot", "Booking", "Campaign", "ScopedKey", "SponsorshipError"):
         schema = DOCUMENT["components"]["schemas"][name]
         for field, shape in schema["properties"].items():
             assert "null" not in json.dumps(shape), f"{name}.{field}"

@@ -138,6 +138,7 @@ class World:
         expires_in_ms: int | None = None,
         revoked: bool = False,
         email: str | None = None,
+        admin: bool = False,
         used: int = 0,
         used_today: int = 0,
         usecase_reads: int = 0,
@@ -171,7 +172,32 @@ class World:
         )
         if email is not None:
             self.memory.accounts[email] = Account(email, f"ten_{name}", now_ms)
+            if admin:
+                self.memory.administrators[email] = now_ms
         return text
+
+    def key_of(self, email: str, scopes: tuple[Scope, ...] | None = None, *, revoked: bool = False) -> str:
+        """One more key of the account of `email`: full, or with `scopes` only."""
+        self._made += 1
+        kind = secret.Kind.USER if scopes is None else secret.Kind.SCOPED
+        text = new_key(kind, self.entropy.token(secret.ENTROPY_BYTES))
+        self.memory.keys[f"key_made_{self._made}"] = Key(
+            id=f"key_made_{self._made}",
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=self.memory.accounts[email].tenant_id,
+            created_ms=self.now_ms,
+            scopes=scopes,
+            revoked_ms=self.now_ms if revoked else None,
+        )
+        return text
+
+    def id_of(self, key: str) -> str:
+        """The id of a key in clear."""
+        hashed = digest(key)
+        [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
+        return row.id
 
     def tenant_of(self, key: str) -> Tenant:
         """The tenant's row as it stands."""
