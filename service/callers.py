@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from actors.clock import Clock
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Resolved
-from actors.values import Code, Refused, Scope, Tier
+from actors.keys.standing import held_scopes
+from actors.values import Agent, Code, Refused, Scope, Tier
 from service.operation import Access
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -30,17 +31,55 @@ class Caller:
         assert self.resolved is not None, "a keyless caller has no tier"
         return self.resolved.tier
 
+    @property
+    def owner(self) -> str:
+        """The tenant of the caller's account: what sponsor resources belong to."""
+        assert self.email, "an anonymous key owns nothing"
+        return self.tenant_id
+
+    @property
+    def email(self) -> str:
+        """The account's email."""
+        assert self.resolved is not None, "a keyless caller has no account"
+        assert self.resolved.email is not None, "an anonymous key has no account"
+        return self.resolved.email
+
+    @property
+    def agent(self) -> Agent:
+        """The caller as the audit names him."""
+        assert self.resolved is not None, "a keyless caller does nothing that is audited"
+        return Agent("key", self.resolved.key.id, self.resolved.email)
+
+    @property
+    def admin(self) -> bool:
+        """Whether the caller's account is an administrator; on operations with `admin` this is as of now."""
+        return self.resolved is not None and self.resolved.admin
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes that the caller's key holds now, those of administrators only while its account is one."""
+        return () if self.resolved is None else held_scopes(self.resolved.key, admin=self.resolved.admin)
+
     def lacks(self, scopes: Sequence[Scope]) -> list[Scope]:
-        """Those of `scopes` that the caller's key does not hold; a full key holds all."""
+        """Those of `scopes` that the caller's key was not given, whatever its account is; a full key was given all."""
         if self.resolved is None or self.resolved.key.scopes is None:
             return []
         return [scope for scope in scopes if scope not in self.resolved.key.scopes]
 
 
 async def authenticate(
-    authorization: str | None, access: Access, address: str, directory: KeyDirectory, clock: Clock
+    authorization: str | None,
+    access: Access,
+    address: str,
+    directory: KeyDirectory,
+    clock: Clock,
+    *,
+    fresh: bool = False,
 ) -> Caller | Refused:
-    """The caller, or why not (decisions, section 1): a header that is present has to be right, also where it is optional."""
+    """The caller, or why not (decisions, section 1): a header that is present has to be right, also where it is optional.
+
+    `fresh`: what is remembered of the key is not trusted, so that a revocation holds from the next request on.
+    """
     if access is Access.PUBLIC:
         return Caller(address)
     if authorization is None:
@@ -51,7 +90,7 @@ async def authenticate(
     text = text.strip(" ")
     if scheme.lower() != "bearer" or not text or " " in text or "," in text:
         return Refused(Code.UNAUTHORIZED, "The Authorization header is not 'Bearer <key>'.")
-    resolved = await directory.resolve(text)
+    resolved = await directory.resolve(text, fresh=fresh)
     if resolved is None or resolved.key.revoked_ms is not None:
         return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():

@@ -4,27 +4,21 @@ Serving is joining bytes: entries are kept as the JSON that goes over the wire. 
 only that a page may carry one.
 """
 
-import logging
-from base64 import urlsafe_b64encode
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import NamedTuple
 
 import trio
 
 from actors.catalog.store import CatalogStore, Entry, Kind
-from actors.values import Contended, OutcomeUnknown, Overloaded, StorageUnavailable
+from actors.values import Overloaded
+from service.etags import DIGEST_BYTES, digest_of, etag_of
+from service.following import Follower
 
 SEARCH_CHARACTERS = 200
 """The longest `q` (decisions, section 5)."""
-
-DIGEST_BYTES = 16
-TRANSIENT = (StorageUnavailable, Contended, OutcomeUnknown)
-
-log = logging.getLogger(__name__)
 
 
 class Position(NamedTuple):
@@ -56,7 +50,7 @@ class Page:
 
     def etag(self, cursor: str | None = None) -> str:
         """The strong ETag of `body(cursor)`: the same on every node, and after an import that left this page alone."""
-        return _etag(_digest(self.digests + (cursor or "").encode()))
+        return etag_of(digest_of(self.digests + (cursor or "").encode()))
 
 
 class Shelf:
@@ -81,7 +75,7 @@ class Shelf:
 
     def item(self, slug: str) -> Item | None:
         place = self._places.get(slug)
-        return None if place is None else Item(self._documents[place], _etag(self.digest(place)))
+        return None if place is None else Item(self._documents[place], etag_of(self.digest(place)))
 
     def page(self, position: Position | None, limit: int) -> Page:
         """At most `limit` entries strictly after `position`, or from the start."""
@@ -165,7 +159,7 @@ class _ShelfBuilding:
         if known is not None and known[0] == entry.document:
             document, digest = known
         else:
-            document, digest = entry.document, _digest(entry.document)
+            document, digest = entry.document, digest_of(entry.document)
         self._places[entry.slug] = len(self._keys)
         self._keys.append(key)
         self._documents.append(document)
@@ -199,7 +193,7 @@ class CatalogStatistics:
     remembered: int
 
 
-class Catalog:
+class Catalog(Follower):
     """Holds the newest snapshot. A member of the troupe: `run` loads it, then follows the store's revision.
 
     While the store is away the last snapshot is served; searches that are not remembered are refused.
@@ -208,17 +202,15 @@ class Catalog:
     name = "catalog"
 
     def __init__(self, store: CatalogStore, limits: CatalogLimits | None = None) -> None:
+        self._limits = limits or CatalogLimits()
+        super().__init__(self._limits.check_seconds)
         self.snapshot = CatalogSnapshot()
         self._store = store
-        self._limits = limits or CatalogLimits()
         self._slots = trio.CapacityLimiter(self._limits.searches)
         # (kind, q, limit) -> slugs, oldest use first. A new snapshot brings a new dict, so that a search which began
         # before it cannot leave its result behind.
         self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
-        self._wake = trio.Event()
-        self._closed = self._away = False
-        self._loads = self._searches = 0
-        self._load_seconds = 0.0
+        self._searches = 0
 
     # What requests use.
 
@@ -243,43 +235,6 @@ class Catalog:
             self._searches += 1
             return tuple(await self._store.search(kind, q, limit))
 
-    def nudge(self) -> None:
-        """The catalog may have changed: look now."""
-        self._wake.set()
-
-    # What the troupe uses.
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Load the catalog, then swap the snapshot whenever the revision has changed, until closed."""
-        starting = True
-        while not self._closed:
-            await self._refresh()
-            if starting and self.loaded:
-                starting = False
-                task_status.started()
-            with trio.move_on_after(self._limits.check_seconds):
-                await self._wake.wait()
-            self._wake = trio.Event()
-        if starting:
-            # Closed before the store ever answered: the process goes down, which is no failure of the catalog.
-            task_status.started()
-
-    def close(self) -> None:
-        """Follow no more; the snapshot goes on being served."""
-        self._closed = True
-        self._wake.set()
-
-    def abandon(self) -> None:
-        self.close()
-
-    @property
-    def loaded(self) -> bool:
-        return self.snapshot.revision >= 0
-
-    @property
-    def accepting(self) -> bool:
-        return self.loaded and not self._closed
-
     def statistics(self) -> CatalogStatistics:
         return CatalogStatistics(
             revision=self.snapshot.revision,
@@ -297,28 +252,20 @@ class Catalog:
 
     # Following.
 
-    async def _refresh(self) -> None:
-        try:
-            if not self.loaded or await self._store.revision() != self.snapshot.revision:
-                await self._load()
-        except TRANSIENT as error:
-            if not self._away:
-                log.warning("the catalog cannot be read, revision %d is served on: %s", self.snapshot.revision, error)
-            self._away = True
-        else:
-            if self._away:
-                log.info("the catalog can be read again")
-            self._away = False
+    @property
+    def revision(self) -> int:
+        return self.snapshot.revision
 
-    async def _load(self) -> None:
+    async def _is_current(self) -> bool:
+        return await self._store.revision() == self.revision
+
+    async def _take(self) -> None:
         started = trio.current_time()
         building = Building(self.snapshot)
         revision = await self._store.load(building.take)
         self.snapshot = building.finished(revision)
         self._remembered = {}
-        self._loads += 1
-        self._load_seconds = trio.current_time() - started
-        log.info("loaded %r in %.1f s", self.snapshot, self._load_seconds)
+        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
 
 
 _NEWEST_FIRST = 2**63 - 1
@@ -335,11 +282,3 @@ def _position_of(key: bytes) -> Position:
 
 def _slug_of(key: bytes) -> str:
     return key[8:].decode()
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=DIGEST_BYTES).digest()
-
-
-def _etag(digest: bytes) -> str:
-    return f'"{urlsafe_b64encode(digest).rstrip(b"=").decode()}"'

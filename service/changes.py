@@ -1,4 +1,4 @@
-"""Follows what other nodes and commands announce: keys and tenants that changed, and the catalog."""
+"""Follows what other nodes and commands announce: keys and tenants that changed, the catalog, and what sponsors show."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -8,6 +8,7 @@ import trio
 
 from actors.keys.directory import KeyDirectory
 from service.catalog import Catalog
+from service.placements import Placements
 
 CHANNEL = "catalog"
 
@@ -27,11 +28,14 @@ class Changes:
     caches bound what was missed before that was noticed.
     """
 
-    def __init__(self, announcements: Announcements, directory: KeyDirectory, catalog: Catalog) -> None:
+    def __init__(
+        self, announcements: Announcements, directory: KeyDirectory, catalog: Catalog, placements: Placements
+    ) -> None:
         self.name = "changes"
         self._announcements = announcements
         self._directory = directory
         self._catalog = catalog
+        self._placements = placements
         self._scope = trio.CancelScope()
         self._closed = False
 
@@ -52,7 +56,7 @@ class Changes:
         self.close()
 
     def on_topic(self, topic: str) -> None:
-        """One announcement: `key:<hash in hex>`, `tenant:<id>` or `catalog`. Others are a newer version's."""
+        """One announcement: `key:<hash in hex>`, `tenant:<id>`, `catalog` or `sponsorship`. Others are a newer version's."""
         kind, _, name = topic.partition(":")
         match kind:
             case "key":
@@ -61,6 +65,8 @@ class Changes:
                 self._directory.forget(tenants=[name])
             case "catalog":
                 self._catalog.nudge()
+            case "sponsorship":
+                self._placements.nudge()
             case _:
                 log.debug("an announcement of an unknown kind: %s", kind[:20])
 
@@ -68,6 +74,7 @@ class Changes:
         """Announcements may have been lost."""
         self._directory.forget_all()
         self._catalog.nudge()
+        self._placements.nudge()
 
     def __repr__(self) -> str:
         return f"<Changes on {CHANNEL!r}>"

@@ -149,6 +149,14 @@ def _parser() -> Parser:
     tier = add("set-tier", "Set an account's tier.", _over_storage(commands.set_tier, "email", "tier"))
     tier.add_argument("--email", required=True)
     tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
+    grant = add("grant-admin", "Make an account an administrator.", _over_storage(commands.grant_admin, "email"))
+    grant.add_argument("email", metavar="EMAIL", help="the account, which may come into being later")
+    dismiss = add(
+        "revoke-admin",
+        "Make an account an administrator no longer; it holds for the next request on every node.",
+        _over_storage(commands.revoke_admin, "email"),
+    )
+    dismiss.add_argument("email", metavar="EMAIL")
     demo = add(
         "seed-demo",
         "Put demo sponsors, slots and bookings of this week in the place of an older demo; real ones stay.",

@@ -118,6 +118,34 @@ async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> 
     return await _with_keys(config, data_dir, work)
 
 
+async def grant_admin(config: Config, data_dir: Path, *, email: str) -> int:
+    address = _email(email)
+
+    async def work(keys: KeyKeeper) -> int:
+        outcome = await keys.grant_admin(address, AGENT)
+        print(f"{address} is an administrator{'' if outcome.changed else ' already'}")
+        return 0
+
+    return await _with_keys(config, data_dir, work)
+
+
+async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> int:
+    address = _email(email)
+
+    async def work(keys: KeyKeeper) -> int:
+        outcome = await keys.revoke_admin(address, AGENT)
+        if not outcome.changed:
+            raise CommandError(f"{address} is no administrator")
+        print(f"{address} is no administrator any more")
+        if not outcome.administrators:
+            print("warning: that was the last one; grant-admin makes another", file=sys.stderr)
+            if config.admin.emails:
+                print("warning: the next start makes those of admin.emails administrators again", file=sys.stderr)
+        return 0
+
+    return await _with_keys(config, data_dir, work)
+
+
 async def seed_demo(config: Config, data_dir: Path, *, remove: bool) -> int:
     async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
         try:
@@ -156,6 +184,12 @@ async def doctor(config: Config, data_dir: Path) -> int:
             problems.append(str(error))
         revision = await opened.catalog.revision()
         print(f"ok: the catalog is at revision {revision}" if revision else "note: the catalog is empty")
+        administrators = await opened.keys.count_administrators()
+        print(
+            f"ok: administrators: {administrators}"
+            if administrators
+            else "note: there is no administrator: grant-admin makes one"
+        )
     if not config.mail.smtp_url:
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
     for problem in problems:

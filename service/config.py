@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from service.schemas.keys import Email
+
 PREFIX = "CATALOG__"
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
@@ -111,13 +113,13 @@ class Claim(Section):
 
 class Keys(Section):
     full_per_account: Count
-    scoped_per_account: Count
+    scoped_per_account: Annotated[int, Field(ge=1, le=1_000)]
     remember_seconds: Annotated[int, Field(ge=1, le=10)]
     remember_keys: Count
 
 
 class Admin(Section):
-    emails: list[str]
+    emails: Annotated[list[Email], Field(max_length=100)]
 
 
 class Billing(Section):

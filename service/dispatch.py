@@ -24,6 +24,7 @@ from actors.values import (
     Tenant,
     Tier,
 )
+from service.authorization import authorize
 from service.callers import Caller, authenticate
 from service.errors import Family, body_of, headers_of, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
@@ -100,23 +101,22 @@ class _Visit:
                 log.warning("a charge of %s was not given back yet: %s", tenant.id, type(error).__name__)
 
     async def _caller(self) -> Caller | Refused:
-        services, request = self._services, self._request
+        services, operation, request = self._services, self._operation, self._request
         authorization = request.headers.get("authorization")
         caller = await authenticate(
-            authorization, self._operation.access, request.client, services.directory, services.clock
+            authorization,
+            operation.access,
+            request.client,
+            services.directory,
+            services.clock,
+            fresh=operation.admin,
         )
         if isinstance(caller, Caller) and caller.resolved is not None:
             note(caller=caller.resolved.key.prefix)
         return caller
 
-    def _within_scopes(self, caller: Caller) -> Refused | None:
-        lacking = caller.lacks(self._operation.scopes)
-        if lacking:
-            return Refused(Code.INSUFFICIENT_SCOPE, f"This key lacks the scope {', '.join(lacking)}.")
-        return None
-
     async def _let_through(self, caller: Caller) -> Refused | None:
-        """Limits by address or key, the key's scopes, and the charge, in this order. None means: go on."""
+        """Limits by address or key, what the caller may do, and the charge, in this order. None means: go on."""
         operation, services = self._operation, self._services
         if operation.budget is not None:
             return too_fast(services.budgets.spend(operation.budget, self._request.client))
@@ -127,7 +127,7 @@ class _Visit:
         subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._tell_limits(allowance, None)
-        refused = too_fast(allowance) or self._within_scopes(caller)
+        refused = too_fast(allowance) or authorize(operation, caller)
         if refused is not None or not operation.metered:
             return refused
         return await self._charge(caller, allowance)

@@ -18,6 +18,10 @@ from typing import Any
 import trio
 
 from actors.actor import Actor, ActorLimits
+from actors.bookings.actor import BookingLedger
+from actors.bookings.cashier import Cashier, CashierLimits
+from actors.bookings.records import Mode
+from actors.bookings.state import BookingRules
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
@@ -29,21 +33,24 @@ from actors.mail.store import Outbox
 from actors.quota.actor import QuotaAccountant
 from actors.quota.state import Caps
 from actors.troupe import Intensity, Member, running
-from actors.values import Tier
+from actors.values import Agent, StorageUnavailable, Tier
 from service.app import build_app
 from service.catalog import Catalog, CatalogLimits
 from service.changes import Changes
 from service.config import Config, ConfigError
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.mailing import ConsoleTransport, SmtpTransport
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.paying import payments_of
+from service.placements import Placements, PlacementsLimits
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
 from service.serving import ServingLimits, open_listeners
-from storage.opening import Opened, StorageOptions, open_storage
+from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
 OTHER_FILES = 200
@@ -90,14 +97,16 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     services, actors = _services(config, config.server.base_url or url, node_id, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
-    changes = Changes(opened.database, services.directory, services.catalog)
-    members: list[Member] = [changes, services.catalog, *actors, services.mail]
+    changes = Changes(opened.database, services.directory, services.catalog, services.placements)
+    members: list[Member] = [changes, services.catalog, services.placements, *actors, services.mail, services.cashier]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
         drain_seconds=config.actors.drain_seconds,
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
+        metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
+        await appoint_first(services.keys, config, Agent("system", node_id))
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
 
@@ -119,7 +128,12 @@ def _services(
     quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
-    actors: list[Actor[Any, Any]] = [keys, directory, quota]
+    placements = Placements(opened.sponsorship, clock, config.billing.mode, placements_limits(config))
+    links = Links(base_url, secret.links)
+    paying = payments_of(config, links, clock)
+    ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
+    cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
+    actors: list[Actor[Any, Any]] = [keys, directory, quota, ledger]
     services = Services(
         config=config,
         base_url=base_url,
@@ -130,11 +144,30 @@ def _services(
         quota=quota,
         mail=mail,
         catalog=catalog,
+        placements=placements,
+        ledger=ledger,
+        sponsorship=opened.sponsorship,
+        cashier=cashier,
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        links=links,
+        payments=paying.payments,
+        webhook=paying.webhook,
     )
     return services, actors
+
+
+async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
+    """Make `admin.emails` the administrators of a database that has none. Raises `StorageError`."""
+    if not config.admin.emails:
+        return
+    try:
+        appointed = await keys.bootstrap_admins(config.admin.emails, agent)
+    except StorageUnavailable as error:
+        raise StorageError(f"the administrators of admin.emails could not be added: {error}") from None
+    if appointed.changed:
+        log.info("the first administrators are those of admin.emails: %d", appointed.administrators)
 
 
 async def _say_when_stopping(health: Health, stop: trio.Event) -> None:
@@ -198,11 +231,30 @@ def address_of(bind: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def booking_rules(config: Config) -> BookingRules:
+    bookings = config.bookings
+    return BookingRules(
+        hold_ms=bookings.hold_minutes * MINUTE_MS,
+        open_holds=bookings.open_holds,
+        horizon_weeks=bookings.horizon_weeks,
+        mode=Mode(config.billing.mode),
+    )
+
+
+def cashier_limits(config: Config) -> CashierLimits:
+    return CashierLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds)
+
+
 def catalog_limits(config: Config) -> CatalogLimits:
     catalog = config.catalog
     return CatalogLimits(
         check_seconds=catalog.check_seconds, searches=catalog.searches, search_waiters=catalog.search_waiters
     )
+
+
+def placements_limits(config: Config) -> PlacementsLimits:
+    bookings = config.bookings
+    return PlacementsLimits(check_seconds=bookings.check_seconds, horizon_weeks=bookings.horizon_weeks)
 
 
 def storage_options(config: Config) -> StorageOptions:

@@ -7,6 +7,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from actors.actor import ActorStatistics
+from service.catalog import CatalogStatistics
+from service.placements import PlacementsStatistics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -52,6 +54,12 @@ class Metrics:
         """Read actors' and the pool's statistics at each scrape."""
         self.registry.register(_Pictures(actors, database))
 
+    def watch_snapshots(
+        self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
+    ) -> None:
+        """Read at each scrape how new the snapshots are that requests are answered from."""
+        self.registry.register(_Snapshots(catalog, placements))
+
     def page(self) -> bytes:
         """The text exposition."""
         return generate_latest(self.registry)
@@ -80,3 +88,21 @@ class _Pictures(Collector):
         for event in ("transactions", "contended", "unavailable", "unknown", "refused", "loop_errors"):
             events.add_metric([event], getattr(pool, event))
         yield from (gauge, events)
+
+
+class _Snapshots(Collector):
+    def __init__(
+        self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
+    ) -> None:
+        self._catalog = catalog
+        self._placements = placements
+
+    def collect(self) -> Iterable[Metric]:
+        catalog, placements = self._catalog(), self._placements()
+        revision = GaugeMetricFamily("catalog_snapshot_revision", "Revision that is served.", labels=["snapshot"])
+        away = GaugeMetricFamily("catalog_snapshot_away", "1 while the store does not answer.", labels=["snapshot"])
+        for name, statistics in (("catalog", catalog), ("placements", placements)):
+            revision.add_metric([name], statistics.revision)
+            away.add_metric([name], int(statistics.away))
+        live = GaugeMetricFamily("catalog_placements_live", "Placements that are shown now.", value=placements.live)
+        yield from (revision, away, live)

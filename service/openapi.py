@@ -118,14 +118,19 @@ def _operation(operation: Operation) -> dict[str, Any]:
             "required": not operation.body_optional,
             "content": {"application/json": media},
         }
+    elif operation.raw_body:
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
     return described
 
 
 def _description(operation: Operation) -> str:
-    if not operation.scopes:
-        return operation.description
-    scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
-    return f"{operation.description} A scoped key needs {scopes}."
+    words = [operation.description]
+    if operation.scopes:
+        scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
+        words.append(f"A scoped key needs {scopes}.")
+    if operation.admin:
+        words.append("The key's account must be an administrator.")
+    return " ".join(words)
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
@@ -165,6 +170,11 @@ def _responses(operation: Operation) -> dict[str, Any]:
         "headers": _header_references(_success_headers(operation)),
         "content": {"application/json": {"schema": _reference(operation.result)}},
     }
+    if operation.leads_to:
+        success["links"] = {
+            name: {"operationId": name, "parameters": {"id": f"$response.body#{pointer}"}}
+            for name, pointer in operation.leads_to.items()
+        }
     responses = {"200": success}
     if operation.cacheable:
         responses["304"] = {

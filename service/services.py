@@ -1,7 +1,11 @@
-"""What handlers may use: actors' intents, the catalog, clocks and settings. Made once by `service/main.py`."""
+"""What handlers may use: actors' intents, the snapshots, clocks and settings. Made once by `service/main.py`."""
 
 from dataclasses import dataclass, field
 
+from actors.bookings.actor import BookingLedger
+from actors.bookings.cashier import Cashier
+from actors.bookings.payments import Payments
+from actors.bookings.store import SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
@@ -13,7 +17,10 @@ from service.catalog import Catalog
 from service.config import Config
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.operation import Budget
+from service.paying import Webhook
+from service.placements import Placements
 
 
 @dataclass(slots=True)
@@ -67,6 +74,13 @@ class Services:
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
+    placements: Placements
+    ledger: BookingLedger
+    sponsorship: SponsorshipStore
+    cashier: Cashier
     cursors: Cursors
     budgets: Budgets
     health: Health
+    links: Links
+    payments: Payments
+    webhook: Webhook | None

@@ -122,7 +122,7 @@ def moment(text: str) -> int:
 async def list_slots(config: Config, data_dir: Path) -> int:
     async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
         try:
-            slots = await opened.sponsorship.slots()  # type: ignore[attr-defined]
+            slots = await opened.sponsorship.slots()
         except StorageUnavailable as error:
             raise CommandError(f"the database is not available: {error}") from None
     for line in table(slots, SystemClock().now_ms()):
@@ -202,7 +202,7 @@ async def _with_ledger(config: Config, data_dir: Path, work: Callable[[BookingLe
 def _ledger(config: Config, opened: Opened) -> BookingLedger:
     entropy = SystemEntropy()
     return BookingLedger(
-        opened.ledger,  # type: ignore[attr-defined]
+        opened.ledger,
         SystemClock(),
         entropy,
         # None of these rules concerns slots.

@@ -38,8 +38,8 @@ class Answer:
 
     @classmethod
     def of(cls, model: BaseModel, headers: Headers | None = None) -> "Answer":
-        """200 with a model as JSON; what is None is left out."""
-        return cls(200, model.model_dump_json(exclude_none=True).encode(), headers or [])
+        """200 with a model as JSON. Optional fields leave themselves out (`service.schemas.fields.optional`)."""
+        return cls(200, model.model_dump_json().encode(), headers or [])
 
 
 @dataclass(slots=True)

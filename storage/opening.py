@@ -14,8 +14,10 @@ from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.keys import PostgresKeys
+from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.sponsorship import PostgresSponsorship
 from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
 from storage.statements import statements
 from storage.turns import forget_ended
@@ -72,6 +74,8 @@ class Opened:
     catalog: PostgresCatalog
     outbox: PostgresOutbox
     demo: PostgresDemo
+    ledger: PostgresLedger
+    sponsorship: PostgresSponsorship
     identity: Identity
 
 
@@ -97,6 +101,8 @@ async def open_storage(
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
+                ledger=PostgresLedger(database),
+                sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
             )
     except EmbeddedError as error:

@@ -18,6 +18,7 @@ from service.operations import OPERATIONS
 from tests.http.conformity import BASE_URL, DOCUMENT, validator
 from tests.http.world import open_world
 
+KEYED = {200, 401, 403, 429}
 STATUSES = {
     # What each operation can answer with (specification, "Endpoints"), beside 413, 400, 500 and 503 of any.
     "mintKey": {200, 429},
@@ -28,18 +29,67 @@ STATUSES = {
     "getUseCase": {200, 304, 401, 403, 404, 429},
     "listBots": {200, 304, 401, 403, 429},
     "getBot": {200, 304, 401, 403, 404, 429},
+    "getSponsor": KEYED,
+    "saveProfile": KEYED,
+    "listCampaigns": KEYED,
+    "createCampaign": KEYED,
+    "editCampaign": KEYED | {404},
+    "submitCampaign": KEYED | {404, 409},
+    "withdrawCampaign": KEYED | {404, 409},
+    "pauseCampaign": KEYED | {404, 409},
+    "resumeCampaign": KEYED | {404, 409},
+    "listBookings": KEYED,
+    "createBooking": KEYED | {404, 409},
+    "startBooking": KEYED | {404, 409},
+    "getBooking": KEYED | {404},
+    "openCheckout": KEYED | {404, 409},
+    "cancelBooking": KEYED | {404, 409},
+    "listAllCampaigns": KEYED,
+    "reviewCampaign": KEYED | {404, 409},
+    "listSponsors": KEYED,
+    "listSlots": KEYED,
+    "createSlot": KEYED | {409},
+    "editSlot": KEYED | {404},
+    "retireSlot": KEYED | {404},
+    "listAllBookings": KEYED,
+    "describeVideo": KEYED | {404, 409},
+    "refundBooking": KEYED | {404, 409},
+    "listAudit": KEYED,
+    "getInventory": {200, 304, 401, 403, 429},
+    "listPlacements": {200, 304, 401, 403, 429},
+    "listScopedKeys": KEYED,
+    "createScopedKey": KEYED | {409},
+    "revokeScopedKey": KEYED | {404},
+    "setAccountTier": KEYED | {404},
+    "stripeWebhook": {200, 404},
     "isAlive": {200},
     "isReady": {200},
 }
 ANY = {400, 413, 500, 503}
+OF_ACCOUNTS = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 CODES_OF_403 = {
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "listBots": {"key_expired", "quota_exhausted", "insufficient_scope"},
     "getBot": {"key_expired", "quota_exhausted", "insufficient_scope"},
+    "getInventory": {"key_expired", "quota_exhausted"},
+    "listPlacements": {"key_expired", "quota_exhausted"},
 }
-PARAMETERS = {"listUseCases": {"q", "cursor", "limit"}, "listBots": {"q", "cursor", "limit"}}
+ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
+ADMINISTRATOR = ACCOUNT | {"forbidden"}
+PAGE = {"cursor", "limit"}
+PARAMETERS = {
+    "listUseCases": {"q", "cursor", "limit"},
+    "listBots": {"q", "cursor", "limit"},
+    "getInventory": {"weekStart"},
+    "listCampaigns": PAGE,
+    "listBookings": PAGE,
+    "listAllCampaigns": PAGE,
+    "listSponsors": PAGE,
+    "listAllBookings": PAGE,
+    "listAudit": PAGE,
+}
 
 
 def described(operation: Operation) -> Any:
@@ -84,7 +134,8 @@ def test_an_operation_names_every_status_and_code(operation: Operation) -> None:
     named = [_codes(response) for status, response in responses.items() if int(status) >= 400]
     assert {code for codes in named for code in codes} == {str(code) for code in operation.all_codes}
     if "403" in responses:
-        assert set(_codes(responses["403"])) == CODES_OF_403[operation.name]
+        of_the_area = ADMINISTRATOR if operation.path.startswith("/api/v1/admin") else ACCOUNT
+        assert set(_codes(responses["403"])) == CODES_OF_403.get(operation.name, of_the_area)
 
 
 def _codes(response: Any) -> list[str]:
@@ -120,13 +171,19 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
 
 
-def test_only_key_and_claim_operations_take_a_body() -> None:
+def test_only_these_operations_take_a_body() -> None:
     bodies = {
         operation.name: described(operation)["requestBody"]["required"]
         for operation in OPERATIONS
         if "requestBody" in described(operation)
     }
-    assert bodies == {"mintKey": False, "startClaim": True, "completeClaim": True}
+    assert bodies == {
+        "mintKey": False,
+        "startClaim": True,
+        "completeClaim": True,
+        "createScopedKey": True,
+        "setAccountTier": True,
+    }
 
 
 def test_both_error_bodies_stand_among_the_components() -> None:
@@ -157,8 +214,22 @@ FIELDS = {
     "ClaimSent": ("sent", ""),
     "UseCasePage": ("data nextCursor", ""),
     "BotPage": ("data nextCursor", ""),
+    "Slot": (
+        "id name side weekPriceCents active",
+        "available durationWeeks comingSoon offerEndsAt packageKind description",
+    ),
+    "Inventory": ("weekStart weekEnd billingMode slots", ""),
+    "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo", ""),
+    "PlacementList": ("placements", ""),
     "ClaimStart": ("claimToken email", ""),
     "ClaimComplete": ("claimToken email code", ""),
+    "ScopedKeyRequest": ("name scopes", ""),
+    "ScopedKeyIssued": ("apiKey id scopes", ""),
+    "ScopedKeys": ("items", ""),
+    "ScopedKey": ("id keyPrefix scopes createdAt", "name"),
+    "KeyRevoked": ("revoked", ""),
+    "TierOrder": ("email tier", ""),
+    "AccountTier": ("email tier tenantId", ""),
 }
 
 
@@ -170,7 +241,7 @@ def test_a_resource_has_the_fields_of_the_specification(name: str) -> None:
 
 
 def test_an_optional_field_of_an_answer_is_absent_and_never_null() -> None:
-    for name in ("UseCase", "Guide", "Bot", "Usage", "CatalogError", "SponsorshipError"):
+    for name in ("UseCase", "Guide", "Bot", "Usage", "Slot", "Booking", "Campaign", "ScopedKey", "SponsorshipError"):
         schema = DOCUMENT["components"]["schemas"][name]
         for field, shape in schema["properties"].items():
             assert "null" not in json.dumps(shape), f"{name}.{field}"

@@ -1,23 +1,29 @@
 """The key keeper: mints, claims, issues and revokes keys, a batch a transaction."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
 from actors.ids import new_id
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     Claimed,
     CompleteClaim,
+    GrantAdmin,
     Issue,
     Kept,
     Key,
     Letter,
+    Membership,
     Message,
     Mint,
     Resolved,
     Revoke,
+    RevokeAdmin,
     Sent,
     SetTier,
     StartClaim,
@@ -124,20 +130,30 @@ class KeyKeeper(Actor[Message, Answer]):
         return answer
 
     async def issue(
-        self, email: str, agent: Agent, *, scopes: tuple[Scope, ...] | None = None, name: str | None = None
+        self,
+        email: str,
+        agent: Agent,
+        *,
+        scopes: tuple[Scope, ...] | None = None,
+        name: str | None = None,
+        granted_by: str | None = None,
     ) -> Issued | Refused:
-        """A new key of the account of `email`, which is made where it does not exist: full, or with `scopes` only."""
+        """A new key of the account of `email`, which is made where it does not exist: full, or with `scopes` only.
+
+        `granted_by` is the id of the account's key that asks for it: it can give only what it holds at the commit.
+        """
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
         key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name)
-        audit = self._audit(agent, "key.issued", "key", key.id)
-        answer = await self.ask(Issue(key, email, audit))
+        changes = {} if scopes is None else {"scopes": list(scopes), "name": name}
+        audit = self._audit(agent, "key.issued", "key", key.id, changes)
+        answer = await self.ask(Issue(key, email, audit, granted_by))
         assert isinstance(answer, Kept | Refused)
         return answer if isinstance(answer, Refused) else Issued(text, answer.key)
 
-    async def revoke(self, key_id: str, agent: Agent) -> Kept | Refused:
-        """End a key for good; revoking it again changes nothing."""
-        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id)))
+    async def revoke(self, key_id: str, agent: Agent, *, owner: str | None = None) -> Kept | Refused:
+        """End a key for good; revoking it again changes nothing. With `owner`, only a scoped key of that tenant."""
+        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner))
         assert isinstance(answer, Kept | Refused)
         return answer
 
@@ -147,6 +163,30 @@ class KeyKeeper(Actor[Message, Answer]):
         answer = await self.ask(SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")))
         assert isinstance(answer, TierSet | Refused)
         return answer
+
+    async def grant_admin(self, email: str, agent: Agent) -> Membership:
+        """Make the account of `email` (normalised) an administrator; it may come into being later."""
+        answer = await self.ask(GrantAdmin(email, self._audit(agent, "admin.granted", "account", email)))
+        assert isinstance(answer, Membership)
+        return answer
+
+    async def revoke_admin(self, email: str, agent: Agent) -> Membership:
+        """Make the account of `email` an administrator no longer; nothing is changed where it is none."""
+        answer = await self.ask(RevokeAdmin(email, self._audit(agent, "admin.revoked", "account", email)))
+        assert isinstance(answer, Membership)
+        return answer
+
+    async def bootstrap_admins(self, emails: Sequence[str], agent: Agent) -> Membership:
+        """Make `emails` the administrators, unless there is one already: only the first node of a database does it."""
+        several = tuple(dict.fromkeys(emails))
+        audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
+        answer = await self.ask(BootstrapAdmins(several, audits))
+        assert isinstance(answer, Membership)
+        return answer
+
+    async def scoped_keys(self, owner: str) -> Sequence[Key]:
+        """The live scoped keys of a tenant, the newest first. Raises `StorageUnavailable`."""
+        return await self._store.scoped_keys(owner)
 
     async def find(self, text: str) -> Sequence[Resolved]:
         """The key with this text, or those whose displayed prefix it is, at most 10. Raises `StorageUnavailable`."""
@@ -191,7 +231,9 @@ class KeyKeeper(Actor[Message, Answer]):
             name=name,
         )
 
-    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
+    def _audit(
+        self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
+    ) -> AuditRecord:
         return AuditRecord(
             id=self._id("aud"),
             created_ms=self._clock.now_ms(),
@@ -202,4 +244,5 @@ class KeyKeeper(Actor[Message, Answer]):
             target_type=target_type,
             target_id=target_id,
             request_id=request_id.get(),
+            changes=json.dumps(changes or {}),
         )

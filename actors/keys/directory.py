@@ -42,15 +42,16 @@ class KeyDirectory(Actor[bytes, Resolved | None]):
 
     # Intents.
 
-    async def resolve(self, text: str) -> Resolved | None:
+    async def resolve(self, text: str, *, fresh: bool = False) -> Resolved | None:
         """What `text` stands for, revoked and expired keys too; None when there is no such key.
 
-        A text that is no key, or whose checksum is wrong, costs no look-up.
+        A text that is no key, or whose checksum is wrong, costs no look-up. A `fresh` answer comes from a look-up that
+        began after this call, whatever is remembered: a change that was committed before is seen, announced or not.
         """
         if not is_key(text):
             return None
         key_hash = digest(text)
-        known = self._known.get(key_hash)
+        known = None if fresh else self._known.get(key_hash)
         if known is not None and 0 <= self._clock.now_ms() - known[1] < self._life_ms:
             return known[0]
         return await self.ask(key_hash)

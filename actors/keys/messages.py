@@ -65,11 +65,12 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a key stands for, as the directory caches it."""
+    """What a key stands for, as the directory caches it. `admin`: its account is an administrator."""
 
     key: Key
     tier: Tier
     email: str | None
+    admin: bool = False
 
 
 # Messages.
@@ -106,19 +107,24 @@ class CompleteClaim:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Keep a fresh full or scoped key of an account, which is made with `tenant_id` where it does not exist."""
+    """Keep a fresh full or scoped key of an account, which is made with `tenant_id` where it does not exist.
+
+    With `granted_by`, the id of a key of that account, the fresh key gets no scope that this one does not hold.
+    """
 
     key: Key
     email: str
     audit: AuditRecord
+    granted_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """End a key by its id."""
+    """End a key by its id; with `owner`, a tenant's id, only a scoped key of that tenant."""
 
     key_id: str
     audit: AuditRecord
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,31 @@ class SetTier:
     audit: AuditRecord
 
 
-Message = Mint | StartClaim | CompleteClaim | Issue | Revoke | SetTier
+@dataclass(frozen=True, slots=True)
+class GrantAdmin:
+    """Make the account of an email, which need not exist yet, an administrator."""
+
+    email: str
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeAdmin:
+    """Make the account of an email an administrator no longer."""
+
+    email: str
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapAdmins:
+    """Make these the administrators of a database that has none; one audit record for each."""
+
+    emails: tuple[str, ...]
+    audits: tuple[AuditRecord, ...]
+
+
+Message = Mint | StartClaim | CompleteClaim | Issue | Revoke | SetTier | GrantAdmin | RevokeAdmin | BootstrapAdmins
 
 
 # Answers.
@@ -165,4 +195,12 @@ class TierSet:
     tenant: Tenant
 
 
-Answer = Kept | Sent | Claimed | TierSet | Refused
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Committed: the emails whose membership changed by this, and how many administrators there are now."""
+
+    changed: tuple[str, ...]
+    administrators: int
+
+
+Answer = Kept | Sent | Claimed | TierSet | Membership | Refused

@@ -5,16 +5,19 @@ out. Later messages of a batch see what earlier ones changed.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of, month_of
+from actors.keys.administrators import Administrators
 from actors.keys.messages import (
     Account,
     Answer,
+    BootstrapAdmins,
     Claim,
     Claimed,
     CompleteClaim,
+    GrantAdmin,
     Issue,
     Kept,
     Key,
@@ -22,13 +25,15 @@ from actors.keys.messages import (
     Message,
     Mint,
     Revoke,
+    RevokeAdmin,
     Sent,
     SetTier,
     StartClaim,
     TierSet,
 )
 from actors.keys.secret import same
-from actors.values import AuditRecord, Code, Refused, Tenant, Tier
+from actors.keys.standing import held_scopes, is_live
+from actors.values import AuditRecord, Code, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class KeyRules:
 class Snapshot:
     """Rows that a batch touches, locked. The same class holds what a decision changed.
 
-    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not).
+    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not). `administrators` has
+    those of the wanted emails, with when they became one; `administrator_count` counts all where the batch wants that.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)
@@ -57,13 +63,19 @@ class Snapshot:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     live_keys: dict[tuple[str, bool], int] = field(default_factory=dict)
+    administrators: dict[str, int] = field(default_factory=dict)
+    administrator_count: int = 0
 
 
 @dataclass(slots=True)
 class Decision:
-    """What to keep, and one answer for each message in order. `touched` names key hashes and tenants to announce."""
+    """What to keep, and one answer for each message in order. `touched` names key hashes and tenants to announce.
+
+    `dismissed` administrators go before those of `changed` come: an email may be in both.
+    """
 
     changed: Snapshot = field(default_factory=Snapshot)
+    dismissed: set[str] = field(default_factory=set)
     letters: list[Letter] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     touched_keys: list[bytes] = field(default_factory=list)
@@ -73,11 +85,17 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants."""
+    """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants.
+
+    `admin_emails` are those whose membership counts; with `membership` the batch changes who is an administrator, and
+    no other may at the same time.
+    """
 
     token_hashes: tuple[bytes, ...]
     key_ids: tuple[str, ...]
     emails: tuple[str, ...]
+    admin_emails: tuple[str, ...] = ()
+    membership: bool = False
 
 
 def wanted(messages: Iterable[Message]) -> Wanted:
@@ -85,6 +103,8 @@ def wanted(messages: Iterable[Message]) -> Wanted:
     token_hashes: set[bytes] = set()
     key_ids: set[str] = set()
     emails: set[str] = set()
+    admin_emails: set[str] = set()
+    membership = False
     for message in messages:
         match message:
             case StartClaim(token_hash=token_hash):
@@ -92,13 +112,31 @@ def wanted(messages: Iterable[Message]) -> Wanted:
             case CompleteClaim(token_hash=token_hash, email=email):
                 token_hashes.add(token_hash)
                 emails.add(email)
+            case Issue(email=email, granted_by=str(key_id)):
+                key_ids.add(key_id)
+                emails.add(email)
+                admin_emails.add(email)
             case Issue(email=email) | SetTier(email=email):
                 emails.add(email)
             case Revoke(key_id=key_id):
                 key_ids.add(key_id)
+            case GrantAdmin(email=email) | RevokeAdmin(email=email):
+                emails.add(email)
+                admin_emails.add(email)
+                membership = True
+            case BootstrapAdmins(emails=several):
+                emails.update(several)
+                admin_emails.update(several)
+                membership = True
             case Mint():
                 pass
-    return Wanted(tuple(sorted(token_hashes)), tuple(sorted(key_ids)), tuple(sorted(emails)))
+    return Wanted(
+        tuple(sorted(token_hashes)),
+        tuple(sorted(key_ids)),
+        tuple(sorted(emails)),
+        tuple(sorted(admin_emails)),
+        membership,
+    )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: KeyRules) -> Decision:
@@ -118,6 +156,7 @@ class _Desk:
         self._rules = rules
         self._new_keys: dict[tuple[str, bool], int] = {}
         self.decision = Decision()
+        self._admins = Administrators(snapshot, self.decision, self._account, now_ms)
 
     def handle(self, message: Message) -> Answer:
         match message:
@@ -133,6 +172,12 @@ class _Desk:
                 return self._revoke(message)
             case SetTier():
                 return self._set_tier(message)
+            case GrantAdmin():
+                return self._admins.grant(message)
+            case RevokeAdmin():
+                return self._admins.revoke(message)
+            case BootstrapAdmins():
+                return self._admins.bootstrap(message)
 
     def _mint(self, mint: Mint) -> Answer:
         key = mint.key
@@ -235,6 +280,9 @@ class _Desk:
 
     def _issue(self, issue: Issue) -> Answer:
         account = self._account(issue.email)
+        refused = None if issue.granted_by is None else self._not_grantable(issue, account)
+        if refused is not None:
+            return refused
         if account is None:
             account = Account(issue.email, issue.key.tenant_id, self._now_ms)
             self._keep_account(account)
@@ -248,9 +296,23 @@ class _Desk:
         self.decision.audits.append(issue.audit)
         return Kept(key)
 
+    def _not_grantable(self, issue: Issue, account: Account | None) -> Refused | None:
+        """Why the granting key cannot grant this: it has ended meanwhile, or it does not hold what it would give."""
+        assert issue.granted_by is not None, "an operator grants what he likes"
+        key = self._key(issue.granted_by)
+        if account is None or key is None or key.tenant_id != account.tenant_id or not is_live(key, self._now_ms):
+            return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
+        holds = held_scopes(key, admin=account.email in self._admins)
+        lacking = [scope for scope in issue.key.scopes or Scope if scope not in holds]
+        if lacking:
+            return Refused(
+                Code.INSUFFICIENT_SCOPE, f"This key cannot grant what it does not hold now: {', '.join(lacking)}."
+            )
+        return None
+
     def _revoke(self, revoke: Revoke) -> Answer:
         key = self._key(revoke.key_id)
-        if key is None:
+        if key is None or (revoke.owner is not None and (key.scopes is None or key.tenant_id != revoke.owner)):
             return Refused(Code.NOT_FOUND, "There is no such key.")
         if key.revoked_ms is None:
             key = replace(key, revoked_ms=self._now_ms)
@@ -337,21 +399,6 @@ def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
         day=day,
         day_used=sum(tenant.day_used for tenant in both if tenant.day == day),
     )
-
-
-def is_live(key: Key, now_ms: int) -> bool:
-    """Neither revoked nor expired."""
-    return key.revoked_ms is None and (key.expires_ms is None or now_ms < key.expires_ms)
-
-
-def count_live(keys: Iterable[Key], now_ms: int) -> Mapping[tuple[str, bool], int]:
-    """Live keys by (tenant id, scoped or not), as `Snapshot.live_keys` has them."""
-    counts: dict[tuple[str, bool], int] = {}
-    for key in keys:
-        if is_live(key, now_ms):
-            place = (key.tenant_id, key.scopes is not None)
-            counts[place] = counts.get(place, 0) + 1
-    return counts
 
 
 def _unknown_token() -> Refused:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from actors.keys.messages import Resolved
+from actors.keys.messages import Key, Resolved
 from actors.keys.state import Decision, Snapshot, Wanted
 from actors.values import Turn
 
@@ -14,18 +14,27 @@ class KeyStore(Protocol):
     """Keys, claims, accounts, their tenants, the outbox and the audit."""
 
     async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        """Lock the wanted rows (claims, keys, accounts, tenants: each sorted), decide, keep all changes and the turn.
+        """Lock the wanted rows, decide, keep all changes and the turn.
 
-        One transaction. A turn that was kept before is not decided again: its decision is returned. Announces
-        `touched_keys` and `touched_tenants` to all nodes with the commit. Raises `StorageUnavailable`, `Contended` or
-        `OutcomeUnknown`.
+        Locks are taken on claims, accounts, administrators, keys and tenants, in this order, each sorted; batches that
+        change who is an administrator take turns before they look. One transaction. A turn that was kept before is not
+        decided again: its decision is returned. Announces `touched_keys` and `touched_tenants` to all nodes with the
+        commit. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        """The keys that exist among `hashes`, live or not, with their tenant's tier and account's email."""
+        """The keys that exist among `hashes`, live or not, with their tenant's tier, account's email and membership."""
         ...
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         """The keys whose displayed prefix is `prefix`, at most 10: for the command line."""
+        ...
+
+    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
+        """The scoped keys of a tenant that are not revoked, the newest first (`created_ms`, then `id`, descending)."""
+        ...
+
+    async def count_administrators(self) -> int:
+        """How many administrators there are."""
         ...

@@ -1,9 +1,28 @@
 """The table of operations. A row added here is routed, authorized, metered, documented and tested."""
 
 from service.operation import Operation
+from service.operations.accounts import ROWS as ACCOUNTS
+from service.operations.admin import ROWS as ADMIN
+from service.operations.bookings import ROWS as BOOKINGS
 from service.operations.catalog import ROWS as CATALOG
 from service.operations.health import ROWS as HEALTH
 from service.operations.keys import ROWS as KEYS
+from service.operations.placements import ROWS as PLACEMENTS
+from service.operations.scoped_keys import ROWS as SCOPED_KEYS
+from service.operations.sponsors import ROWS as SPONSORS
 from service.operations.usage import ROWS as USAGE
+from service.operations.webhooks import ROWS as WEBHOOKS
 
-OPERATIONS: tuple[Operation, ...] = (*KEYS, *USAGE, *CATALOG, *HEALTH)
+OPERATIONS: tuple[Operation, ...] = (
+    *KEYS,
+    *USAGE,
+    *CATALOG,
+    *PLACEMENTS,
+    *SPONSORS,
+    *BOOKINGS,
+    *SCOPED_KEYS,
+    *ADMIN,
+    *ACCOUNTS,
+    *WEBHOOKS,
+    *HEALTH,
+)

@@ -7,12 +7,13 @@ from actors.values import Code, Refused, Scope
 from service.catalog import Page, Position
 from service.cursors import BadCursor
 from service.operation import Access, Call, Operation
+from service.operations.caching import cached
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
 from service.services import Services
 from service.wire import Answer
 
-KEYLESS_CACHING = "public, max-age=60"
+MAX_AGE_SECONDS = 60
 
 
 async def list_usecases(services: Services, call: Call) -> Answer | Refused:
@@ -36,14 +37,14 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     limit = query.limit or DEFAULT_LIMIT
     if query.q is not None:
         page = await services.catalog.search(kind, query.q, limit)
-        return _cached(call, page.body(), page.etag())
+        return cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
     try:
         position = Position(*services.cursors.decode(kind, query.cursor)) if query.cursor is not None else None
     except BadCursor as error:
         return Refused(Code.INVALID_REQUEST, f"The query is not valid: cursor: {error}.")
     page = services.catalog.snapshot.page(kind, position, limit)
     cursor = _next_cursor(services, kind, page)
-    return _cached(call, page.body(cursor), page.etag(cursor))
+    return cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS)
 
 
 def _next_cursor(services: Services, kind: Kind, page: Page) -> str | None:
@@ -54,25 +55,7 @@ def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Ref
     item = services.catalog.snapshot.item(kind, call.path_values["slug"])
     if item is None:
         return Refused(Code.NOT_FOUND, f"There is no {what} with this slug.")
-    return _cached(call, item.body, item.etag)
-
-
-def _cached(call: Call, body: bytes, etag: str) -> Answer:
-    """200, or 304 when a keyless request has this body already. Keyed answers carry counters and are not cached."""
-    if call.caller.resolved is not None:
-        return Answer(200, body, [("cache-control", "no-store")])
-    headers = [("etag", etag), ("cache-control", KEYLESS_CACHING), ("vary", "Authorization")]
-    if matches(call.request.headers.get("if-none-match"), etag):
-        return Answer(304, b"", headers)
-    return Answer(200, body, headers)
-
-
-def matches(if_none_match: str | None, etag: str) -> bool:
-    """Whether If-None-Match names the tag (RFC 9110, 13.1.2: weak comparison, a list, or `*`)."""
-    if if_none_match is None:
-        return False
-    named = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
-    return "*" in named or etag in named
+    return cached(call, item.body, item.etag, MAX_AGE_SECONDS)
 
 
 SEARCHING = "Newest first. With `q`: the best matches first, without a cursor."

@@ -4,44 +4,19 @@ The bounds are wide for a person and narrow for a machine; `document_of` bounds 
 """
 
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from service.schemas.texts import Line, Sentence, Text, readable
+from service.schemas.urls import Url
 
 DOCUMENT_BYTES = 64 * 1024
-URL_CHARACTERS = 1_500
 NEWEST_MS = 2**53
 """Times are JSON numbers: up to here every language reads them exactly."""
 
 
-def web_address(value: str) -> str:
-    """An absolute http or https URL without credentials, or a ValueError that says what is wrong."""
-    if any(character.isspace() or not character.isprintable() for character in value):
-        raise ValueError("must not hold spaces or control characters")
-    try:
-        parts = urlsplit(value)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        raise ValueError("is not a URL") from None
-    if parts.scheme not in ("http", "https"):
-        raise ValueError("must begin with http:// or https://")
-    if not host or "\\" in value:
-        raise ValueError("is not a URL with a host")
-    if "@" in parts.netloc:
-        raise ValueError("must not hold credentials")
-    return value
-
-
 Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(readable)]
-Url = Annotated[
-    str,
-    Field(min_length=1, max_length=URL_CHARACTERS),
-    AfterValidator(web_address),
-    WithJsonSchema({"type": "string", "format": "uri", "maxLength": URL_CHARACTERS}),
-]
 Milliseconds = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
 
 

@@ -1,9 +1,16 @@
-"""Wire models of key minting, claiming and usage (specification, "Key lifecycle", "Usage")."""
+"""Wire models of key minting, claiming and usage, of scoped keys, and of accounts' tiers (specification, "Resources").
+
+Knows nothing of how a key is made or checked.
+"""
 
 from typing import Annotated, Any, Literal
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
+
+from actors.values import Scope
+from service.schemas.fields import Body, optional
+from service.schemas.texts import one_line
 
 
 def _address(value: str) -> str:
@@ -16,6 +23,10 @@ def _address(value: str) -> str:
         return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError as error:
         raise ValueError(str(error)) from None
+
+
+def _once(scopes: list[Scope]) -> list[Scope]:
+    return list(dict.fromkeys(scopes))
 
 
 Email = Annotated[
@@ -69,6 +80,56 @@ class Usage(BaseModel):
     requestsUsed: int = Field(description="Over the key's life while anonymous, of this calendar month afterwards")
     requestLimit: int = Field(description="Lifetime cap while anonymous, monthly cap of the tier afterwards")
     dailyRequestsUsed: int
-    dailyRequestLimit: int | None = None
-    expiresAt: int | None = Field(default=None, description="Epoch milliseconds; only while anonymous")
-    email: str | None = None
+    dailyRequestLimit: int | None = optional()
+    expiresAt: int | None = optional("Epoch milliseconds; only while anonymous")
+    email: str | None = optional()
+
+
+class ScopedKeyRequest(Body):
+    """What a new scoped key is for, and what it may do."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64), AfterValidator(one_line)]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
+
+
+class ScopedKeyIssued(BaseModel):
+    """A new scoped key. `apiKey` is shown once."""
+
+    apiKey: str
+    id: str
+    scopes: list[Scope]
+
+
+class ScopedKey(BaseModel):
+    """A scoped key as its account sees it."""
+
+    id: str
+    keyPrefix: str = Field(description="First characters of the key, for display")
+    scopes: list[Scope]
+    createdAt: int = Field(description="Epoch milliseconds")
+    name: str | None = optional()
+
+
+class ScopedKeys(BaseModel):
+    """The live scoped keys of the account, the newest first."""
+
+    items: list[ScopedKey]
+
+
+class KeyRevoked(BaseModel):
+    revoked: Literal[True]
+
+
+class TierOrder(Body):
+    """Which tier an account shall have."""
+
+    email: Email
+    tier: Literal["claimed", "upgraded"]
+
+
+class AccountTier(BaseModel):
+    """An account with its tier as it is now."""
+
+    email: str
+    tier: Literal["claimed", "upgraded"]
+    tenantId: str

@@ -7,13 +7,16 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 DEFAULT_LIMIT = 20
 
 
-def _limit(value: Any) -> Any:
-    """Absent, empty and `null` are the default; only plain digits are a number."""
-    if value is None or value in ("", "null"):
-        return DEFAULT_LIMIT
+def whole_number(value: Any) -> Any:
+    """Only plain digits are a number, with at most a minus before them for a bound to refuse."""
     if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
         raise ValueError("must be a whole number")
     return value
+
+
+def _limit(value: Any) -> Any:
+    """Absent, empty and `null` are the default."""
+    return DEFAULT_LIMIT if value is None or value in ("", "null") else whole_number(value)
 
 
 def _absent_when_empty(value: Any) -> Any:
@@ -25,6 +28,13 @@ def _or_empty(schema: dict[str, Any]) -> None:
     schema["anyOf"].append({"type": "string", "maxLength": 0})
 
 
+Cursor = Annotated[
+    Annotated[str, StringConstraints(max_length=2_000)] | None,
+    BeforeValidator(_absent_when_empty),
+    Field(description="Opaque, from a previous answer"),
+]
+
+
 class CatalogQuery(BaseModel):
     """What the two catalog lists take."""
 
@@ -33,13 +43,20 @@ class CatalogQuery(BaseModel):
         BeforeValidator(_absent_when_empty),
         Field(description="Full-text search, ranked; no cursor is returned and `cursor` is ignored"),
     ] = None
-    cursor: Annotated[
-        Annotated[str, StringConstraints(max_length=2_000)] | None,
-        BeforeValidator(_absent_when_empty),
-        Field(description="Opaque, from a previous answer"),
-    ] = None
+    cursor: Cursor = None
     limit: Annotated[
         Annotated[int, Field(ge=1, le=100)] | None,
+        BeforeValidator(_limit),
+        Field(description="Page size", json_schema_extra=_or_empty),
+    ] = DEFAULT_LIMIT
+
+
+class SponsorshipQuery(BaseModel):
+    """What the lists of the sponsorship area take."""
+
+    cursor: Cursor = None
+    limit: Annotated[
+        Annotated[int, Field(ge=1, le=50)] | None,
         BeforeValidator(_limit),
         Field(description="Page size", json_schema_extra=_or_empty),
     ] = DEFAULT_LIMIT

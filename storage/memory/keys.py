@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from actors.keys.messages import Key, Resolved
-from actors.keys.state import Decision, Snapshot, Wanted, count_live
+from actors.keys.standing import count_live
+from actors.keys.state import Decision, Snapshot, Wanted
 from actors.keys.store import Decide
 from actors.values import Contended, Turn
 from storage.memory.tables import Memory
@@ -33,9 +34,21 @@ class MemoryKeys:
         found = sorted((key for key in self._memory.keys.values() if key.prefix == prefix), key=lambda key: key.id)
         return [self._resolved(key) for key in found[:10]]
 
+    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
+        await self._memory.before()
+        live = (key for key in self._memory.keys.values() if key.tenant_id == tenant_id and key.revoked_ms is None)
+        return sorted(
+            (key for key in live if key.scopes is not None), key=lambda key: (key.created_ms, key.id), reverse=True
+        )
+
+    async def count_administrators(self) -> int:
+        await self._memory.before()
+        return len(self._memory.administrators)
+
     def _resolved(self, key: Key) -> Resolved:
         email = next((a.email for a in self._memory.accounts.values() if a.tenant_id == key.tenant_id), None)
-        return Resolved(key, self._memory.tenants[key.tenant_id].tier, email)
+        admin = email is not None and email in self._memory.administrators
+        return Resolved(key, self._memory.tenants[key.tenant_id].tier, email, admin)
 
     def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
         tables = self._memory
@@ -46,7 +59,10 @@ class MemoryKeys:
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms)
         tenants = {tenant_id: tables.tenants[tenant_id] for tenant_id in tenant_ids}
-        return Snapshot(keys, claims, accounts, tenants, dict(live))
+        members = tables.administrators
+        admins = {email: members[email] for email in wanted.admin_emails if email in members}
+        count = len(members) if wanted.membership else 0
+        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, count)
 
     def _keep(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
@@ -57,6 +73,9 @@ class MemoryKeys:
             if tenant.merged_into is not None:
                 self._merge_days(tenant.id, tenant.merged_into)
         tables.accounts.update(changed.accounts)
+        for email in decision.dismissed:
+            del tables.administrators[email]
+        tables.administrators.update(changed.administrators)
         tables.keys.update(changed.keys)
         tables.claims.update(changed.claims)
         tables.letters.update((letter.id, letter) for letter in decision.letters)

@@ -32,17 +32,23 @@ class Memory:
     keys: dict[str, Key] = field(default_factory=dict)
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
+    administrators: dict[str, int] = field(default_factory=dict)
     letters: dict[str, Letter] = field(default_factory=dict)
     # The delivery of those letters that were leased or marked, by the letter's id.
     outbox: dict[str, OutboxLetter] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
+    # By tenant.
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
+    # The booking that holds a week, by slot and start of the week.
     slot_weeks: dict[tuple[str, int], str] = field(default_factory=dict)
+    # By tenant, operation and key.
     booking_keys: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    # The booking of a handled event.
     payment_events: dict[str, str] = field(default_factory=dict)
+    # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)

@@ -82,7 +82,7 @@ create index bookings_of_campaign on bookings (campaign_id);
 create index bookings_open on bookings (hold_ms) where status in ('reserved', 'checkout');
 create index bookings_open_of_tenant on bookings (tenant_id) where status in ('reserved', 'checkout');
 create index bookings_refund_due on bookings (refund_due_ms) where refund_due_ms is not null;
-create index bookings_paid on bookings (week_start_ms) where status = 'paid';
+create index bookings_paid on bookings ((week_start_ms + weeks * 604800000::bigint)) where status = 'paid';
 comment on column bookings.hold_ms is 'When an open hold runs out; checkout begins it anew, once.';
 comment on column bookings.refund_due_ms is 'Set while money is to be paid back: when to try, or try again.';
 

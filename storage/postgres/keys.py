@@ -1,22 +1,22 @@
 """The key store over Postgres."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, fields
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from actors.keys.messages import Account, Claim, Key, Letter, Resolved
 from actors.keys.secret import Kind
 from actors.keys.state import Decision, Snapshot, Wanted
 from actors.keys.store import Decide
-from actors.values import AuditRecord, Scope, Tenant, Tier, Turn
+from actors.values import Scope, Tenant, Tier, Turn
 from storage.pool import Connection, Database
+from storage.postgres.audit import keep_audits
+from storage.postgres.columns import columns
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
 from storage.turns import take_turn
 
 SQL = statements("keys")
-R = TypeVar("R", Account, Claim, Letter, AuditRecord, Tenant)
 
 
 class PostgresKeys:
@@ -44,9 +44,16 @@ class PostgresKeys:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve_prefix, prefix))
         return [_resolved(row) for row in rows]
 
+    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.scoped_keys, tenant_id))
+        return [_key(row) for row in rows]
+
+    async def count_administrators(self) -> int:
+        return int(await self._database.read(lambda connection: connection.fetchval(SQL.count_administrators)))
+
 
 async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
-    """Lock what is wanted, in the order of `Wanted`: claims, accounts, keys, tenants, each sorted."""
+    """Lock what is wanted in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
     snapshot = Snapshot()
     if wanted.token_hashes:
         for row in await connection.fetch(SQL.lock_claims, list(wanted.token_hashes)):
@@ -54,6 +61,12 @@ async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snap
     if wanted.emails:
         for row in await connection.fetch(SQL.lock_accounts, list(wanted.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
+    if wanted.membership:
+        await connection.execute(SQL.take_turns_with_administrators)
+        snapshot.administrator_count = await connection.fetchval(SQL.count_administrators)
+    if wanted.admin_emails:
+        for row in await connection.fetch(SQL.lock_administrators, list(wanted.admin_emails)):
+            snapshot.administrators[row["email"]] = row["granted_ms"]
     key_ids = {*wanted.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
     if key_ids:
         for row in await connection.fetch(SQL.lock_keys, sorted(key_ids)):
@@ -75,38 +88,36 @@ async def _keep(connection: Connection, decision: Decision) -> None:
     tenants = sorted(changed.tenants.values(), key=lambda tenant: tenant.id)
     for group in ([t for t in tenants if t.merged_into is None], [t for t in tenants if t.merged_into is not None]):
         if group:
-            await connection.execute(SQL.keep_tenants, *_columns(Tenant, group))
+            await connection.execute(SQL.keep_tenants, *columns(Tenant, group))
     merged = [tenant for tenant in tenants if tenant.merged_into is not None]
     if merged:
         await connection.execute(
             SQL.merge_days, [tenant.id for tenant in merged], [tenant.merged_into for tenant in merged]
         )
     if changed.accounts:
-        await connection.execute(SQL.keep_accounts, *_columns(Account, changed.accounts.values()))
+        await connection.execute(SQL.keep_accounts, *columns(Account, changed.accounts.values()))
+    if decision.dismissed:
+        await connection.execute(SQL.dismiss_administrators, sorted(decision.dismissed))
+    if changed.administrators:
+        await connection.execute(
+            SQL.keep_administrators, list(changed.administrators), list(changed.administrators.values())
+        )
     if changed.keys:
         await connection.execute(SQL.keep_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     if changed.claims:
         claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
-        await connection.execute(SQL.keep_claims, *_columns(Claim, claims))
+        await connection.execute(SQL.keep_claims, *columns(Claim, claims))
     if decision.letters:
-        await connection.execute(SQL.keep_letters, *_columns(Letter, decision.letters))
-    if decision.audits:
-        await connection.execute(SQL.keep_audits, *_columns(AuditRecord, decision.audits))
+        await connection.execute(SQL.keep_letters, *columns(Letter, decision.letters))
+    await keep_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
     if topics:
         await connection.execute(SQL.announce, topics)
 
 
-def _columns(kind: type[R], rows: Iterable[R]) -> list[list[Any]]:
-    """The fields of equal records as one array a field, in the order in which the record declares them."""
-    columns = [list(column) for column in zip(*map(astuple, rows), strict=True)]
-    assert len(columns) == len(fields(kind))
-    return columns
-
-
 def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
-    """As `_columns`; scopes travel as one text a key, since arrays of arrays have to be rectangular."""
+    """As `columns`; scopes travel as one text a key, since arrays of arrays have to be rectangular."""
     return [
         [key.id for key in keys],
         [key.hash for key in keys],
@@ -138,4 +149,4 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 
 def _resolved(row: Mapping[str, Any]) -> Resolved:
-    return Resolved(_key(row), Tier(row["tier"]), row["email"])
+    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["admin"])

@@ -1,4 +1,4 @@
--- Keys, claims, accounts, the outbox and the audit.
+-- Keys, claims, accounts and the outbox.
 
 -- name: lock_claims
 -- Lock claims by the hash of their token.
@@ -8,6 +8,26 @@ from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 -- name: lock_accounts
 -- Lock accounts by email.
 select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for update
+
+-- name: take_turns_with_administrators
+-- Let one batch at a time change who is an administrator; what is read after this holds until the commit.
+lock table administrators in share row exclusive mode
+
+-- name: count_administrators
+-- How many there are.
+select count(*) from administrators
+
+-- name: lock_administrators
+-- Lock administrators by email.
+select email, granted_ms from administrators where email = any ($1::text[]) order by email for update
+
+-- name: dismiss_administrators
+-- Remove administrators.
+delete from administrators where email = any ($1::text[])
+
+-- name: keep_administrators
+-- Add administrators; that there are none of these is sure, since batches that add some take turns.
+insert into administrators (email, granted_ms) select * from unnest($1::text[], $2::bigint[])
 
 -- name: lock_keys
 -- Lock keys by id.
@@ -76,26 +96,27 @@ select id, recipient, template, nonce, created_ms, expires_ms, created_ms
 from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])
     as made (id, recipient, template, nonce, created_ms, expires_ms)
 
--- name: keep_audits
--- Append to the audit.
-insert into audit (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes)
-select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes::jsonb
-from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[]) as made (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id,
-    changes)
-
 -- name: announce
 -- Tell all nodes, with the commit, which keys and tenants changed.
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 
 -- name: resolve
--- Keys by hash, with what their tenant and account say.
-select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier, email
+-- Keys by hash, with what their tenant and account say, and whether that is an administrator's.
+select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier,
+    accounts.email, administrators.email is not null as admin
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
+left join administrators on administrators.email = accounts.email
 where hash = any ($1::bytea[])
 
 -- name: resolve_prefix
 -- Keys by displayed prefix.
-select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier, email
+select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier,
+    accounts.email, administrators.email is not null as admin
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
+left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10
+
+-- name: scoped_keys
+-- The live scoped keys of a tenant, the newest first; the number is what an account may have at most.
+select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms from api_keys
+where tenant_id = $1 and scopes is not null and revoked_ms is null order by created_ms desc, id collate "C" desc limit 1000

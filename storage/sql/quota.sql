@@ -1,9 +1,10 @@
 -- Tenants and their counters.
 
 -- name: lock
--- Lock the tenants of a batch, in one order on all nodes.
+-- Lock the tenants of a batch, in one order on all nodes. `no key`: other tables refer to tenants, and what is written
+-- there in no order neither waits for this batch nor makes it wait.
 select id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into
-from tenants where id = any ($1::text[]) order by id for update
+from tenants where id = any ($1::text[]) order by id for no key update
 
 -- name: keep
 -- Write the counters that a batch changed, and each tenant's count of the day.

@@ -28,6 +28,9 @@ from tests.acceptance.processes import (
 )
 
 SEEN_SECONDS = 1.0
+FIRST = "first@example.com"
+"""The configured administrator."""
+
 COMMANDS = {
     "serve": "listening on URL",
     "migrate": "schema",
@@ -40,6 +43,8 @@ COMMANDS = {
     "create-slot": "prints its id",
     "edit-slot": "stays",
     "retire-slot": "no more",
+    "grant-admin": "an administrator",
+    "revoke-admin": "no longer",
     "openapi": "OpenAPI",
     "doctor": "running well",
 }
@@ -60,7 +65,7 @@ class Shop:
 def shop(new_data_dir: Callable[[str], Path]) -> Iterator[Shop]:
     data_dir = new_data_dir("commands")
     early_key = command("issue-key", "--email", "early@example.com", "--data-dir", data_dir).strip()
-    with serving(data_dir) as service:
+    with serving(data_dir, {"admin.emails": FIRST}) as service:
         yield Shop(service, early_key)
 
 
@@ -196,6 +201,30 @@ def test_a_scoped_key_does_what_its_scopes_say_and_no_more(shop: Shop) -> None:
     assert shop.service.status("/api/v1/bots", reader) == 200
     unknown = complaint(run(*issue, "library:burn", "--data-dir", shop.service.data_dir))
     assert unknown.startswith("service: unknown scope library:burn; scopes are library:read")
+
+
+def test_an_administrator_is_appointed_and_removed_beside_the_running_server(shop: Shop) -> None:
+    """The configured one came with the start; another is made before there is an account, and both are removed."""
+    service, beside = shop.service, ("--data-dir", shop.service.data_dir)
+    assert "ok: administrators: 1" in shop.command("doctor")
+    assert shop.command("grant-admin", "Second@Example.com") == "second@example.com is an administrator\n"
+    assert shop.command("grant-admin", "second@example.com") == "second@example.com is an administrator already\n"
+    keys = {email: shop.command("issue-key", "--email", email).strip() for email in (FIRST, "second@example.com")}
+
+    def upgrade(email: str) -> int:
+        order = {"email": "second@example.com", "tier": "upgraded"}
+        headers = {"authorization": f"Bearer {keys[email]}"}
+        return service.http.post("/api/v1/admin/accounts/tier", json=order, headers=headers).status_code
+
+    assert {email: upgrade(email) for email in keys} == dict.fromkeys(keys, 200)
+    shop.command("revoke-admin", "second@example.com")
+    assert upgrade("second@example.com") == 403, "for the very next request"
+    last = run("revoke-admin", FIRST, *beside)
+    assert last.stdout == f"{FIRST} is no administrator any more\n"
+    assert "that was the last one" in last.stderr
+    assert upgrade(FIRST) == 403
+    assert complaint(run("revoke-admin", FIRST, *beside)) == f"service: {FIRST} is no administrator"
+    assert "note: there is no administrator" in shop.command("doctor")
 
 
 def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:

@@ -1,6 +1,7 @@
 """The directory over a store in memory: few look-ups, short memory, and no stale entry after a change."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pytest
 import trio
@@ -320,3 +321,61 @@ async def test_known_keys_are_served_while_the_store_is_away(autojump_clock: Moc
         assert await office.is_live(A)
         with pytest.raises(StorageUnavailable):
             await office.directory.resolve(B)
+
+
+# Fresh answers.
+
+
+async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.is_live(A)
+        office.revoke(0)
+        assert await office.is_live(A), "remembered"
+        fresh = await office.directory.resolve(A, fresh=True)
+        assert fresh is not None
+        assert fresh.key.revoked_ms is not None
+        assert not await office.is_live(A), "what was learned is remembered"
+    assert office.lookups == 2
+
+
+async def test_who_asks_afresh_during_a_look_up_gets_the_next_one(autojump_clock: MockClock) -> None:
+    """The rows of the look-up under way may be older than the question."""
+    office = Office(A, returns=[1.0])
+
+    async def ask_afresh() -> bool:
+        office.revoke(0)
+        fresh = await office.directory.resolve(A, fresh=True)
+        assert fresh is not None
+        return fresh.key.revoked_ms is None
+
+    async with running([office.directory]):
+        first, afresh = await together(now(office.directory.resolve, A), after(0.5, ask_afresh))
+    assert first.key.revoked_ms is None
+    assert not afresh
+
+
+async def test_many_who_ask_afresh_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C, returns=[1.0])
+    async with running([office.directory]):
+        await together(
+            now(office.directory.resolve, A, fresh=True),
+            *[after(0.5, partial(office.directory.resolve, text, fresh=True)) for text in [B, C] * 50],
+        )
+    assert office.lookups == 2
+
+
+async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.directory.resolve("no key", fresh=True) is None
+    assert office.lookups == 0
+
+
+async def test_a_key_of_an_administrator_says_so(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C)
+    office.memory.accounts |= {email: Account(email, tenant, NOON) for email, tenant in (("a", "t0"), ("b", "t1"))}
+    office.memory.administrators["a"] = NOON
+    async with running([office.directory]):
+        found = [await office.directory.resolve(text) for text in (A, B, C)]
+    assert [each.admin for each in found if each is not None] == [True, True, False]

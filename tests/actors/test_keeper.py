@@ -1,6 +1,8 @@
 """The keeper over a store in memory: from minting to claiming, and what it never keeps in clear."""
 
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 import trio
@@ -8,8 +10,8 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
-from actors.keys.actor import KeyKeeper, Minted
-from actors.keys.messages import Claimed, Kept, Sent, TierSet
+from actors.keys.actor import Issued, KeyKeeper, Minted
+from actors.keys.messages import Claimed, Kept, Membership, Sent, TierSet
 from actors.keys.secret import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.state import KeyRules
 from actors.mailbox import request_id
@@ -296,3 +298,73 @@ async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
         await keys.start_claim(second.claim_token, ANN)
         await keys.complete_claim(second.claim_token, ANN, last_code(memory))
     assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}
+
+
+async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    heard: list[str] = []
+    keys = keeper(memory)
+    async with running([keys]):
+        issued = await keys.issue(ANN, CLI)
+        assert isinstance(issued, Issued)
+        memory.listeners.append(heard.append)
+        assert await keys.grant_admin(ANN, Agent("key", "key_1", BOB)) == Membership((ANN,), 1)
+        assert await keys.revoke_admin(ANN, CLI) == Membership((ANN,), 0)
+        assert await keys.revoke_admin(ANN, CLI) == Membership((), 0)
+    seen = [(each.action, each.actor_id, each.target_type, each.target_id) for each in memory.audits[1:]]
+    assert seen == [("admin.granted", "key_1", "account", ANN), ("admin.revoked", "root", "account", ANN)]
+    assert heard == [f"tenant:{issued.key.tenant_id}"] * 2
+
+
+async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators(autojump_clock: MockClock) -> None:
+    memory = Memory(before=Script([0.01] * 100))
+    nodes = [keeper(memory, number) for number in (1, 2, 3)]
+    async with running(nodes):
+        answers = await together(
+            *[now(node.bootstrap_admins, [f"{place}@example.org", BOB, BOB], CLI) for place, node in enumerate(nodes)]
+        )
+    assert sorted(len(answer.changed) for answer in answers) == [0, 0, 2]
+    assert {answer.administrators for answer in answers} == {2}
+    assert len(memory.administrators) == len(memory.audits) == 2
+
+
+async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    keys = keeper(memory)
+    async with running([keys]):
+        await keys.issue(ANN, CLI)
+        await keys.issue(ANN, CLI, scopes=(Scope.LIBRARY_READ,), name="laptop")
+    assert [record.changes for record in memory.audits] == ["{}", '{"scopes": ["library:read"], "name": "laptop"}']
+
+
+async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_afterwards(
+    autojump_clock: MockClock,
+) -> None:
+    memory = Memory(before=Script([0.01] * 100))
+    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    async with running(nodes):
+        manager = await nodes[0].issue(ANN, CLI, scopes=(Scope.KEYS_MANAGE,))
+        assert isinstance(manager, Issued)
+        by: dict[str, Any] = {"scopes": (Scope.KEYS_MANAGE,), "granted_by": manager.key.id}
+        before, _, late = await together(
+            now(nodes[0].issue, ANN, CLI, **by),
+            after(0.5, nodes[1].revoke, manager.key.id, CLI),
+            after(1.0, partial(nodes[0].issue, ANN, CLI, **by)),
+        )
+    assert isinstance(before, Issued)
+    assert isinstance(late, Refused)
+    assert late.code is Code.INVALID_API_KEY
+    assert len(memory.keys) == 2
+
+
+async def test_two_nodes_do_not_pass_the_limit_of_scoped_keys(autojump_clock: MockClock) -> None:
+    memory = Memory(before=Script([0.01] * 200))
+    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    async with running(nodes):
+        answers = await together(
+            *[now(nodes[place % 2].issue, ANN, CLI, scopes=(Scope.LIBRARY_READ,)) for place in range(60)]
+        )
+        assert sum(isinstance(answer, Issued) for answer in answers) == 25
+        [owner] = {answer.key.tenant_id for answer in answers if isinstance(answer, Issued)}
+        listed = await nodes[0].scoped_keys(owner)
+    assert {key.id for key in listed} == memory.keys.keys()

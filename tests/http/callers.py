@@ -19,8 +19,26 @@ def _of(**past: object) -> Caller:
     return lambda world: f"Bearer {world.key(**past)}"  # type: ignore[arg-type]
 
 
-def _scoped(scope: Scope) -> Caller:
-    return _of(kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(scope,))
+def _account(*, tier: Tier = Tier.CLAIMED, kind: Kind = Kind.USER, **past: object) -> Caller:
+    """A full key of a fresh account, unless `past` says otherwise."""
+
+    def caller(world: World) -> str:
+        email = f"owner{len(world.memory.accounts)}@example.com"
+        return f"Bearer {world.key(tier=tier, kind=kind, email=email, **past)}"  # type: ignore[arg-type]
+
+    return caller
+
+
+def _scoped(*scopes: Scope, **past: object) -> Caller:
+    return _account(kind=Kind.SCOPED, scopes=scopes, **past)
+
+
+def _removed(world: World) -> str:
+    """He was an administrator until now, and nobody was told."""
+    key = _account(admin=True)(world)
+    world.memory.administrators.popitem()
+    assert key is not None
+    return key
 
 
 def _unknown(world: World) -> str:
@@ -49,7 +67,8 @@ CALLERS: dict[str, Caller] = {
     "not ASCII": _bearer("clé"),
     "an unknown key": _unknown,
     "a mistyped key": _mistyped,
-    "a revoked key": _of(tier=Tier.CLAIMED, kind=Kind.USER, revoked=True),
+    "a revoked key": _account(revoked=True),
+    "an administrator's revoked key": _account(revoked=True, admin=True),
     "a revoked key that expired": _of(revoked=True, expires_in_ms=-HOUR_MS),
     # Anonymous keys.
     "an anonymous key": _of(),
@@ -65,20 +84,25 @@ CALLERS: dict[str, Caller] = {
     "a key with one use case read left": _of(usecase_reads=199),
     "a key without a use case read left": _of(usecase_reads=200),
     # Full keys.
-    "a claimed key": _of(tier=Tier.CLAIMED, email="ann@example.com"),
-    "a claimed key that used a lifetime": _of(tier=Tier.CLAIMED, used=1_000, usecase_reads=200),
-    "a claimed key without a request left this month": _of(tier=Tier.CLAIMED, used=100_000),
-    "a claimed key without a request left today": _of(tier=Tier.CLAIMED, used=10_000, used_today=10_000),
-    "an upgraded key": _of(tier=Tier.UPGRADED, used=100_000, used_today=10_000),
-    "an upgraded key without a request left this month": _of(tier=Tier.UPGRADED, used=1_000_000),
-    "an upgraded key without a request left today": _of(tier=Tier.UPGRADED, used_today=100_000),
-    "an issued key": _of(kind=Kind.USER, tier=Tier.CLAIMED),
+    "a claimed key": _account(kind=Kind.ANONYMOUS),
+    "a claimed key that used a lifetime": _account(kind=Kind.ANONYMOUS, used=1_000, usecase_reads=200),
+    "a claimed key without a request left this month": _account(kind=Kind.ANONYMOUS, used=100_000),
+    "a claimed key without a request left today": _account(kind=Kind.ANONYMOUS, used=10_000, used_today=10_000),
+    "an upgraded key": _account(tier=Tier.UPGRADED, used=100_000, used_today=10_000),
+    "an upgraded key without a request left this month": _account(tier=Tier.UPGRADED, used=1_000_000),
+    "an upgraded key without a request left today": _account(tier=Tier.UPGRADED, used_today=100_000),
+    "an issued key": _account(),
+    # Full keys of administrators, now and once.
+    "an administrator's key": _account(admin=True),
+    "an administrator's key without a request left this month": _account(admin=True, used=100_000),
+    "the key of an administrator who was removed": _removed,
     # Scoped keys.
     **{f"a key for {scope}": _scoped(scope) for scope in Scope},
-    "a key for everything but the library": _of(
-        kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=tuple(scope for scope in Scope if scope is not Scope.LIBRARY_READ)
-    ),
-    "a scoped key without a request left this month": _of(
-        kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(Scope.LIBRARY_READ,), used=100_000
-    ),
+    "a key for everything": _scoped(*Scope),
+    "a key for nothing": _scoped(),
+    "a key for everything but the library": _scoped(*(scope for scope in Scope if scope is not Scope.LIBRARY_READ)),
+    "a scoped key without a request left this month": _scoped(Scope.LIBRARY_READ, used=100_000),
+    "an administrator's key for admin:read": _scoped(Scope.ADMIN_READ, admin=True),
+    "an administrator's key for admin:write": _scoped(Scope.ADMIN_WRITE, admin=True),
+    "an administrator's key for library:read": _scoped(Scope.LIBRARY_READ, admin=True),
 }

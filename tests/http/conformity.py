@@ -15,8 +15,8 @@ from tests.http.asgi import Exchange, Response
 BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
-CORS_PATHS = re.compile(r"/api/v1/(usecases|bots)(/[^/]+)?")
-"""Operations 6 to 9: the only ones that another site's page may call (decisions, section 9)."""
+CORS_PATHS = re.compile(r"/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements))")
+"""Operations 6 to 11: the only ones that another site's page may call (decisions, section 9)."""
 
 SECURITY = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
 

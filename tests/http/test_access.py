@@ -1,25 +1,170 @@
-"""Every operation for every kind of caller, held to a table that is written out here."""
+"""Every operation for every kind of caller, held to a table that is written out here.
+
+A new operation names its target, its body and its policy in `PLACES`; what each caller gets follows from the policy.
+"""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from service.operations import OPERATIONS
 from tests.http.asgi import Response
 from tests.http.callers import CALLERS
+from tests.http.sponsors import CAMPAIGN, NEXT_WEEK, PROFILE, uuid
 from tests.http.world import World, open_world
 
-EVERYONE = "200", "200", "200"
-NOT_A_HEADER = ("401 unauthorized",) * 3
-NO_SUCH_KEY = ("401 invalid_api_key",) * 3
-EXPIRED = ("403 key_expired",) * 3
-NO_SCOPE = ("403 insufficient_scope",) * 3
-USED_UP = "200", "403 quota_exhausted", "403 quota_exhausted"
-NOT_TODAY = "200", "429 rate_limited", "429 rate_limited"
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A column of `EXPECTED`, and the scopes that a scoped key needs, between spaces. No column: nobody is asked."""
+
+    column: int | None
+    scopes: str = ""
+
+
+PUBLIC = Policy(None)
+USAGE = Policy(0, "library:read")
+USECASES = Policy(1, "library:read")
+BOTS = Policy(2, "library:read")
+OPTIONAL = Policy(3)
+"""Sponsorship operations that take a key and need none."""
+
+
+def account(scopes: str) -> Policy:
+    """Sponsorship operations for the keys of an account."""
+    return Policy(4, scopes)
+
+
+def admin(scopes: str) -> Policy:
+    """Sponsorship operations for the keys of an account that is an administrator."""
+    return Policy(5, scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How to call an operation, and what somebody who may do it gets: it need not succeed."""
+
+    method: str
+    target: str
+    policy: Policy
+    body: Any = None
+    passed: str = "200"
+
+
+ADMINISTRATION = "/api/v1/admin/sponsorships"
+UNKNOWN = "404 not_found"
+BOOKING = {"slotId": "unknown", "weekStart": NEXT_WEEK, "idempotencyKey": uuid(1), "campaignId": "cmp_unknown"}
+START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey")} | {
+    **PROFILE,
+    "headline": CAMPAIGN["headline"],
+    "body": CAMPAIGN["body"],
+}
+UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
+
+PLACES = {
+    "mintKey": Place("POST", "/api/v1/auth/agent", PUBLIC),
+    "startClaim": Place("POST", "/api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, "400 invalid_claim"),
+    "completeClaim": Place(
+        "POST", "/api/v1/auth/claim/complete", PUBLIC, UNKNOWN_CLAIM | {"code": "123456"}, "400 invalid_claim"
+    ),
+    "getUsage": Place("GET", "/api/v1/usage", USAGE),
+    "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
+    "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
+    "listBots": Place("GET", "/api/v1/bots", BOTS),
+    "getBot": Place("GET", "/api/v1/bots/bot-00", BOTS),
+    "getInventory": Place("GET", "/api/v1/sponsors/inventory", OPTIONAL),
+    "listPlacements": Place("GET", "/api/v1/sponsors/placements", OPTIONAL),
+    "getSponsor": Place("GET", "/api/v1/sponsors/me", account("sponsor:read")),
+    "saveProfile": Place("PATCH", "/api/v1/sponsors/profile", account("sponsor:write"), PROFILE),
+    "listCampaigns": Place("GET", "/api/v1/sponsors/campaigns", account("sponsor:read")),
+    "createCampaign": Place("POST", "/api/v1/sponsors/campaigns", account("sponsor:write"), CAMPAIGN),
+    "editCampaign": Place(
+        "PATCH", "/api/v1/sponsors/campaigns/cmp_unknown", account("sponsor:write"), {"cta": "Look"}, UNKNOWN
+    ),
+    **{
+        f"{move}Campaign": Place(
+            "POST", f"/api/v1/sponsors/campaigns/cmp_unknown/{move}", account("sponsor:write"), passed=UNKNOWN
+        )
+        for move in ("submit", "withdraw", "pause", "resume")
+    },
+    "listBookings": Place("GET", "/api/v1/sponsors/bookings", account("sponsor:read")),
+    "createBooking": Place("POST", "/api/v1/sponsors/bookings", account("billing:write"), BOOKING, UNKNOWN),
+    "startBooking": Place(
+        "POST", "/api/v1/sponsors/bookings/start", account("sponsor:write billing:write"), START, UNKNOWN
+    ),
+    "getBooking": Place("GET", "/api/v1/sponsors/bookings/bok_unknown", account("sponsor:read"), passed=UNKNOWN),
+    "openCheckout": Place(
+        "POST", "/api/v1/sponsors/bookings/bok_unknown/checkout", account("billing:write"), passed=UNKNOWN
+    ),
+    "cancelBooking": Place(
+        "POST", "/api/v1/sponsors/bookings/bok_unknown/cancel", account("billing:write"), passed=UNKNOWN
+    ),
+    "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
+    "createScopedKey": Place(
+        "POST", "/api/v1/sponsors/keys", account("keys:manage"), {"name": "One more", "scopes": ["keys:manage"]}
+    ),
+    "revokeScopedKey": Place(
+        "DELETE", "/api/v1/sponsors/keys/key_unknown", account("keys:manage"), passed="404 not_found"
+    ),
+    "listAllCampaigns": Place("GET", f"{ADMINISTRATION}/campaigns", admin("admin:read")),
+    "reviewCampaign": Place(
+        "POST",
+        f"{ADMINISTRATION}/campaigns/cmp_unknown/review",
+        admin("admin:write"),
+        {"decision": "approve"},
+        UNKNOWN,
+    ),
+    "listSponsors": Place("GET", f"{ADMINISTRATION}/sponsors", admin("admin:read")),
+    "listSlots": Place("GET", f"{ADMINISTRATION}/slots", admin("admin:read")),
+    "createSlot": Place(
+        "POST",
+        f"{ADMINISTRATION}/slots",
+        admin("admin:write"),
+        {"name": "One more", "side": "left", "weekPriceCents": 100},
+    ),
+    "editSlot": Place("PATCH", f"{ADMINISTRATION}/slots/unknown", admin("admin:write"), {"active": False}, UNKNOWN),
+    "retireSlot": Place("DELETE", f"{ADMINISTRATION}/slots/unknown", admin("admin:write"), passed=UNKNOWN),
+    "listAllBookings": Place("GET", f"{ADMINISTRATION}/bookings", admin("admin:read")),
+    "describeVideo": Place(
+        "PATCH",
+        f"{ADMINISTRATION}/bookings/bok_unknown",
+        admin("admin:write"),
+        {"youtubeStatus": "planned"},
+        UNKNOWN,
+    ),
+    "refundBooking": Place(
+        "POST", f"{ADMINISTRATION}/bookings/bok_unknown/refund", admin("admin:write"), passed=UNKNOWN
+    ),
+    "listAudit": Place("GET", f"{ADMINISTRATION}/audit", admin("admin:read")),
+    "setAccountTier": Place(
+        "POST",
+        "/api/v1/admin/accounts/tier",
+        admin("admin:write"),
+        {"email": "nobody@example.com", "tier": "upgraded"},
+        "404 not_found",
+    ),
+    "stripeWebhook": Place("POST", "/api/v1/webhooks/stripe", PUBLIC, {}, UNKNOWN),
+    "isAlive": Place("GET", "/healthz", PUBLIC),
+    "isReady": Place("GET", "/readyz", PUBLIC),
+}
+
+PASSED = "passed"
+NOT_A_HEADER = ("401 unauthorized",) * 6
+NO_SUCH_KEY = ("401 invalid_api_key",) * 6
+EXPIRED = ("403 key_expired",) * 6
+CLAIM, FORBIDDEN, NO_SCOPE = "403 claim_required", "403 forbidden", "403 insufficient_scope"
+EXHAUSTED, NOT_TODAY = "403 quota_exhausted", "429 rate_limited"
+ANONYMOUS = PASSED, PASSED, PASSED, PASSED, CLAIM, CLAIM
+ACCOUNT = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN
+USED_UP = PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, EXHAUSTED, FORBIDDEN
+DAY_USED_UP = PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, NOT_TODAY, FORBIDDEN
+ADMIN = (PASSED,) * 6
 
 EXPECTED = {
-    # What getUsage, the two use case operations and the two bot operations answer.
-    "nobody": ("401 unauthorized", "200", "200"),
+    # What these get: usage, use cases, bots, optional, account, administrator. A scoped key only with the scopes below.
+    "nobody": ("401 unauthorized", PASSED, PASSED, PASSED, "401 unauthorized", "401 unauthorized"),
     "an empty header": NOT_A_HEADER,
     "a scheme alone": NOT_A_HEADER,
     "a scheme and a space": NOT_A_HEADER,
@@ -34,62 +179,104 @@ EXPECTED = {
     "an unknown key": NO_SUCH_KEY,
     "a mistyped key": NO_SUCH_KEY,
     "a revoked key": NO_SUCH_KEY,
+    "an administrator's revoked key": NO_SUCH_KEY,
     "a revoked key that expired": NO_SUCH_KEY,
-    "an anonymous key": EVERYONE,
-    "a lower-case scheme": EVERYONE,
-    "an upper-case scheme": EVERYONE,
-    "two spaces": EVERYONE,
+    "an anonymous key": ANONYMOUS,
+    "a lower-case scheme": ANONYMOUS,
+    "an upper-case scheme": ANONYMOUS,
+    "two spaces": ANONYMOUS,
     "an expired key": EXPIRED,
     "a key that expires now": EXPIRED,
-    "a key with one request left": EVERYONE,
-    "an exhausted key": USED_UP,
+    "a key with one request left": ANONYMOUS,
+    "an exhausted key": (PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM),
     "an expired and exhausted key": EXPIRED,
-    "a key without a request left today": NOT_TODAY,
-    "a key with one use case read left": EVERYONE,
-    "a key without a use case read left": ("200", "403 claim_required", "200"),
-    "a claimed key": EVERYONE,
-    "a claimed key that used a lifetime": EVERYONE,
+    "a key without a request left today": (PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, CLAIM, CLAIM),
+    "a key with one use case read left": ANONYMOUS,
+    "a key without a use case read left": (PASSED, CLAIM, PASSED, PASSED, CLAIM, CLAIM),
+    "a claimed key": ACCOUNT,
+    "a claimed key that used a lifetime": ACCOUNT,
     "a claimed key without a request left this month": USED_UP,
-    "a claimed key without a request left today": NOT_TODAY,
-    "an upgraded key": EVERYONE,
+    "a claimed key without a request left today": DAY_USED_UP,
+    "an upgraded key": ACCOUNT,
     "an upgraded key without a request left this month": USED_UP,
-    "an upgraded key without a request left today": NOT_TODAY,
-    "an issued key": EVERYONE,
-    "a key for library:read": EVERYONE,
-    "a key for sponsor:read": NO_SCOPE,
-    "a key for sponsor:write": NO_SCOPE,
-    "a key for billing:write": NO_SCOPE,
-    "a key for admin:read": NO_SCOPE,
-    "a key for admin:write": NO_SCOPE,
-    "a key for keys:manage": NO_SCOPE,
-    "a key for everything but the library": NO_SCOPE,
+    "an upgraded key without a request left today": DAY_USED_UP,
+    "an issued key": ACCOUNT,
+    "an administrator's key": ADMIN,
+    "an administrator's key without a request left this month": (
+        PASSED,
+        EXHAUSTED,
+        EXHAUSTED,
+        EXHAUSTED,
+        EXHAUSTED,
+        EXHAUSTED,
+    ),
+    "the key of an administrator who was removed": ACCOUNT,
+    "a key for library:read": ACCOUNT,
+    "a key for sponsor:read": ACCOUNT,
+    "a key for sponsor:write": ACCOUNT,
+    "a key for billing:write": ACCOUNT,
+    "a key for admin:read": ACCOUNT,
+    "a key for admin:write": ACCOUNT,
+    "a key for keys:manage": ACCOUNT,
+    "a key for everything": ACCOUNT,
+    "a key for nothing": ACCOUNT,
+    "a key for everything but the library": ACCOUNT,
     "a scoped key without a request left this month": USED_UP,
+    "an administrator's key for admin:read": ADMIN,
+    "an administrator's key for admin:write": ADMIN,
+    "an administrator's key for library:read": ADMIN,
 }
-PLACES = {
-    # The target of each operation that asks for a key, and its column above.
-    "getUsage": ("/api/v1/usage", 0),
-    "listUseCases": ("/api/v1/usecases", 1),
-    "getUseCase": ("/api/v1/usecases/case-04", 1),
-    "listBots": ("/api/v1/bots", 2),
-    "getBot": ("/api/v1/bots/bot-00", 2),
+HOLDS = {
+    # The scopes of scoped keys. Where one lacks, the answer is 403 insufficient_scope, whatever stands above.
+    "a key for library:read": "library:read",
+    "a key for sponsor:read": "sponsor:read",
+    "a key for sponsor:write": "sponsor:write",
+    "a key for billing:write": "billing:write",
+    "a key for admin:read": "admin:read",
+    "a key for admin:write": "admin:write",
+    "a key for keys:manage": "keys:manage",
+    "a key for everything": (
+        "library:read sponsor:read sponsor:write billing:write admin:read admin:write keys:manage"
+    ),
+    "a key for nothing": "",
+    "a key for everything but the library": (
+        "sponsor:read sponsor:write billing:write admin:read admin:write keys:manage"
+    ),
+    "a scoped key without a request left this month": "library:read",
+    "an administrator's key for admin:read": "admin:read",
+    "an administrator's key for admin:write": "admin:write",
+    "an administrator's key for library:read": "library:read",
 }
-PUBLIC = {"mintKey", "startClaim", "completeClaim", "isAlive", "isReady"}
+CATALOG = {"listUseCases", "getUseCase", "listBots", "getBot"}
+
+
+def expected(caller: str, place: Place) -> str:
+    """What the tables say."""
+    if place.policy.column is None:
+        return place.passed
+    if caller in HOLDS and not set(place.policy.scopes.split()) <= set(HOLDS[caller].split()):
+        return NO_SCOPE
+    words = EXPECTED[caller][place.policy.column]
+    return place.passed if words is PASSED else words
 
 
 def test_the_tables_name_every_operation_and_every_caller() -> None:
-    assert {operation.name for operation in OPERATIONS} == PLACES.keys() | PUBLIC
+    assert [operation.name for operation in OPERATIONS] == list(PLACES)
     assert CALLERS.keys() == EXPECTED.keys()
 
 
 @pytest.mark.parametrize("caller", CALLERS)
 async def test_a_caller_of_this_kind_gets_what_the_table_says(world: World, caller: str) -> None:
     answers = {}
-    for operation, (target, _) in PLACES.items():
-        response = await world.client.get(target, headers=_presented(world, caller))
-        assert (response.header("etag") is not None) == (response.status == 200 and caller == "nobody")
-        _check_limits(response)
+    for operation, place in PLACES.items():
+        response = await world.client.request(
+            place.method, place.target, headers=_presented(world, caller), json=place.body
+        )
+        if operation in CATALOG:
+            assert (response.header("etag") is not None) == (response.status == 200 and caller == "nobody")
+        _check_limits(response, caller, place)
         answers[operation] = response.words
-    assert answers == {operation: EXPECTED[caller][column] for operation, (_, column) in PLACES.items()}
+    assert answers == {operation: expected(caller, place) for operation, place in PLACES.items()}
 
 
 def _presented(world: World, caller: str) -> dict[str, str]:
@@ -98,21 +285,19 @@ def _presented(world: World, caller: str) -> dict[str, str]:
     return {} if authorization is None else {"Authorization": authorization}
 
 
-def _check_limits(response: Response) -> None:
+def _check_limits(response: Response, caller: str, place: Place) -> None:
     """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced."""
     told = response.header("ratelimit") is not None
     assert told == (response.header("ratelimit-policy") is not None)
-    if response.words.startswith(("401", "403 key_expired")) or response.header("etag"):
-        assert not told
-    else:
-        assert told
+    unasked = place.policy is PUBLIC or caller == "nobody"
+    assert told != (unasked or response.words.startswith(("401", "403 key_expired")))
 
 
 async def test_public_operations_do_not_look_at_the_header(world_with_many_starts: World) -> None:
     for number, caller in enumerate(CALLERS):
         headers, email = _presented(world_with_many_starts, caller), f"zoe{number}@example.com"
         answers = await _public_answers(world_with_many_starts, headers, email)
-        assert answers == dict.fromkeys(PUBLIC, "200"), caller
+        assert answers == dict.fromkeys(answers, "200"), caller
 
 
 @pytest.fixture

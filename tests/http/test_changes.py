@@ -23,15 +23,17 @@ class Announcing:
         on_topic("key:" + "00" * 32)
         on_topic("tenant:ten_1")
         on_topic("catalog")
+        on_topic("sponsorship")
         on_topic("of a newer version")
         await trio.sleep_forever()
 
 
 class Told:
-    """Stands for the directory and the catalog: notes what it is told."""
+    """Stands for the directory, the catalog and the placements: notes what it is told."""
 
-    def __init__(self) -> None:
-        self.notes: list[object] = []
+    def __init__(self, notes: list[object], name: str = "") -> None:
+        self.notes = notes
+        self.name = name
 
     def forget(self, hashes=(), tenants=()) -> None:
         self.notes.append((*hashes, *tenants))
@@ -40,14 +42,14 @@ class Told:
         self.notes.append("all")
 
     def nudge(self) -> None:
-        self.notes.append("catalog")
+        self.notes.append(self.name)
 
 
 async def test_announcements_are_followed_again_after_a_failure(autojump_clock: MockClock) -> None:
-    announcing, told = Announcing(), Told()
-    changes = Changes(announcing, told, told)
+    announcing, notes = Announcing(), []
+    changes = Changes(announcing, Told(notes), Told(notes, "catalog"), Told(notes, "placements"))
     with trio.fail_after(30):
         async with running([changes]):
             await trio.sleep(1)
     assert announcing.calls == 2
-    assert told.notes == ["all", "catalog", (bytes(32),), ("ten_1",), "catalog"]
+    assert notes == ["all", "catalog", "placements", (bytes(32),), ("ten_1",), "catalog", "placements"]

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from actors.values import Code, Refused
+from actors.values import Code, Refused, Tier
 from service.app import family_of
 from service.errors import TABLE, Family, body_of
 from tests.http.asgi import Response
@@ -24,6 +24,7 @@ EXPECTED = {
     "quota_exhausted": (403, CLAIM),
     "claim_required": (403, CLAIM),
     "insufficient_scope": (403, None),
+    "forbidden": (403, None),
     "not_found": (404, None),
     "method_not_allowed": (405, None),
     "already_upgraded": (409, None),
@@ -34,8 +35,13 @@ EXPECTED = {
     "service_unavailable": (503, None),
 }
 NOT_MET = {
-    "forbidden": "sponsorship operations refuse a session from another site, and those who are no administrator",
     "unsupported_media_type": "no operation looks at the content type of its body",
+    "slot_unavailable": "bookings",
+    "campaign_not_bookable": "bookings",
+    "profile_required": "bookings",
+    "hold_limit": "bookings",
+    "idempotency_conflict": "bookings",
+    "invalid_state": "bookings and campaigns",
 }
 """Rows that no operation of this version answers with, and what they are for."""
 
@@ -81,6 +87,11 @@ async def _claim_required(world: World) -> Response:
 
 async def _insufficient_scope(world: World) -> Response:
     return await world.client.get("/api/v1/bots", world.key(scopes=()))
+
+
+async def _forbidden(world: World) -> Response:
+    key = world.key(tier=Tier.CLAIMED, email="bob@example.com")
+    return await world.client.post("/api/v1/admin/accounts/tier", key, json={"email": ANN, "tier": "upgraded"})
 
 
 async def _not_found(world: World) -> Response:
@@ -147,6 +158,7 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "quota_exhausted": _quota_exhausted,
     "claim_required": _claim_required,
     "insufficient_scope": _insufficient_scope,
+    "forbidden": _forbidden,
     "not_found": _not_found,
     "method_not_allowed": _method_not_allowed,
     "already_upgraded": _already_upgraded,

@@ -19,6 +19,8 @@ PATHS = {
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
     "/api/v1/bots": "GET, HEAD, OPTIONS",
     "/api/v1/bots/bot-00": "GET, HEAD, OPTIONS",
+    "/api/v1/sponsors/inventory": "GET, HEAD, OPTIONS",
+    "/api/v1/sponsors/placements": "GET, HEAD, OPTIONS",
     "/healthz": "GET, HEAD",
     "/readyz": "GET, HEAD",
 }
@@ -247,9 +249,10 @@ async def test_keyed_and_secret_answers_are_not_stored(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", CROSS_SITE)
-async def test_keyless_answers_of_the_catalog_are_public_for_a_minute(world: World, path: str) -> None:
+async def test_keyless_answers_are_public_for_a_minute_and_those_of_sponsors_for_less(world: World, path: str) -> None:
     response = await world.client.get(path)
-    assert response.header("cache-control") == "public, max-age=60"
+    seconds = 15 if "/sponsors/" in path else 60
+    assert response.header("cache-control") == f"public, max-age={seconds}"
     assert response.header("vary") == "Authorization"
 
 

@@ -21,6 +21,7 @@ from tests.http.conformity import DOCUMENT
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = 200
 PLENTY = "1000000000"
+BOSS = "boss@example.com"
 LIMITS = {
     # So high that no limit is met: what happens at limits is tested beside this.
     f"CATALOG__{name}": PLENTY
@@ -66,7 +67,7 @@ def server() -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="catalog-tests-", ignore_cleanup_errors=True) as directory:
         # The embedded Postgres may run as another user, who has to get through.
         Path(directory).chmod(0o711)
-        environment = os.environ | LIMITS | {"CATALOG__LOG__LEVEL": "warning"}
+        environment = os.environ | LIMITS | {"CATALOG__LOG__LEVEL": "warning", "CATALOG__ADMIN__EMAILS": BOSS}
         run = partial(_command, environment, f"{directory}/data")
         process = subprocess.Popen(**run("serve", "--bind", "127.0.0.1:0"), stdout=subprocess.PIPE)
         try:
@@ -75,7 +76,12 @@ def server() -> Iterator[Server]:
             assert url.startswith("http://"), "the server did not start"
             minted = requests.post(f"{url}/api/v1/auth/agent", timeout=10).json()
             issued = subprocess.run(**run("issue-key", "--email", "ann@example.com"), capture_output=True, check=True)
-            keys = {"anonymous": minted["apiKey"], "claimed": issued.stdout.strip()}
+            boss = subprocess.run(**run("issue-key", "--email", BOSS), capture_output=True, check=True)
+            keys = {
+                "anonymous": minted["apiKey"],
+                "claimed": issued.stdout.strip(),
+                "administrator": boss.stdout.strip(),
+            }
             callers = {name: {"Authorization": f"Bearer {key}"} for name, key in keys.items()}
             yield Server(url, {"keyless": {}} | callers)
         finally:
@@ -105,8 +111,9 @@ thorough = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-with_keys = schema.include(tag=["Account", "Catalog"])
-without_keys = schema.exclude(tag=["Account", "Catalog"])
+with_keys = schema.include(tag=["Account", "Catalog", "Sponsorship"])
+of_accounts = schema.include(tag=["Sponsors", "Campaigns", "Bookings", "Scoped keys", "Administration"])
+without_keys = schema.include(tag=["Keys", "Payments", "Operation"])
 
 
 @with_keys.parametrize()
@@ -116,6 +123,14 @@ def test_answers_are_as_the_document_says(
     case: schemathesis.Case, caller: str, server: Server, session: requests.Session
 ) -> None:
     _check(case, server, session, caller)
+
+
+@of_accounts.parametrize()
+@thorough
+def test_answers_to_an_administrator_are_as_the_document_says(
+    case: schemathesis.Case, server: Server, session: requests.Session
+) -> None:
+    _check(case, server, session, "administrator")
 
 
 @without_keys.parametrize()

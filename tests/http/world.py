@@ -9,6 +9,8 @@ from typing import Any
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from actors.bookings.actor import BookingLedger
+from actors.bookings.cashier import Cashier
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.keys import secret
@@ -28,13 +30,26 @@ from service.changes import Changes
 from service.config import Config, load
 from service.cursors import Cursors
 from service.health import Health
-from service.main import actor_limits, caps, catalog_limits, key_rules, per_minute
+from service.links import Links
+from service.main import (
+    actor_limits,
+    booking_rules,
+    caps,
+    cashier_limits,
+    catalog_limits,
+    key_rules,
+    per_minute,
+    placements_limits,
+)
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.paying import payments_of
+from service.placements import Placements
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.keys import MemoryKeys
+from storage.memory.ledger import MemoryLedger
 from storage.memory.mail import MemoryOutbox
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
@@ -42,6 +57,7 @@ from storage.pool import PoolStatistics
 from tests.fakes import HandClock, SeededEntropy
 from tests.http.asgi import Client
 from tests.http.conformity import BASE_URL, check
+from tests.placements.rows import Rows
 
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
 """18 November 2026, 12:00 UTC: when each test begins."""
@@ -84,6 +100,7 @@ class World:
     memory: Memory
     catalog_memory: Memory
     catalog_store: MemoryCatalog
+    sponsorship_store: Rows
     services: Services
     metrics: Metrics
     client: Client
@@ -121,6 +138,7 @@ class World:
         expires_in_ms: int | None = None,
         revoked: bool = False,
         email: str | None = None,
+        admin: bool = False,
         used: int = 0,
         used_today: int = 0,
         usecase_reads: int = 0,
@@ -154,7 +172,32 @@ class World:
         )
         if email is not None:
             self.memory.accounts[email] = Account(email, f"ten_{name}", now_ms)
+            if admin:
+                self.memory.administrators[email] = now_ms
         return text
+
+    def key_of(self, email: str, scopes: tuple[Scope, ...] | None = None, *, revoked: bool = False) -> str:
+        """One more key of the account of `email`: full, or with `scopes` only."""
+        self._made += 1
+        kind = secret.Kind.USER if scopes is None else secret.Kind.SCOPED
+        text = new_key(kind, self.entropy.token(secret.ENTROPY_BYTES))
+        self.memory.keys[f"key_made_{self._made}"] = Key(
+            id=f"key_made_{self._made}",
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=self.memory.accounts[email].tenant_id,
+            created_ms=self.now_ms,
+            scopes=scopes,
+            revoked_ms=self.now_ms if revoked else None,
+        )
+        return text
+
+    def id_of(self, key: str) -> str:
+        """The id of a key in clear."""
+        hashed = digest(key)
+        [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
+        return row.id
 
     def tenant_of(self, key: str) -> Tenant:
         """The tenant's row as it stands."""
@@ -198,14 +241,21 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     memory, catalog_memory, postbox = Memory(), Memory(), Postbox()
     catalog_store = MemoryCatalog(catalog_memory)
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
+    sponsorship_store = Rows(memory)
     keys_store = MemoryKeys(memory)
     letters = LetterWriter(config.mail.sender, BASE_URL, lambda nonce: code_from(CODES, nonce))
     metrics, catalog = Metrics(), Catalog(catalog_store, catalog_limits(config))
+    placements = Placements(sponsorship_store, clock, config.billing.mode, placements_limits(config))
     keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
     directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
     quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
     mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
-    actors = (keys, directory, quota)
+    links = Links(BASE_URL, b"the secret that links are sealed with")
+    paying = payments_of(config, links, clock)
+    rules = booking_rules(config)
+    ledger = BookingLedger(MemoryLedger(memory), clock, entropy, rules, node="n1", limits=limits)
+    cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
+    actors = (keys, directory, quota, ledger)
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 
@@ -222,16 +272,26 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         quota=quota,
         mail=mail,
         catalog=catalog,
+        placements=placements,
+        ledger=ledger,
+        sponsorship=sponsorship_store,
+        cashier=cashier,
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        links=links,
+        payments=paying.payments,
+        webhook=paying.webhook,
     )
     metrics.watch(services.health.actors, lambda: IDLE)
-    changes = Changes(Announcer((memory, catalog_memory)), directory, catalog)
+    metrics.watch_snapshots(catalog.statistics, placements.statistics)
+    changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, metrics), check)
-    async with running([changes, catalog, *actors, mail], intensity=Intensity(5, 60.0)):
+    async with running([changes, catalog, placements, *actors, mail, cashier], intensity=Intensity(5, 60.0)):
         await wait_all_tasks_blocked()
-        yield World(config, clock, memory, catalog_memory, catalog_store, services, metrics, client, postbox)
+        yield World(
+            config, clock, memory, catalog_memory, catalog_store, sponsorship_store, services, metrics, client, postbox
+        )
 
 
 def _observer(metrics: Metrics, name: str) -> Callable[[int, float], None]:

@@ -7,20 +7,24 @@ from actors.clock import day_of, month_of
 from actors.keys.messages import (
     Account,
     Answer,
+    BootstrapAdmins,
     Claim,
     Claimed,
     CompleteClaim,
+    GrantAdmin,
     Issue,
     Key,
     Letter,
     Message,
     Mint,
     Revoke,
+    RevokeAdmin,
     SetTier,
     StartClaim,
 )
 from actors.keys.secret import Kind
-from actors.keys.state import Decision, KeyRules, Snapshot, count_live, decide, wanted
+from actors.keys.standing import count_live
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
 from actors.values import AuditRecord, Scope, Tenant, Tier
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
@@ -39,6 +43,7 @@ class Registry:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
+    administrators: dict[str, int] = field(default_factory=dict)
     letters: list[Letter] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
@@ -50,6 +55,10 @@ class Registry:
         self.claims |= decision.changed.claims
         self.accounts |= decision.changed.accounts
         self.tenants |= decision.changed.tenants
+        for email in decision.dismissed:
+            del self.administrators[email]
+        assert not self.administrators.keys() & decision.changed.administrators.keys(), "a row that is there is added"
+        self.administrators |= decision.changed.administrators
         self.letters += decision.letters
         self.audits += decision.audits
         return decision.answers
@@ -68,7 +77,9 @@ class Registry:
         owners = {*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())}
         tenants = {each: self.tenants[each] for each in owners}
         live = count_live((key for key in self.keys.values() if key.tenant_id in owners), self.now_ms)
-        return Snapshot(keys, claims, accounts, tenants, dict(live))
+        members = self.administrators
+        admins = {each: members[each] for each in rows.admin_emails if each in members}
+        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, len(members) if rows.membership else 0)
 
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
@@ -85,12 +96,25 @@ class Registry:
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:
         return CompleteClaim(token(name), email, proof, f"aud_{name}", "req-1")
 
-    def issue(self, name: str, email: str = ANN, scopes: tuple[Scope, ...] | None = None) -> Issue:
+    def issue(
+        self, name: str, email: str = ANN, scopes: tuple[Scope, ...] | None = None, by: str | None = None
+    ) -> Issue:
         kind = Kind.USER if scopes is None else Kind.SCOPED
-        return Issue(replace(self.key(name, kind), scopes=scopes), email, self.audit("key.issued", f"k{name}"))
+        granted_by = None if by is None else f"k{by}"
+        key = replace(self.key(name, kind), scopes=scopes)
+        return Issue(key, email, self.audit("key.issued", f"k{name}"), granted_by)
 
-    def revoke(self, name: str) -> Revoke:
-        return Revoke(f"k{name}", self.audit("key.revoked", f"k{name}"))
+    def revoke(self, name: str, owner: str | None = None) -> Revoke:
+        return Revoke(f"k{name}", self.audit("key.revoked", f"k{name}"), owner)
+
+    def grant_admin(self, email: str = ANN) -> GrantAdmin:
+        return GrantAdmin(email, self.audit("admin.granted", email))
+
+    def revoke_admin(self, email: str = ANN) -> RevokeAdmin:
+        return RevokeAdmin(email, self.audit("admin.revoked", email))
+
+    def bootstrap(self, *emails: str) -> BootstrapAdmins:
+        return BootstrapAdmins(emails, tuple(self.audit("admin.granted", email) for email in emails))
 
     def set_tier(self, tier: Tier, email: str = ANN) -> SetTier:
         return SetTier(email, tier, self.audit(f"tier.{tier}", ""))

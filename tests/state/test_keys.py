@@ -6,7 +6,8 @@ import pytest
 
 from actors.keys.messages import Account, Answer, Kept, TierSet
 from actors.keys.secret import Kind
-from actors.keys.state import Wanted, count_live, is_live, wanted
+from actors.keys.standing import count_live, is_live
+from actors.keys.state import Wanted, wanted
 from actors.values import Code, Refused, Scope, Tenant, Tier
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, token
 

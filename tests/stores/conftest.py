@@ -5,22 +5,45 @@ from dataclasses import dataclass
 
 import pytest
 
+from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
 from storage.memory.keys import MemoryKeys
+from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
+from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
-from storage.pool import Target, open_database
+from storage.pool import Database, Target, open_database
 from storage.postgres.keys import PostgresKeys
+from storage.postgres.ledger import PostgresLedger
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.sponsorship import PostgresSponsorship
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """One database's stores."""
+    """One database's stores, and the database itself."""
 
     keys: KeyStore
     quota: QuotaStore
+    ledger: LedgerStore
+    sponsorship: SponsorshipStore
+    below: Memory | Database
+
+
+def stores_in_memory() -> Stores:
+    memory = Memory()
+    return Stores(MemoryKeys(memory), MemoryQuota(memory), MemoryLedger(memory), MemorySponsorship(memory), memory)
+
+
+def stores_over(database: Database) -> Stores:
+    return Stores(
+        PostgresKeys(database),
+        PostgresQuota(database),
+        PostgresLedger(database),
+        PostgresSponsorship(database),
+        database,
+    )
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -32,8 +55,7 @@ def where(request: pytest.FixtureRequest) -> Target | None:
 @pytest.fixture
 async def stores(where: Target | None) -> AsyncIterator[Stores]:
     if where is None:
-        memory = Memory()
-        yield Stores(MemoryKeys(memory), MemoryQuota(memory))
+        yield stores_in_memory()
         return
     async with open_database(where) as database:
-        yield Stores(PostgresKeys(database), PostgresQuota(database))
+        yield stores_over(database)

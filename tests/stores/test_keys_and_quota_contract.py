@@ -7,14 +7,18 @@ import trio
 
 from actors.clock import day_of, month_of
 from actors.keys.messages import (
+    BootstrapAdmins,
     Claimed,
     CompleteClaim,
+    GrantAdmin,
     Issue,
     Kept,
     Key,
     Letter,
+    Membership,
     Mint,
     Revoke,
+    RevokeAdmin,
     Sent,
     SetTier,
     StartClaim,
@@ -247,3 +251,161 @@ async def test_many_tenants_in_one_batch_are_all_counted(desk: Desk):
     answers = await desk.quota(*charges)
     assert all(isinstance(answer, Metered) for answer in answers)
     assert [(await desk.tenant(number)).lifetime_used for number in (1, 50, 100)] == [2, 2, 2]
+
+
+# Scoped keys and administrators.
+
+
+def scoped(number: int, **changes) -> Key:
+    made = key(number, kind=Kind.SCOPED, scopes=(Scope.LIBRARY_READ,), expires_ms=None)
+    return replace(made, **changes)
+
+
+async def test_the_live_scoped_keys_of_a_tenant_are_listed_the_newest_first(desk: Desk):
+    full = key(1, kind=Kind.USER, expires_ms=None)
+    made = [scoped(2, created_ms=NOW + 5), scoped(3, name="two words"), scoped(4, created_ms=NOW + 9), scoped(5)]
+    await desk.keys(Issue(full, EMAIL, audit(1)), *[Issue(each, EMAIL, audit(int(each.id[4:]))) for each in made])
+    await desk.keys(Issue(scoped(6), "other@example.com", audit(6)))
+    await desk.keys(Revoke("key_4", audit(9)))
+    found = await desk.stores.keys.scoped_keys("ten_1")
+    assert found == [replace(made[place], tenant_id="ten_1") for place in (0, 3, 1)]
+    assert await desk.stores.keys.scoped_keys("ten_9") == []
+
+
+async def test_keys_of_one_moment_are_listed_by_their_ids_as_bytes(desk: Desk):
+    ids = ["key_a", "key_B", "key_1", "key_b", "key_A"]
+    await desk.keys(*[Issue(scoped(n, id=key_id), EMAIL, audit(n)) for n, key_id in enumerate(ids)])
+    found = await desk.stores.keys.scoped_keys("ten_0")
+    assert [each.id for each in found] == ["key_b", "key_a", "key_B", "key_A", "key_1"]
+
+
+async def test_a_key_is_granted_by_one_that_lives_and_holds_the_scopes(desk: Desk):
+    await desk.keys(Issue(scoped(1), EMAIL, audit(1)))
+    by_it = [
+        Issue(scoped(2), EMAIL, audit(2), "key_1"),
+        Issue(scoped(3, scopes=(Scope.ADMIN_READ,)), EMAIL, audit(3), "key_1"),
+    ]
+    assert [getattr(answer, "code", None) for answer in await desk.keys(*by_it)] == [None, Code.INSUFFICIENT_SCOPE]
+    await desk.keys(Revoke("key_1", audit(4)))
+    (refused,) = await desk.keys(Issue(scoped(5), EMAIL, audit(5), "key_1"))
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.INVALID_API_KEY
+
+
+async def test_an_owner_revokes_only_scoped_keys_of_his_own(desk: Desk):
+    await desk.keys(Issue(key(1, kind=Kind.USER, expires_ms=None), EMAIL, audit(1)), Issue(scoped(2), EMAIL, audit(2)))
+    orders = [
+        Revoke("key_1", audit(3), "ten_1"),
+        Revoke("key_2", audit(4), "ten_9"),
+        Revoke("key_2", audit(5), "ten_1"),
+    ]
+    answers = await desk.keys(*orders)
+    assert [isinstance(answer, Kept) for answer in answers] == [False, False, True]
+    found = await desk.stores.keys.resolve([hash_of(1), hash_of(2)])
+    assert [found[hash_of(n)].key.revoked_ms for n in (1, 2)] == [None, NOW]
+
+
+def membership_audit(number: int, email: str) -> AuditRecord:
+    return AuditRecord(f"aud_{number}", NOW, "cli", "uid 0", "admin.granted", "account", email)
+
+
+async def is_admin(stores: Stores, number: int) -> bool:
+    by_hash = (await stores.keys.resolve([hash_of(number)]))[hash_of(number)]
+    (by_prefix,) = await stores.keys.resolve_prefix(key(number).prefix)
+    assert by_hash == by_prefix
+    return by_hash.admin
+
+
+async def test_an_administrator_comes_and_goes_also_before_there_is_an_account(desk: Desk):
+    stores = desk.stores
+    assert await stores.keys.count_administrators() == 0
+    assert await desk.keys(GrantAdmin(EMAIL, membership_audit(1, EMAIL))) == [Membership((EMAIL,), 1)]
+    await desk.keys(
+        Issue(key(1, kind=Kind.USER), EMAIL, audit(2)), Issue(key(2, kind=Kind.USER), "b@b.example", audit(3))
+    )
+    await desk.keys(mint(3))
+    assert [await is_admin(stores, number) for number in (1, 2, 3)] == [True, False, False]
+    assert await desk.keys(GrantAdmin(EMAIL, membership_audit(4, EMAIL))) == [Membership((), 1)]
+    assert await desk.keys(RevokeAdmin(EMAIL, membership_audit(5, EMAIL))) == [Membership((EMAIL,), 0)]
+    assert not await is_admin(stores, 1)
+    assert await desk.keys(RevokeAdmin(EMAIL, membership_audit(6, EMAIL))) == [Membership((), 0)]
+
+
+async def test_who_is_removed_and_appointed_in_one_batch_is_one(desk: Desk):
+    await desk.keys(GrantAdmin(EMAIL, membership_audit(1, EMAIL)))
+    answers = await desk.keys(
+        RevokeAdmin(EMAIL, membership_audit(2, EMAIL)),
+        GrantAdmin(EMAIL, membership_audit(3, EMAIL)),
+        GrantAdmin("b@b.example", membership_audit(4, "b@b.example")),
+    )
+    assert answers == [Membership((EMAIL,), 0), Membership((EMAIL,), 1), Membership(("b@b.example",), 2)]
+    assert await desk.stores.keys.count_administrators() == 2
+
+
+async def test_the_configured_administrators_come_only_to_a_database_without_any(desk: Desk):
+    one, two = "a@a.example", "b@b.example"
+    orders = [
+        BootstrapAdmins((one, two), (membership_audit(1, one), membership_audit(2, two))),
+        BootstrapAdmins((EMAIL,), (membership_audit(3, EMAIL),)),
+    ]
+    assert [await desk.keys(order) for order in orders] == [[Membership((one, two), 2)], [Membership((), 2)]]
+
+
+async def settled(desk: Desk, *messages):
+    """As an actor does it: contended batches run again."""
+    turn = desk.turn()
+    for _ in range(10):
+        try:
+            return await desk.keys(*messages, turn=turn)
+        except Contended:
+            pass
+    raise AssertionError("always contended")
+
+
+async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores: Stores):
+    """They name different ones: without taking turns, each would find the table empty."""
+    answers = []
+
+    async def bootstrap(number: int) -> None:
+        email = f"{number}@example.com"
+        order = BootstrapAdmins((email,), (membership_audit(number, email),))
+        answers.extend(await settled(Desk(stores, f"n{number}/keys"), order))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(5):
+            nursery.start_soon(bootstrap, number)
+    assert sorted(len(answer.changed) for answer in answers) == [0, 0, 0, 0, 1]
+    assert await stores.keys.count_administrators() == 1
+
+
+async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stores: Stores):
+    """Each answer says how many are left: one of the two has to say that it was the last."""
+    emails = ["a@a.example", "b@b.example"]
+    await Desk(stores).keys(*[GrantAdmin(email, membership_audit(n, email)) for n, email in enumerate(emails)])
+    answers = []
+
+    async def remove(number: int) -> None:
+        order = RevokeAdmin(emails[number], membership_audit(10 + number, emails[number]))
+        answers.extend(await settled(Desk(stores, f"n{number}/keys"), order))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(2):
+            nursery.start_soon(remove, number)
+    assert sorted(answer.administrators for answer in answers) == [0, 1]
+    assert await stores.keys.count_administrators() == 0
+
+
+async def test_an_account_at_its_limit_is_not_taken_over_it_by_two_nodes(stores: Stores):
+    await Desk(stores).keys(*[Issue(scoped(n), EMAIL, audit(n)) for n in range(1, 25)])
+    answers = []
+
+    async def issue(number: int) -> None:
+        answers.extend(
+            await settled(Desk(stores, f"n{number}/keys"), Issue(scoped(number), EMAIL, audit(number), "key_1"))
+        )
+
+    async with trio.open_nursery() as nursery:
+        for number in range(30, 34):
+            nursery.start_soon(issue, number)
+    assert sorted(isinstance(answer, Kept) for answer in answers) == [False, False, False, True]
+    assert len(await stores.keys.scoped_keys("ten_1")) == 25

@@ -1,0 +1,141 @@
+"""The cashier: ends holds that ran out and pays back what is due. Any number of nodes may run one without harm.
+
+It finds work by asking the store and changes nothing itself: the ledger decides, and the processor moves money once a
+booking however often it is asked.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import trio
+
+from actors.bookings.actor import BookingLedger
+from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.records import Booking, Mode
+from actors.bookings.store import SponsorshipStore
+from actors.clock import SECOND_MS, Clock
+from actors.values import ActorFailed, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
+
+HOLDS, REFUNDS = 200, 20
+"""Most holds and refunds of one round; what is left is found by the next."""
+
+PENDING_ROUNDS = 60
+"""How many retry pauses a refund that is under way may take until it is asked about again."""
+
+TRANSIENT = (StorageUnavailable, Contended, OutcomeUnknown, Overloaded, Stopped, ActorFailed)
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CashierLimits:
+    """How often to look, and how long to wait before a refund is tried again."""
+
+    sweep_seconds: float = 5.0
+    refund_retry_seconds: float = 60.0
+
+
+class Cashier:
+    """A member of the troupe that sweeps until it is closed."""
+
+    name = "cashier"
+
+    def __init__(
+        self,
+        store: SponsorshipStore,
+        ledger: BookingLedger,
+        payments: Payments,
+        clock: Clock,
+        limits: CashierLimits | None = None,
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._payments = payments
+        self._clock = clock
+        self._limits = limits or CashierLimits()
+        self._wake = trio.Event()
+        self._closed = self._away = False
+
+    def nudge(self) -> None:
+        """There may be something to do: look now."""
+        self._wake.set()
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Sweep, wait, sweep again."""
+        task_status.started()
+        while not self._closed:
+            try:
+                await self._sweep()
+            except TRANSIENT as error:
+                if not self._away:
+                    log.warning("holds and refunds wait: %s", str(error) or type(error).__name__)
+                self._away = True
+            else:
+                self._away = False
+            with trio.move_on_after(self._limits.sweep_seconds):
+                await self._wake.wait()
+            self._wake = trio.Event()
+
+    def close(self) -> None:
+        """End after the round that is under way."""
+        self._closed = True
+        self._wake.set()
+
+    def abandon(self) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Cashier{' away' if self._away else ''}{' closed' if self._closed else ''}>"
+
+    async def _sweep(self) -> None:
+        now_ms = self._clock.now_ms()
+        await _each(await self._store.due_holds(now_ms, HOLDS), self._expire)
+        await _each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
+
+    async def _expire(self, booking_id: str) -> None:
+        await self._ledger.expire_hold(booking_id)
+
+    async def _pay_back(self, booking: Booking) -> None:
+        """Ask the processor, and tell the ledger what it said."""
+        pause_ms = int(self._limits.refund_retry_seconds * SECOND_MS)
+        try:
+            done = await self._refund(booking)
+        except PaymentsRefused as error:
+            log.error("the refund of %s was declined: %s", booking.id, error)
+            await self._ledger.settle_refund(booking.id, str(error))
+        except PaymentsUnavailable as error:
+            log.warning("the refund of %s has to wait: %s", booking.id, error)
+            await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
+        else:
+            if done:
+                await self._ledger.settle_refund(booking.id, None)
+            else:
+                await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + PENDING_ROUNDS * pause_ms)
+
+    async def _refund(self, booking: Booking) -> bool:
+        if booking.mode is self._ledger.rules.mode:
+            return await self._payments.refund(booking)
+        if booking.mode is Mode.TEST:
+            return True
+        raise PaymentsUnavailable("it was paid in live mode, and this service runs in test mode")
+
+
+async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Work on all items at once, so that the ledger takes them as one batch; one that fails does not stop the others."""
+    failures: list[Exception] = []
+
+    async def one(item: T) -> None:
+        try:
+            await work(item)
+        except TRANSIENT as error:
+            failures.append(error)
+
+    async with trio.open_nursery() as nursery:
+        for item in items:
+            nursery.start_soon(one, item)
+    if failures:
+        raise failures[0]

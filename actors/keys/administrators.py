@@ -1,0 +1,68 @@
+"""Who is an administrator, and how one comes and goes: the rows with the changes of a batch laid over them. Pure.
+
+Source of the rules: decisions, section 10.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from actors.keys.messages import Account, BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
+from actors.values import AuditRecord
+
+if TYPE_CHECKING:
+    from actors.keys.state import Decision, Snapshot
+
+
+class Administrators:
+    """Writes into `decision`, and finds by `account` whose nodes have to be told."""
+
+    def __init__(
+        self, snapshot: "Snapshot", decision: "Decision", account: Callable[[str], Account | None], now_ms: int
+    ) -> None:
+        self._rows = snapshot.administrators
+        self._count = snapshot.administrator_count
+        self._decision = decision
+        self._granted = decision.changed.administrators
+        self._account = account
+        self._now_ms = now_ms
+
+    def __contains__(self, email: str) -> bool:
+        return email in self._granted or (email in self._rows and email not in self._decision.dismissed)
+
+    def __len__(self) -> int:
+        return self._count + len(self._granted) - len(self._decision.dismissed)
+
+    def grant(self, grant: GrantAdmin) -> Membership:
+        return self._membership([grant.email] if self._appoint(grant.email, grant.audit) else [])
+
+    def revoke(self, revoke: RevokeAdmin) -> Membership:
+        if revoke.email not in self:
+            return self._membership([])
+        self._granted.pop(revoke.email, None)
+        if revoke.email in self._rows:
+            self._decision.dismissed.add(revoke.email)
+        self._note(revoke.email, revoke.audit)
+        return self._membership([revoke.email])
+
+    def bootstrap(self, bootstrap: BootstrapAdmins) -> Membership:
+        if len(self):
+            return self._membership([])
+        both = zip(bootstrap.emails, bootstrap.audits, strict=True)
+        return self._membership([email for email, audit in both if self._appoint(email, audit)])
+
+    def _appoint(self, email: str, audit: AuditRecord) -> bool:
+        if email in self:
+            return False
+        self._granted[email] = self._now_ms
+        self._note(email, audit)
+        return True
+
+    def _note(self, email: str, audit: AuditRecord) -> None:
+        """Audit a change, and announce the account, where there is one, so that every node forgets its keys."""
+        self._decision.audits.append(audit)
+        account = self._account(email)
+        if account is not None:
+            self._decision.touched_tenants.append(account.tenant_id)
+
+    def _membership(self, changed: Sequence[str]) -> Membership:
+        return Membership(tuple(changed), len(self))

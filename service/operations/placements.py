@@ -1,0 +1,71 @@
+"""Operations 10 and 11: the inventory of a week and the placements that are live, from the snapshot in memory."""
+
+from functools import partial
+
+from actors.clock import SECOND_MS
+from actors.values import Code, Refused
+from service.errors import Family
+from service.operation import Access, Call, Operation
+from service.operations.caching import cached
+from service.placements import WEEKS_BACK, Rendered
+from service.schemas.inventory import Inventory, InventoryQuery, PlacementList
+from service.services import Services
+from service.wire import Answer
+
+MAX_AGE_SECONDS = 15
+
+
+async def get_inventory(services: Services, call: Call) -> Answer | Refused:
+    query: InventoryQuery = call.query
+    now_ms = services.clock.now_ms()
+    week_ms = services.placements.week_for(query.weekStart, now_ms)
+    if week_ms is None:
+        ahead = services.config.bookings.horizon_weeks
+        words = f"must be from {WEEKS_BACK} week back to {ahead} weeks ahead"
+        return Refused(Code.INVALID_REQUEST, f"The query is not valid: weekStart: {words}.")
+    return _fresh(call, services.placements.inventory(week_ms, now_ms), now_ms)
+
+
+async def list_placements(services: Services, call: Call) -> Answer | Refused:
+    now_ms = services.clock.now_ms()
+    return _fresh(call, services.placements.placements(now_ms), now_ms)
+
+
+def _fresh(call: Call, rendered: Rendered, now_ms: int) -> Answer:
+    """To be kept for a moment, and never beyond the one at which it changes: 0 in the last second before that."""
+    left_seconds = (rendered.until_ms - now_ms) // SECOND_MS
+    return cached(call, rendered.body, rendered.etag, min(MAX_AGE_SECONDS, left_seconds))
+
+
+_showing = partial(
+    Operation,
+    method="GET",
+    tag="Sponsorship",
+    family=Family.SPONSORSHIP,
+    access=Access.OPTIONAL,
+    metered=True,
+    cors=True,
+    cacheable=True,
+    hot=True,
+)
+"""What both have in common."""
+
+ROWS = (
+    _showing(
+        name="getInventory",
+        path="/api/v1/sponsors/inventory",
+        summary="Slots and their availability",
+        description="The slots of a week. `available` ones can be booked now, from this week on.",
+        handler=get_inventory,
+        result=Inventory,
+        query=InventoryQuery,
+    ),
+    _showing(
+        name="listPlacements",
+        path="/api/v1/sponsors/placements",
+        summary="Live placements",
+        description="What sponsors have paid for and is approved, as it is to be shown now.",
+        handler=list_placements,
+        result=PlacementList,
+    ),
+)

@@ -1,0 +1,38 @@
+"""Fields that several wire models share: optional ones that are left out, keys that repeat safely, identifiers."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+def optional(description: str | None = None) -> Any:
+    """A field of an answer that is left out where there is nothing to say; never null."""
+    return Field(default=None, description=description, exclude_if=lambda value: value is None)
+
+
+def _uuid(value: str) -> str:
+    """A UUID as RFC 9562 writes it; letters of either case are the same key."""
+    lowered = value.lower()
+    if not _UUID.fullmatch(lowered):
+        raise ValueError("must be a UUID, such as 3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54")
+    return lowered
+
+
+Uuid = Annotated[str, AfterValidator(_uuid), WithJsonSchema({"type": "string", "format": "uuid"})]
+Reference = Annotated[str, Field(min_length=1, max_length=100)]
+"""The id of something that may or may not exist."""
+
+
+def may_exist(reference: str) -> bool:
+    """Whether anything can have this id: others need no look, and some no database can be asked for."""
+    return _ID.fullmatch(reference) is not None
+
+
+class Body(BaseModel):
+    """A strict body: another property, or a value of another type, is an error."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)

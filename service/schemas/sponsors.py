@@ -1,0 +1,346 @@
+"""Wire models of sponsors, campaigns, bookings and the audit (specification, "Resources and their fields")."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+
+from actors.bookings.records import Booking as BookingRecord
+from actors.bookings.records import BookingView, CampaignView, Content
+from actors.bookings.records import Sponsor as SponsorRecord
+from actors.values import AuditRecord, Scope
+from service.schemas.catalog import NEWEST_MS
+from service.schemas.fields import Body, Reference, Uuid, optional
+from service.schemas.texts import one_line, readable
+from service.schemas.urls import SponsorUrl
+
+Milliseconds = Annotated[int, Field(description="Epoch milliseconds")]
+WeekStart = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Monday 00:00 UTC, in epoch milliseconds")]
+BillingMode = Literal["test", "live"]
+
+BrandName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(one_line)]
+CampaignName = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(one_line)]
+Headline = Annotated[str, Field(min_length=1, max_length=55), AfterValidator(one_line)]
+Copy = Annotated[str, Field(min_length=1, max_length=140), AfterValidator(one_line)]
+Cta = Annotated[str, Field(min_length=1, max_length=24), AfterValidator(one_line)]
+LogoText = Annotated[str, Field(min_length=1, max_length=3), AfterValidator(one_line)]
+Note = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(readable)]
+
+
+# Bodies.
+
+
+class ProfileBody(Body):
+    name: BrandName
+    website: SponsorUrl
+
+
+class CampaignBody(Body):
+    name: CampaignName
+    headline: Headline
+    body: Copy
+    cta: Cta
+    targetUrl: SponsorUrl
+    logoText: LogoText
+
+    def content(self) -> Content:
+        return Content(self.headline, self.body, self.cta, self.targetUrl, self.logoText)
+
+
+class CampaignEdit(Body):
+    """What is to change; at least one field."""
+
+    name: CampaignName | None = None
+    headline: Headline | None = None
+    body: Copy | None = None
+    cta: Cta | None = None
+    targetUrl: SponsorUrl | None = None
+    logoText: LogoText | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> "CampaignEdit":
+        given = [getattr(self, name) for name in self.model_fields_set]
+        if not given or None in given:
+            raise ValueError("must name at least one field, and no field may be null")
+        return self
+
+
+class Review(Body):
+    """An administrator's decision on a campaign. A rejection says why."""
+
+    decision: Literal["approve", "reject", "pause", "resume"]
+    note: Note | None = None
+
+    @model_validator(mode="after")
+    def _reason(self) -> "Review":
+        if self.decision == "reject" and self.note is None:
+            raise ValueError("a rejection needs a note that says why")
+        return self
+
+
+class BookingBody(Body):
+    campaignId: Reference
+    slotId: Reference
+    weekStart: WeekStart
+    idempotencyKey: Uuid
+
+
+class BookingStart(Body):
+    name: BrandName
+    website: SponsorUrl
+    headline: Headline
+    body: Copy
+    slotId: Reference
+    weekStart: WeekStart
+    idempotencyKey: Uuid
+
+
+class RefundBody(Body):
+    reason: Note | None = None
+
+
+class VideoBody(Body):
+    """How far the video of a booking is; what is absent stays."""
+
+    youtubeStatus: Literal["planned", "published"] | None = None
+    youtubeUrl: SponsorUrl | None = None
+    youtubeNotes: Note | None = None
+
+
+# Answers.
+
+
+class Profile(BaseModel):
+    name: str
+    website: str
+
+
+class ProfileSaved(BaseModel):
+    profile: Profile
+
+
+class Identity(BaseModel):
+    """Who the calling key stands for. `profile` is null until one is saved; `scopes` are those that hold now."""
+
+    profile: Profile | None
+    email: str
+    isAdmin: bool
+    isDemo: bool
+    scopes: list[Scope]
+    billingMode: BillingMode
+
+
+class Campaign(BaseModel):
+    """A sponsor's creative."""
+
+    id: str
+    name: str
+    headline: str
+    body: str
+    cta: str
+    targetUrl: str
+    logoText: str
+    status: Literal["draft", "pending", "approved", "rejected", "paused"]
+    createdAt: Milliseconds
+    reviewNote: str | None = optional("What the administrator said at the last review")
+    sponsorName: str | None = optional("The sponsor's profile, once there is one")
+
+    @classmethod
+    def of(cls, view: CampaignView) -> "Campaign":
+        campaign, content = view.campaign, view.campaign.content
+        return cls(
+            id=campaign.id,
+            name=campaign.name,
+            headline=content.headline,
+            body=content.body,
+            cta=content.cta,
+            targetUrl=content.target_url,
+            logoText=content.logo_text,
+            status=campaign.status.value,
+            createdAt=campaign.created_ms,
+            reviewNote=campaign.review_note,
+            sponsorName=view.sponsor_name,
+        )
+
+
+class CampaignAnswer(BaseModel):
+    campaign: Campaign
+
+
+class Booking(BaseModel):
+    """A package of weeks of a slot, with what was delivered for it."""
+
+    id: str
+    campaignId: str
+    campaignName: str
+    slotName: str
+    weekStart: Milliseconds
+    weekEnd: Milliseconds
+    amountCents: int
+    currency: str = Field(description="ISO 4217, in lower case")
+    status: Literal["reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded"]
+    mode: BillingMode
+    createdAt: Milliseconds
+    impressions: int
+    clicks: int
+    packageKind: Literal["website", "youtube", "bundle"] | None = optional()
+    packageDescription: str | None = optional()
+    youtubeStatus: Literal["planned", "published"] | None = optional()
+    youtubeUrl: str | None = optional()
+    youtubeNotes: str | None = optional()
+    demo: bool | None = optional("True for bookings of the demo")
+    receiptUrl: str | None = optional("Once it was paid")
+    refundedCents: int | None = optional("Once it was paid back")
+    paymentIssue: str | None = optional(
+        "What went wrong with the money: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
+        "refund_declined or refund_failed"
+    )
+    sponsorName: str | None = optional()
+
+    @classmethod
+    def of(cls, view: BookingView, now_ms: int, receipt_url: str | None) -> "Booking":
+        """As it stands at `now_ms`."""
+        booking = view.booking
+        return cls(
+            id=booking.id,
+            campaignId=booking.campaign_id,
+            campaignName=view.campaign_name,
+            slotName=booking.slot_name,
+            weekStart=booking.week_start_ms,
+            weekEnd=booking.week_end_ms,
+            amountCents=booking.amount_cents,
+            currency=booking.currency,
+            status=booking.status_at(now_ms).value,
+            mode=booking.mode.value,
+            createdAt=booking.created_ms,
+            impressions=view.impressions,
+            clicks=view.clicks,
+            packageKind=_value(booking.package_kind),
+            packageDescription=booking.package_description,
+            youtubeStatus=_value(booking.youtube_status),
+            youtubeUrl=booking.youtube_url,
+            youtubeNotes=booking.youtube_notes,
+            demo=booking.demo or None,
+            receiptUrl=receipt_url,
+            refundedCents=booking.refunded_cents or None,
+            paymentIssue=booking.payment_issue,
+            sponsorName=view.sponsor_name,
+        )
+
+
+class BookingAnswer(BaseModel):
+    booking: Booking
+
+
+class Receipt(BaseModel):
+    """What was paid, and what of it was paid back."""
+
+    url: str
+    amountCents: int
+    currency: str
+    paidAt: Milliseconds
+    refundedCents: int
+
+    @classmethod
+    def of(cls, booking: BookingRecord, url: str | None) -> "Receipt | None":
+        if booking.paid_ms is None or url is None:
+            return None
+        return cls(
+            url=url,
+            amountCents=booking.amount_cents,
+            currency=booking.currency,
+            paidAt=booking.paid_ms,
+            refundedCents=booking.refunded_cents,
+        )
+
+
+class BookingWithReceipt(BaseModel):
+    """One booking. `receipt` is null until it was paid."""
+
+    booking: Booking
+    receipt: Receipt | None
+
+
+class CheckoutAnswer(BaseModel):
+    """Where a person pays, and until when the weeks are held."""
+
+    checkoutUrl: str
+    expiresAt: Milliseconds
+
+
+class Sponsor(BaseModel):
+    """A sponsor as administrators see it."""
+
+    name: str
+    website: str
+    id: str
+    createdAt: Milliseconds
+
+    @classmethod
+    def of(cls, sponsor: SponsorRecord) -> "Sponsor":
+        return cls(name=sponsor.name, website=sponsor.website, id=sponsor.id, createdAt=sponsor.created_ms)
+
+
+class Audit(BaseModel):
+    """One change: who made it, to what, and how."""
+
+    id: str
+    createdAt: Milliseconds
+    actorType: Literal["key", "session", "cli", "system"]
+    actorId: str
+    actorEmail: str | None = optional()
+    action: str = Field(description="What happened, such as campaign.approved")
+    targetType: str
+    targetId: str
+    requestId: str
+    changes: dict[str, Any]
+
+    @classmethod
+    def of(cls, record: AuditRecord) -> "Audit":
+        return cls.model_validate(
+            {
+                "id": record.id,
+                "createdAt": record.created_ms,
+                "actorType": record.actor_type,
+                "actorId": record.actor_id,
+                "actorEmail": record.actor_email,
+                "action": record.action,
+                "targetType": record.target_type,
+                "targetId": record.target_id,
+                "requestId": record.request_id,
+                "changes": json.loads(record.changes),
+            }
+        )
+
+
+class _Page(BaseModel):
+    cursor: str | None = Field(description="Leads to the next page; null on the last one")
+    hasMore: bool
+
+
+class CampaignPage(_Page):
+    """Campaigns, the newest first."""
+
+    items: list[Campaign]
+
+
+class BookingPage(_Page):
+    """Bookings with delivery metrics, the newest first."""
+
+    items: list[Booking]
+
+
+class SponsorPage(_Page):
+    """Sponsors, the newest first."""
+
+    items: list[Sponsor]
+
+
+class AuditPage(_Page):
+    """Audit records, the newest first."""
+
+    items: list[Audit]
+
+
+def _value(kind: Any) -> Any:
+    return None if kind is None else kind.value

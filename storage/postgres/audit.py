@@ -1,0 +1,22 @@
+"""The audit table: appending to it within a transaction, and reading it."""
+
+from collections.abc import Sequence
+
+from actors.values import AuditRecord
+from storage.pool import Connection
+from storage.postgres.columns import columns
+from storage.statements import statements
+
+SQL = statements("audit")
+
+
+async def keep_audits(connection: Connection, audits: Sequence[AuditRecord]) -> None:
+    """Append records in the transaction of the change; none needs no statement."""
+    if audits:
+        await connection.execute(SQL.keep, *columns(AuditRecord, audits))
+
+
+async def read_audits(connection: Connection, created_ms: int, record_id: str, limit: int) -> list[AuditRecord]:
+    """Records strictly before a place, the newest first. Postgres writes the JSON of `changes` in its own way."""
+    rows = await connection.fetch(SQL.page, created_ms, record_id, limit)
+    return [AuditRecord(**row) for row in rows]

@@ -1,0 +1,14 @@
+-- The audit: written by every concern that changes something, in the transaction of the change.
+
+-- name: keep
+-- Append records.
+insert into audit (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes)
+select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes::jsonb
+from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[]) as made (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id,
+    changes)
+
+-- name: page
+-- Records before a place, the newest first.
+select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
+from audit where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3

@@ -1,0 +1,105 @@
+-- Reading the sponsorship area. Pages are strictly before a place, the newest first; sums are made for one page only.
+
+-- name: sponsor
+-- The profile of an account.
+select tenant_id, id, name, website, created_ms, demo from sponsors where tenant_id = $1
+
+-- name: sponsors
+-- A page of sponsors.
+select tenant_id, id, name, website, created_ms, demo from sponsors
+where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+
+-- name: campaigns
+-- A page of everybody's campaigns.
+select campaigns.*, sponsors.name as sponsor_name
+from campaigns left join sponsors using (tenant_id)
+where (campaigns.created_ms, campaigns.id) < ($1, $2)
+order by campaigns.created_ms desc, campaigns.id desc limit $3
+
+-- name: campaigns_of
+-- A page of one account's campaigns.
+select campaigns.*, sponsors.name as sponsor_name
+from campaigns left join sponsors using (tenant_id)
+where campaigns.tenant_id = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
+order by campaigns.created_ms desc, campaigns.id desc limit $3
+
+-- name: bookings
+-- A page of everybody's bookings, with what belongs to them.
+with page as materialized (
+    select * from bookings where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+)
+select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name, impressions, clicks
+from page join campaigns on campaigns.id = page.campaign_id
+left join sponsors on sponsors.tenant_id = page.tenant_id
+cross join lateral (
+    select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
+    from delivery_days where booking_id = page.id
+) as delivered
+order by page.created_ms desc, page.id desc
+
+-- name: bookings_of
+-- A page of one account's bookings, with what belongs to them.
+with page as materialized (
+    select * from bookings where tenant_id = $4 and (created_ms, id) < ($1, $2)
+    order by created_ms desc, id desc limit $3
+)
+select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name, impressions, clicks
+from page join campaigns on campaigns.id = page.campaign_id
+left join sponsors on sponsors.tenant_id = page.tenant_id
+cross join lateral (
+    select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
+    from delivery_days where booking_id = page.id
+) as delivered
+order by page.created_ms desc, page.id desc
+
+-- name: booking
+-- One booking with what belongs to it; a null tenant stands for anybody's.
+select bookings.*, campaigns.name as campaign_name, sponsors.name as sponsor_name, impressions, clicks
+from bookings join campaigns on campaigns.id = bookings.campaign_id
+left join sponsors on sponsors.tenant_id = bookings.tenant_id
+cross join lateral (
+    select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
+    from delivery_days where booking_id = bookings.id
+) as delivered
+where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
+
+-- name: slots
+-- All slots, retired ones too.
+select id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind, description,
+    retired_ms, demo
+from slots order by id
+
+-- name: revision
+-- The revision of the newest change that the public sees.
+select revision from sponsorship_revision
+
+-- name: taken
+-- Weeks that are not free, of slots that are not retired; a hold says until when.
+select slots.id as slot_id, week_ms,
+    case when bookings.status in ('reserved', 'checkout') then hold_ms end as until_ms
+from slots join slot_weeks as held on held.slot_id = slots.id join bookings on bookings.id = held.booking_id
+where retired_ms is null and week_ms >= $1
+order by slots.id, week_ms
+
+-- name: placements
+-- Paid bookings of approved campaigns that hold their weeks and end after a moment, also those of retired slots.
+select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text, sponsors.name as sponsor_name,
+    week_start_ms, week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
+from bookings join slots on slots.id = bookings.slot_id
+join campaigns on campaigns.id = bookings.campaign_id
+join sponsors on sponsors.tenant_id = bookings.tenant_id
+where bookings.status = 'paid' and campaigns.status = 'approved'
+    and week_start_ms + bookings.weeks * 604800000::bigint > $1
+    and bookings.weeks = (select count(*) from slot_weeks where booking_id = bookings.id)
+order by bookings.id collate "C"
+
+-- name: due_holds
+-- Open bookings whose time is up, the longest first.
+select id from bookings where status in ('reserved', 'checkout') and hold_ms <= $1 order by hold_ms, id limit $2
+
+-- name: due_refunds
+-- Bookings that are to be paid back now, the longest due first.
+select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
+    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms, payment_id,
+    refunded_cents, refund_due_ms, payment_issue, demo
+from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2

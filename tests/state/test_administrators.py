@@ -1,0 +1,111 @@
+"""The rules of who is an administrator."""
+
+import pytest
+
+from actors.keys.messages import Membership
+from actors.keys.state import Wanted, wanted
+from tests.state.registry import ANN, BOB, NOON, SECOND, Registry
+
+CARL = "carl@example.org"
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """Ann has an account; nobody is an administrator."""
+    registry = Registry()
+    registry.claim("1")
+    registry.audits.clear()
+    return registry
+
+
+def actions(registry: Registry) -> list[tuple[str, str]]:
+    return [(record.action, record.target_id) for record in registry.audits]
+
+
+def test_an_administrator_is_appointed_once(registry: Registry) -> None:
+    assert registry.one(registry.grant_admin()) == Membership((ANN,), 1)
+    registry.pass_ms(SECOND)
+    assert registry.one(registry.grant_admin()) == Membership((), 1)
+    assert registry.administrators == {ANN: NOON}
+    assert actions(registry) == [("admin.granted", ANN)]
+
+
+def test_an_administrator_is_removed_once(registry: Registry) -> None:
+    registry.act(registry.grant_admin(), registry.grant_admin(BOB))
+    assert registry.one(registry.revoke_admin()) == Membership((ANN,), 1)
+    assert registry.one(registry.revoke_admin()) == Membership((), 1)
+    assert registry.one(registry.revoke_admin(BOB)) == Membership((BOB,), 0)
+    assert registry.administrators == {}
+    assert actions(registry)[2:] == [("admin.revoked", ANN), ("admin.revoked", BOB)]
+
+
+def test_who_is_none_is_not_removed(registry: Registry) -> None:
+    registry.act(registry.grant_admin())
+    assert registry.one(registry.revoke_admin(BOB)) == Membership((), 1)
+    assert registry.last.audits == []
+
+
+def test_a_change_is_announced_where_there_is_an_account(registry: Registry) -> None:
+    for message, touched in (
+        (registry.grant_admin(), ["t1"]),
+        (registry.grant_admin(), []),
+        (registry.grant_admin(BOB), []),
+        (registry.revoke_admin(), ["t1"]),
+        (registry.revoke_admin(), []),
+    ):
+        registry.act(message)
+        assert registry.last.touched_tenants == touched
+
+
+def test_a_membership_waits_for_its_account(registry: Registry) -> None:
+    registry.act(registry.grant_admin(BOB))
+    registry.claim("2", BOB)
+    assert registry.administrators == {BOB: NOON}
+
+
+def test_a_batch_of_many_changes_ends_as_they_would_one_by_one(registry: Registry) -> None:
+    registry.act(registry.grant_admin())
+    registry.pass_ms(SECOND)
+    answers = registry.act(
+        registry.revoke_admin(),
+        registry.grant_admin(BOB),
+        registry.grant_admin(),
+        registry.revoke_admin(BOB),
+        registry.revoke_admin(),
+        registry.grant_admin(),
+        registry.grant_admin(CARL),
+    )
+    assert answers == [
+        Membership((ANN,), 0),
+        Membership((BOB,), 1),
+        Membership((ANN,), 2),
+        Membership((BOB,), 1),
+        Membership((ANN,), 0),
+        Membership((ANN,), 1),
+        Membership((CARL,), 2),
+    ]
+    assert registry.administrators == {ANN: NOON + SECOND, CARL: NOON + SECOND}
+
+
+def test_the_configured_ones_come_only_where_there_is_none(registry: Registry) -> None:
+    assert registry.one(registry.bootstrap(ANN, BOB)) == Membership((ANN, BOB), 2)
+    assert registry.one(registry.bootstrap(CARL)) == Membership((), 2)
+    assert actions(registry) == [("admin.granted", ANN), ("admin.granted", BOB)]
+    assert registry.administrators.keys() == {ANN, BOB}
+
+
+def test_the_configured_ones_count_what_came_before_them_in_the_batch(registry: Registry) -> None:
+    registry.act(registry.grant_admin())
+    first, _, second, third = registry.act(
+        registry.bootstrap(BOB), registry.revoke_admin(), registry.bootstrap(BOB), registry.bootstrap(CARL)
+    )
+    assert (first, second, third) == (Membership((), 1), Membership((BOB,), 1), Membership((), 1))
+    assert registry.administrators.keys() == {BOB}
+
+
+def test_changes_of_membership_take_turns_and_lock_what_they_announce() -> None:
+    registry = Registry()
+    both = Wanted((), (), (ANN, BOB), (ANN, BOB), membership=True)
+    assert wanted([registry.bootstrap(BOB, ANN)]) == both
+    assert wanted([registry.grant_admin(BOB), registry.revoke_admin()]) == both
+    assert not wanted([registry.issue("2", by="1"), registry.revoke("1")]).membership

@@ -1,0 +1,262 @@
+"""What tests of the ledger's stores share: rows, a driver for both stores, and a look at tables that have no reader."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actors.bookings.messages import Answer, Message, Origin, Reserve
+from actors.bookings.records import (
+    Booking,
+    BookingStatus,
+    Campaign,
+    CampaignStatus,
+    Content,
+    Mode,
+    PackageKind,
+    Remembered,
+    Side,
+    Slot,
+    Sponsor,
+    YoutubeStatus,
+)
+from actors.bookings.state import BookingRules, Decision, Snapshot, Wanted, decide, wanted
+from actors.bookings.weeks import WEEK_MS, week_of
+from actors.keys.state import Decision as KeysDecision
+from actors.keys.state import Snapshot as KeysSnapshot
+from actors.keys.state import Wanted as KeysWanted
+from actors.values import Agent, AuditRecord, Tenant, Tier, Turn
+from storage.memory.tables import Memory
+from storage.pool import Connection
+from tests.stores.conftest import Stores
+
+NOW = 1_790_000_000_000
+WEEK = week_of(NOW)
+DAY = 20_000
+AGENT = Agent("key", "key_1", "owner@example.com")
+OPERATION = "bookings"
+KEY = "00000000-0000-0000-0000-00000000000"
+
+
+def week(number: int) -> int:
+    """The start of the week that is so many weeks ahead."""
+    return WEEK + number * WEEK_MS
+
+
+def sponsor(number: int = 1, **changes: Any) -> Sponsor:
+    made = Sponsor(f"ten_{number}", f"spo_{number}", f"Brand {number}", f"https://brand{number}.example.com/", NOW)
+    return replace(made, **changes)
+
+
+def slot(slot_id: str = "left-1", **changes: Any) -> Slot:
+    return replace(Slot(slot_id, f"Slot {slot_id}", Side.LEFT, 5_000, NOW), **changes)
+
+
+FULL_SLOT = slot(
+    "right-9",
+    side=Side.RIGHT,
+    active=False,
+    weeks=4,
+    coming_soon=True,
+    offer_ends_ms=NOW + 9,
+    package_kind=PackageKind.BUNDLE,
+    description="Site and «video», 4 weeks",
+    retired_ms=NOW + 8,
+    demo=True,
+)
+
+
+def campaign(number: int = 1, tenant: int = 1, **changes: Any) -> Campaign:
+    content = Content("A headline", "A body, «longer»", "Learn more", "https://example.com/?a=1&b=ü", "AB")
+    made = Campaign(f"cmp_{number}", f"ten_{tenant}", f"Campaign {number}", content, CampaignStatus.APPROVED, NOW)
+    return replace(made, **changes)
+
+
+def booking(number: int = 1, tenant: int = 1, **changes: Any) -> Booking:
+    made = Booking(
+        id=f"bok_{number}",
+        tenant_id=f"ten_{tenant}",
+        campaign_id=f"cmp_{tenant}",
+        slot_id="left-1",
+        slot_name="Slot left-1",
+        week_start_ms=week(1),
+        weeks=1,
+        amount_cents=5_000,
+        currency="usd",
+        status=BookingStatus.RESERVED,
+        mode=Mode.TEST,
+        created_ms=NOW,
+        hold_ms=NOW + 1_800_000,
+    )
+    return replace(made, **changes)
+
+
+FULL_BOOKING = booking(
+    9,
+    status=BookingStatus.REFUNDING,
+    mode=Mode.LIVE,
+    package_kind=PackageKind.YOUTUBE,
+    package_description="A video",
+    youtube_status=YoutubeStatus.PUBLISHED,
+    youtube_url="https://video.example.com/1",
+    youtube_notes="At 3:14",
+    paid_ms=NOW + 1,
+    payment_id="pay_1",
+    refunded_cents=5_000,
+    refund_due_ms=NOW + 2,
+    payment_issue="paid_after_expiry",
+    demo=True,
+)
+
+
+def remembered(booking_id: str, number: int = 1, tenant: int = 1, operation: str = OPERATION) -> Remembered:
+    return Remembered(f"ten_{tenant}", operation, f"{KEY}{number}", b"\x00fingerprint\xff", booking_id, NOW)
+
+
+def audit(number: int, **changes: Any) -> AuditRecord:
+    return replace(AuditRecord(f"aud_{number}", NOW, "key", "key_1", "slot.edited", "slot", "left-1"), **changes)
+
+
+def origin(number: int) -> Origin:
+    return Origin(AGENT, f"req_{number}", f"aud_{number}")
+
+
+def reserve(number: int, tenant: int = 1, slot_id: str = "left-1", start: int = 1, **changes: Any) -> Reserve:
+    """Number tells booking, key and audit record."""
+    message = Reserve(
+        tenant_id=f"ten_{tenant}",
+        booking_id=f"bok_{number}",
+        campaign_id=f"cmp_{tenant}",
+        slot_id=slot_id,
+        week_start_ms=week(start),
+        operation=OPERATION,
+        key=f"{KEY}{number}",
+        fingerprint=b"same",
+        origin=origin(number),
+    )
+    return replace(message, **changes)
+
+
+def beginning(number: int, tenant: int, slot_id: str = "left-1", **changes: Any) -> Reserve:
+    """`bookings/start` of a brand: profile, campaign and booking."""
+    brand = {"sponsor": sponsor(tenant, id=f"spo_of_{number}"), "campaign": campaign(number, tenant)}
+    return reserve(number, tenant, slot_id, campaign_id=f"cmp_{number}", **brand, **changes)
+
+
+@dataclass
+class Books:
+    """Drives the ledger's stores as an actor would, a turn each; a test's world can also be laid out as raw decisions."""
+
+    stores: Stores
+    owner: str = "one/bookings"
+    turns: int = 0
+
+    def turn(self) -> Turn:
+        self.turns += 1
+        return Turn(self.owner, self.turns)
+
+    async def tenants(self, *numbers: int) -> None:
+        made = {f"ten_{number}": Tenant(f"ten_{number}", Tier.CLAIMED) for number in numbers}
+        changed = KeysDecision(changed=KeysSnapshot(tenants=made))
+        await self.stores.keys.transact(Turn("keys", NOW), KeysWanted((), (), ()), lambda _: changed, NOW)
+
+    async def keep(
+        self, decision: Decision, rows: Wanted | None = None, turn: Turn | None = None, ledger: Any = None
+    ) -> Decision:
+        """Keep a decision as it is."""
+        kept: Decision = await (ledger or self.stores.ledger).transact(
+            turn or self.turn(), rows or Wanted(), lambda _: decision
+        )
+        return kept
+
+    async def see(self, rows: Wanted) -> Snapshot:
+        """What a batch that wants these rows decides on."""
+        seen: list[Snapshot] = []
+
+        def look(snapshot: Snapshot) -> Decision:
+            seen.append(snapshot)
+            return Decision()
+
+        await self.stores.ledger.transact(self.turn(), rows, look)
+        return seen[0]
+
+    async def send(
+        self,
+        *messages: Message,
+        now_ms: int = NOW,
+        turn: Turn | None = None,
+        rows: Callable[[Wanted], Wanted] = lambda rows: rows,
+    ) -> list[Answer]:
+        """Have the real rules decide on messages."""
+        decision = await self.stores.ledger.transact(
+            turn or self.turn(),
+            rows(wanted(messages)),
+            lambda snapshot: decide(snapshot, messages, now_ms, BookingRules()),
+        )
+        return decision.answers
+
+    async def lay_out(self, *rows: Sponsor | Slot | Campaign | Booking, weeks: bool = True) -> None:
+        """Keep rows of a test's world; bookings hold their weeks if `weeks`."""
+        made = Decision()
+        for row in rows:
+            match row:
+                case Sponsor():
+                    made.sponsors[row.tenant_id] = row
+                case Slot():
+                    made.slots[row.id] = row
+                case Campaign():
+                    made.campaigns[row.id] = row
+                case Booking():
+                    made.bookings[row.id] = row
+                    if weeks:
+                        starts = [row.week_start_ms + number * WEEK_MS for number in range(row.weeks)]
+                        made.weeks_taken.update(((row.slot_id, start), row.id) for start in starts)
+        await self.keep(made)
+
+    async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:
+        below = self.stores.below
+        if isinstance(below, Memory):
+            below.delivery_days[booking_id, day] = (impressions, clicks)
+            return
+
+        async def insert(connection: Connection) -> None:
+            await connection.execute(
+                "insert into delivery_days values ($1, $2, $3, $4)", booking_id, day, impressions, clicks
+            )
+
+        await below.read(insert)
+
+    async def weeks(self) -> dict[tuple[str, int], str]:
+        """Who holds which week."""
+        below = self.stores.below
+        if isinstance(below, Memory):
+            return dict(below.slot_weeks)
+        rows = await below.read(lambda connection: connection.fetch("select * from slot_weeks"))
+        return {(row["slot_id"], row["week_ms"]): row["booking_id"] for row in rows}
+
+    async def listen(self) -> Callable[[], Any]:
+        """From now on, gather announced topics; what it returns gives those that were heard so far."""
+        heard: list[str] = []
+        below = self.stores.below
+        if isinstance(below, Memory):
+            below.listeners.append(heard.append)
+        else:
+            # The pool hands out the connection that was used last, so this one also hears what it announces itself.
+            await below.read(lambda c: c.add_listener("catalog", lambda *message: heard.append(message[-1])))
+
+        async def topics() -> list[str]:
+            await self.stores.sponsorship.revision()
+            return heard
+
+        return topics
+
+
+async def a_world(books: Books, tenants: int = 2) -> None:
+    """Accounts with a profile and an approved campaign each, and two slots; `right-1` is sold by two weeks."""
+    numbers = range(1, tenants + 1)
+    await books.tenants(*numbers)
+    await books.lay_out(
+        *map(sponsor, numbers),
+        *(campaign(number, number) for number in numbers),
+        slot("left-1"),
+        slot("right-1", side=Side.RIGHT, weeks=2),
+    )

@@ -1,0 +1,418 @@
+"""One contract for the ledger's store, over Postgres and in memory."""
+
+from dataclasses import replace
+
+import pytest
+
+from actors.bookings.desk import weeks_of
+from actors.bookings.messages import ExpireHold, OpenCheckout, SaveProfile
+from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, Content, Mode, Side, YoutubeStatus
+from actors.bookings.state import Decision, Snapshot, Wanted
+from actors.values import Code, Contended, Refused, Turn
+from tests.stores.books import (
+    DAY,
+    FULL_BOOKING,
+    FULL_SLOT,
+    KEY,
+    NOW,
+    OPERATION,
+    Books,
+    a_world,
+    audit,
+    beginning,
+    booking,
+    campaign,
+    origin,
+    remembered,
+    reserve,
+    slot,
+    sponsor,
+    week,
+)
+from tests.stores.conftest import Stores
+
+ALL = Wanted(
+    tenant_ids=("ten_1", "ten_2", "ten_3"),
+    campaign_ids=("cmp_1", "cmp_2", "cmp_3"),
+    slot_ids=("left-1", "right-1", "right-9"),
+    booking_ids=("bok_1", "bok_2", "bok_9"),
+)
+
+
+@pytest.fixture
+def books(stores: Stores) -> Books:
+    return Books(stores)
+
+
+def took(**rows: object) -> Decision:
+    """A decision that takes one week for a booking, `left-1` in the next week for `bok_1` unless told otherwise."""
+    held = rows.pop("held", "bok_1")
+    return Decision(weeks_taken={("left-1", week(1)): held}, **rows)  # type: ignore[arg-type, dict-item]
+
+
+# What is kept comes back.
+
+
+async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books):
+    rows = replace(ALL, keys=(("ten_1", OPERATION, KEY),), event_ids=("evt_1",), from_week_ms=week(0))
+    assert await books.see(rows) == Snapshot()
+    assert await books.see(Wanted()) == Snapshot()
+
+
+async def test_every_field_of_every_row_comes_back_set_or_not(books: Books):
+    await books.tenants(1, 2)
+    rejected = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No «cats»", demo=True)
+    on_the_right = replace(FULL_BOOKING, slot_id="right-9")
+    await books.lay_out(
+        sponsor(1),
+        sponsor(2, demo=True),
+        slot(),
+        FULL_SLOT,
+        campaign(1),
+        rejected,
+        booking(1),
+        on_the_right,
+        weeks=False,
+    )
+    seen = await books.see(ALL)
+    assert seen.sponsors == {"ten_1": sponsor(1), "ten_2": sponsor(2, demo=True)}
+    assert seen.slots == {"left-1": slot(), "right-9": FULL_SLOT}
+    assert seen.campaigns == {"cmp_1": campaign(1), "cmp_2": rejected}
+    assert seen.bookings == {"bok_1": booking(1), "bok_9": on_the_right}
+    assert type(seen.slots["right-9"].side) is Side
+    assert type(seen.campaigns["cmp_1"].status) is CampaignStatus
+    statuses = seen.bookings["bok_9"]
+    assert (type(statuses.status), type(statuses.mode)) == (BookingStatus, Mode)
+    assert type(statuses.youtube_status) is YoutubeStatus
+
+
+async def test_every_field_that_may_change_is_changed_and_changed_back(books: Books):
+    await books.tenants(1)
+    await books.lay_out(sponsor(), slot(), campaign(), booking(), weeks=False)
+    content = Content("Other", "Other body", "Go", "https://other.example.com/", "O")
+    changed = Decision(
+        sponsors={"ten_1": sponsor(name="Other", website="https://other.example.com/")},
+        slots={"left-1": replace(FULL_SLOT, id="left-1", created_ms=NOW, demo=False)},
+        campaigns={"cmp_1": campaign(name="Other", content=content, status=CampaignStatus.PAUSED, review_note="Hm")},
+        bookings={"bok_1": replace(FULL_BOOKING, id="bok_1", package_kind=None, package_description=None)},
+    )
+    changed.bookings["bok_1"] = replace(changed.bookings["bok_1"], mode=Mode.TEST, demo=False, hold_ms=NOW + 7)
+    await books.keep(changed, ALL)
+    seen = await books.see(ALL)
+    assert (seen.sponsors, seen.slots) == (changed.sponsors, changed.slots)
+    assert (seen.campaigns, seen.bookings) == (changed.campaigns, changed.bookings)
+    first = Decision(
+        sponsors={"ten_1": sponsor()},
+        slots={"left-1": slot()},
+        campaigns={"cmp_1": campaign()},
+        bookings={"bok_1": booking()},
+    )
+    await books.keep(first, ALL)
+    seen = await books.see(ALL)
+    assert (seen.sponsors, seen.slots) == (first.sponsors, first.slots)
+    assert (seen.campaigns, seen.bookings) == (first.campaigns, first.bookings)
+
+
+async def test_a_large_batch_is_kept_whole(books: Books):
+    numbers = range(1, 301)
+    await books.tenants(*numbers)
+    await books.lay_out(
+        *(slot(f"slot-{number:03}") for number in numbers),
+        *map(sponsor, numbers),
+        *(campaign(number, number) for number in numbers),
+        *(booking(number, number, slot_id=f"slot-{number:03}") for number in reversed(numbers)),
+    )
+    seen = await books.see(Wanted(booking_ids=tuple(sorted(f"bok_{number}" for number in numbers))))
+    sizes = map(len, (seen.sponsors, seen.campaigns, seen.slots, seen.bookings, seen.weeks))
+    assert list(sizes) == [300] * 5
+
+
+# Turns.
+
+
+async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_decision(books: Books):
+    await a_world(books)
+    turn = Turn("other/bookings", 1)
+    first = await books.keep(took(bookings={"bok_1": booking(1)}, visible=True), turn=turn)
+    revision = await books.stores.sponsorship.revision()
+    assert await books.keep(Decision(bookings={"bok_2": booking(2)}, visible=True), turn=turn) is first
+    assert list((await books.see(ALL)).bookings) == ["bok_1"]
+    assert await books.stores.sponsorship.revision() == revision
+
+
+async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that_of_one_that_was_rolled_back(
+    books: Books,
+):
+    await a_world(books)
+    await books.lay_out(booking(1))
+    turn = Turn("other/bookings", 1)
+    with pytest.raises(Contended):
+        await books.keep(took(held="bok_1"), turn=turn)
+    second = await books.keep(Decision(audits=[audit(2)]), turn=turn)
+    assert await books.keep(Decision(audits=[audit(3)]), turn=turn) is second
+    assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
+
+
+async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(books: Books):
+    late = Turn("other/bookings", 1)
+    late.decided = Decision()
+    await books.keep(Decision(audits=[audit(1)]), turn=Turn("other/bookings", 2))
+    assert await books.keep(Decision(audits=[audit(2)]), turn=late) is late.decided
+    assert await books.stores.sponsorship.audit(None, 10) == [audit(1)]
+
+
+# Weeks.
+
+
+async def test_a_week_is_freed_and_taken_in_one_batch(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1, slot_id="right-1", weeks=2))
+    place = ("right-1", week(1))
+    batch = Decision(
+        bookings={"bok_2": booking(2, 2, slot_id="right-1")},
+        weeks_freed={place: "bok_1", ("right-1", week(2)): "bok_1"},
+        weeks_taken={place: "bok_2"},
+    )
+    await books.keep(batch)
+    assert await books.weeks() == {place: "bok_2"}
+
+
+async def test_a_week_is_freed_only_from_the_booking_that_is_said_to_hold_it(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1), booking(2, slot_id="right-1"), weeks=True)
+    await books.keep(Decision(weeks_freed={("left-1", week(1)): "bok_2"}))
+    assert await books.weeks() == {("left-1", week(1)): "bok_1", ("right-1", week(1)): "bok_2"}
+
+
+async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_is_kept(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1), booking(2, slot_id="right-1"))
+    before = (await books.see(ALL), await books.stores.sponsorship.overview(0))
+    topics = await books.listen()
+    turn = Turn("other/bookings", 1)
+    batch = Decision(
+        sponsors={"ten_1": sponsor(name="Other")},
+        slots={"left-1": slot(name="Other")},
+        campaigns={"cmp_1": campaign(name="Other")},
+        bookings={"bok_1": booking(1, status=BookingStatus.PAID), "bok_3": booking(3, 2)},
+        weeks_freed={("right-1", week(1)): "bok_2"},
+        weeks_taken={("left-1", week(2)): "bok_3", ("left-1", week(1)): "bok_3"},
+        remembered=[remembered("bok_1")],
+        events=[("evt_1", "bok_1")],
+        audits=[audit(1)],
+        visible=True,
+    )
+    with pytest.raises(Contended):
+        await books.keep(batch, ALL, turn)
+    assert (await books.see(ALL), await books.stores.sponsorship.overview(0)) == before
+    seen = await books.see(Wanted(keys=(("ten_1", OPERATION, f"{KEY}1"),), event_ids=("evt_1",)))
+    assert (seen.remembered, seen.events) == ({}, set())
+    assert await books.stores.sponsorship.audit(None, 10) == []
+    assert await topics() == []
+    # The turn was not taken either.
+    await books.keep(Decision(audits=[audit(2)]), turn=turn)
+    assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
+
+
+# Keys and events.
+
+
+async def test_a_remembered_key_leads_to_its_booking_and_all_that_belongs_to_it(books: Books):
+    await a_world(books)
+    kept = remembered("bok_1", 1)
+    await books.lay_out(booking(1, hold_ms=NOW - 1, status=BookingStatus.EXPIRED))
+    await books.keep(Decision(remembered=[kept]))
+    await books.deliver("bok_1", DAY, 5, 2)
+    place = ("ten_1", OPERATION, f"{KEY}1")
+    seen = await books.see(
+        Wanted(keys=(place, ("ten_1", "bookings/start", f"{KEY}1"), ("ten_2", OPERATION, f"{KEY}1")))
+    )
+    assert seen.remembered == {place: kept}
+    assert (set(seen.sponsors), list(seen.campaigns)) == ({"ten_1", "ten_2"}, ["cmp_1"])
+    assert (list(seen.slots), list(seen.bookings)) == (["left-1"], ["bok_1"])
+    assert seen.weeks == {("left-1", week(1)): "bok_1"}
+    assert seen.delivered == {"bok_1": (5, 2)}
+
+
+async def test_a_key_that_is_used_twice_is_contended_and_for_another_operation_it_is_another(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1))
+    await books.keep(Decision(remembered=[remembered("bok_1")]))
+    with pytest.raises(Contended):
+        await books.keep(Decision(remembered=[replace(remembered("bok_1"), fingerprint=b"other")]))
+    other = remembered("bok_1", operation="bookings/start")
+    await books.keep(Decision(remembered=[other]))
+    seen = await books.see(Wanted(keys=(("ten_1", OPERATION, f"{KEY}1"), ("ten_1", "bookings/start", f"{KEY}1"))))
+    assert sorted(seen.remembered.values(), key=lambda known: known.operation) == [remembered("bok_1"), other]
+
+
+async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(books: Books):
+    await a_world(books)
+    await books.keep(Decision(events=[("evt_2", "bok_1"), ("evt_1", "bok_2")]))
+    assert (await books.see(Wanted(event_ids=("evt_1", "evt_3")))).events == {"evt_1"}
+    with pytest.raises(Contended):
+        await books.keep(Decision(events=[("evt_3", "bok_1"), ("evt_1", "bok_1")]))
+    assert (await books.see(Wanted(event_ids=("evt_1", "evt_2", "evt_3")))).events == {"evt_1", "evt_2"}
+
+
+# What is wanted leads to more.
+
+
+async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the_weeks_from_its_own_on(books: Books):
+    await a_world(books, tenants=3)
+    paid = booking(2, 2, week_start_ms=week(2), status=BookingStatus.PAID)
+    await books.lay_out(booking(1, week_start_ms=week(1)), paid, booking(3, 3, week_start_ms=week(3)))
+    seen = await books.see(Wanted(booking_ids=("bok_2",)))
+    assert (list(seen.sponsors), list(seen.campaigns), list(seen.slots)) == (["ten_2"], ["cmp_2"], ["left-1"])
+    assert seen.weeks == {("left-1", week(2)): "bok_2", ("left-1", week(3)): "bok_3"}
+    assert set(seen.bookings) == {"bok_2", "bok_3"}
+
+
+async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(books: Books):
+    await a_world(books)
+    await books.lay_out(*(booking(n, week_start_ms=week(n), status=BookingStatus.PAID) for n in (1, 2, 3)))
+    later = Wanted(slot_ids=("left-1",), from_week_ms=week(2))
+    assert set((await books.see(later)).bookings) == {"bok_2", "bok_3"}
+    assert set((await books.see(replace(later, booking_ids=("bok_1",)))).bookings) == {"bok_1", "bok_2", "bok_3"}
+    assert set((await books.see(replace(later, from_week_ms=week(1), booking_ids=("bok_3",)))).bookings) == {
+        "bok_1",
+        "bok_2",
+        "bok_3",
+    }
+    assert set((await books.see(replace(later, from_week_ms=week(2) + 1))).bookings) == {"bok_3"}
+
+
+async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campaigns_of_their_holders(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1), booking(2, 2, slot_id="right-1", status=BookingStatus.PAID))
+    seen = await books.see(Wanted(slot_ids=("left-1",)))
+    assert seen == Snapshot(slots={"left-1": slot()})
+    seen = await books.see(Wanted(slot_ids=("left-1",), from_week_ms=week(1)))
+    holds = {("left-1", week(1)): "bok_1"}
+    assert seen == Snapshot(slots={"left-1": slot()}, weeks=holds, bookings={"bok_1": booking(1)})
+
+
+async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_before(books: Books):
+    await a_world(books)
+    held = booking(1, slot_id="right-1", week_start_ms=week(1), weeks=3)
+    await books.lay_out(held)
+    seen = await books.see(Wanted(slot_ids=("right-1",), from_week_ms=week(3)))
+    assert seen.weeks == dict.fromkeys(weeks_of(held), "bok_1")
+
+
+async def test_a_hold_of_two_weeks_that_makes_way_in_its_second_gives_both_back(books: Books):
+    await a_world(books)
+    await books.send(reserve(1, 1, "right-1", 1))
+    late_ms = NOW + 2_000_000
+    (second,) = await books.send(reserve(2, 2, "right-1", 2), now_ms=late_ms)
+    assert isinstance(second, BookingView)
+    assert await books.weeks() == {("right-1", week(2)): "bok_2", ("right-1", week(3)): "bok_2"}
+    (third,) = await books.send(reserve(3, 1, "right-1", 0), now_ms=late_ms)
+    assert isinstance(third, BookingView)
+
+
+async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Books):
+    await a_world(books)
+    statuses = list(BookingStatus)
+    rows = [booking(n, status=status, week_start_ms=week(n)) for n, status in enumerate(statuses)]
+    await books.lay_out(*rows, booking(20, 2, week_start_ms=week(20)))
+    seen = await books.see(Wanted(tenant_ids=("ten_1",)))
+    assert {row.status for row in seen.bookings.values()} == {BookingStatus.RESERVED, BookingStatus.CHECKOUT}
+    assert len(seen.bookings) == 2
+    assert (seen.campaigns, seen.slots, seen.weeks) == ({}, {}, {})
+
+
+async def test_a_campaign_leads_to_its_sponsor_and_that_one_to_its_open_bookings(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1), booking(2, 2, week_start_ms=week(2)))
+    seen = await books.see(Wanted(campaign_ids=("cmp_2",)))
+    assert (list(seen.sponsors), list(seen.campaigns), list(seen.bookings)) == (["ten_2"], ["cmp_2"], ["bok_2"])
+
+
+async def test_a_campaign_without_a_profile_is_found_without_one(books: Books):
+    await books.tenants(1)
+    await books.lay_out(campaign(1))
+    seen = await books.see(Wanted(campaign_ids=("cmp_1",)))
+    assert (seen.sponsors, seen.campaigns) == ({}, {"cmp_1": campaign(1)})
+
+
+async def test_what_was_delivered_is_summed_over_days_for_named_bookings_only(books: Books):
+    await a_world(books)
+    await books.lay_out(booking(1), booking(2, 2, week_start_ms=week(2)), booking(3, week_start_ms=week(3)))
+    for day in range(3):
+        await books.deliver("bok_1", DAY + day, 3_000_000_000, day)
+    await books.deliver("bok_2", DAY, 7, 7)
+    seen = await books.see(Wanted(booking_ids=("bok_1", "bok_3")))
+    assert "bok_2" in seen.bookings
+    assert seen.delivered == {"bok_1": (9_000_000_000, 3)}
+
+
+# New rows that another node made first.
+
+
+async def test_a_sponsor_that_exists_and_was_not_seen_is_contended_and_stays(books: Books):
+    await a_world(books)
+    with pytest.raises(Contended):
+        await books.keep(Decision(sponsors={"ten_1": sponsor(1, id="spo_other", name="Other")}))
+    assert (await books.see(ALL)).sponsors["ten_1"] == sponsor(1)
+
+
+async def test_a_slot_that_exists_and_was_not_seen_is_contended_and_stays(books: Books):
+    await a_world(books)
+    with pytest.raises(Contended):
+        await books.keep(Decision(slots={"left-1": slot(name="Other")}))
+    assert (await books.see(ALL)).slots["left-1"] == slot()
+
+
+# What the public sees.
+
+
+async def test_a_visible_decision_raises_the_revision_and_is_announced_and_others_do_neither(books: Books):
+    await a_world(books)
+    revision = await books.stores.sponsorship.revision()
+    topics = await books.listen()
+    await books.keep(Decision(audits=[audit(1)]))
+    await books.lay_out(booking(1))
+    assert await topics() == []
+    assert await books.stores.sponsorship.revision() == revision
+    await books.keep(Decision(visible=True))
+    assert await topics() == ["sponsorship"]
+    assert await books.stores.sponsorship.revision() == revision + 1
+
+
+# The real rules.
+
+
+async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_again(books: Books):
+    await books.tenants(1)
+    await books.lay_out(slot())
+    (first,) = await books.send(beginning(1, 1))
+    assert isinstance(first, BookingView)
+    assert (first.sponsor_name, first.campaign_name) == ("Brand 1", "Campaign 1")
+    again = await books.send(beginning(1, 1, booking_id="bok_2"), beginning(1, 1, booking_id="bok_3", fingerprint=b"x"))
+    assert again[0] == first
+    assert isinstance(again[1], Refused)
+    assert again[1].code is Code.IDEMPOTENCY_CONFLICT
+    assert await books.weeks() == {("left-1", week(1)): "bok_1"}
+
+
+async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(books: Books):
+    await a_world(books)
+    for number in (1, 2, 3):
+        (answer,) = await books.send(reserve(number, 1, "left-1", number))
+        assert isinstance(answer, BookingView)
+    (answer,) = await books.send(reserve(4, 1, "left-1", 4))
+    assert isinstance(answer, Refused)
+    assert answer.code is Code.HOLD_LIMIT
+    answers = await books.send(ExpireHold("bok_1", origin(5)), reserve(6, 1, "left-1", 4), now_ms=NOW + 1_800_000)
+    assert [answer.booking.status for answer in answers if isinstance(answer, BookingView)] == ["expired", "reserved"]
+
+
+async def test_a_later_batch_goes_on_where_an_earlier_one_ended(books: Books):
+    await a_world(books)
+    await books.send(SaveProfile(sponsor(1, name="New name", id="spo_ignored"), origin(1)), reserve(2))
+    (answer,) = await books.send(OpenCheckout("ten_1", "bok_2", origin(3)), now_ms=NOW + 60_000)
+    assert isinstance(answer, BookingView)
+    assert (answer.sponsor_name, answer.booking.status) == ("New name", BookingStatus.CHECKOUT)
+    assert (await books.see(ALL)).sponsors["ten_1"].id == "spo_1"
+    assert (await books.stores.sponsorship.booking("ten_1", "bok_2")) == answer

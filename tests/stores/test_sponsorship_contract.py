@@ -1,0 +1,296 @@
+"""One contract for reading the sponsorship area, over Postgres and in memory."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, Side
+from actors.bookings.state import Decision, Wanted
+from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, TakenWeek
+from tests.stores.books import (
+    DAY,
+    FULL_BOOKING,
+    FULL_SLOT,
+    NOW,
+    Books,
+    a_world,
+    audit,
+    booking,
+    campaign,
+    slot,
+    sponsor,
+    week,
+)
+from tests.stores.conftest import Stores
+
+Read = Callable[[Before | None, int], Awaitable[Sequence[Any]]]
+
+
+@pytest.fixture
+def books(stores: Stores) -> Books:
+    return Books(stores)
+
+
+@pytest.fixture
+def reads(stores: Stores) -> SponsorshipStore:
+    return stores.sponsorship
+
+
+def place_of(item: Any) -> Before:
+    """The place of an item of any list."""
+    for name in ("booking", "campaign"):
+        item = getattr(item, name, item)
+    return Before(item.created_ms, item.id)
+
+
+async def paged(read: Read, limit: int) -> list[str]:
+    """The ids of a whole list, read page by page."""
+    found: list[str] = []
+    before: Before | None = None
+    while page := await read(before, limit):
+        assert len(page) <= limit
+        found += [place_of(item).id for item in page]
+        before = place_of(page[-1])
+        assert len(found) < 100
+    return found
+
+
+async def test_an_empty_area_reads_as_such(reads: SponsorshipStore):
+    assert await reads.sponsor("ten_1") is None
+    assert await reads.booking(None, "bok_1") is None
+    for listed in (reads.sponsors, reads.audit):
+        assert list(await listed(None, 10)) == []
+    for owned in (reads.campaigns, reads.bookings):
+        assert list(await owned(None, None, 10)) == list(await owned("ten_1", None, 10)) == []
+    assert (
+        list(await reads.slots())
+        == list(await reads.due_holds(NOW, 10))
+        == list(await reads.due_refunds(NOW, 10))
+        == []
+    )
+    assert await reads.revision() == 0
+    assert await reads.overview(0) == Overview(0, [], [], [])
+
+
+# Lists.
+
+
+async def test_lists_are_newest_first_then_by_id_and_pages_neither_overlap_nor_leave_gaps(
+    books: Books, reads: SponsorshipStore
+):
+    numbers = range(1, 8)
+    created = {number: NOW + number // 3 for number in numbers}
+    await books.tenants(*numbers)
+    await books.lay_out(
+        slot(),
+        *(sponsor(n, created_ms=created[n]) for n in numbers),
+        *(campaign(n, 1 + n % 2, created_ms=created[n]) for n in numbers),
+        *(booking(n, 1 + n % 2, created_ms=created[n], week_start_ms=week(n)) for n in numbers),
+    )
+    await books.keep(Decision(audits=[audit(n, created_ms=created[n]) for n in numbers]))
+    order = [7, 6, 5, 4, 3, 2, 1]
+    lists: list[tuple[str, Read]] = [
+        ("spo", reads.sponsors),
+        ("cmp", lambda before, limit: reads.campaigns(None, before, limit)),
+        ("bok", lambda before, limit: reads.bookings(None, before, limit)),
+        ("aud", reads.audit),
+    ]
+    for prefix, read in lists:
+        for limit in (1, 2, 3, 7, 50):
+            assert await paged(read, limit) == [f"{prefix}_{number}" for number in order], (prefix, limit)
+    own: list[tuple[str, Read]] = [
+        ("cmp", lambda before, limit: reads.campaigns("ten_1", before, limit)),
+        ("bok", lambda before, limit: reads.bookings("ten_1", before, limit)),
+    ]
+    for prefix, read in own:
+        assert await paged(read, 2) == [f"{prefix}_{number}" for number in (6, 4, 2)]
+
+
+async def test_a_place_that_is_no_row_is_a_place_all_the_same(books: Books, reads: SponsorshipStore):
+    await books.tenants(1, 2)
+    await books.lay_out(sponsor(1), sponsor(2, created_ms=NOW + 5))
+    assert [row.id for row in await reads.sponsors(Before(NOW + 5, "spo_1a"), 10)] == ["spo_1"]
+    assert [row.id for row in await reads.sponsors(Before(NOW + 5, "spo_3"), 10)] == ["spo_2", "spo_1"]
+    assert [row.id for row in await reads.sponsors(Before(NOW, ""), 10)] == []
+
+
+async def test_sponsors_are_read_whole(books: Books, reads: SponsorshipStore):
+    await books.tenants(1, 2)
+    await books.lay_out(sponsor(1), sponsor(2, demo=True))
+    assert await reads.sponsor("ten_1") == sponsor(1)
+    assert await reads.sponsor("ten_3") is None
+    assert list(await reads.sponsors(None, 10)) == [sponsor(2, demo=True), sponsor(1)]
+
+
+async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(books: Books, reads: SponsorshipStore):
+    await books.tenants(1, 2)
+    noted = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No", demo=True)
+    await books.lay_out(sponsor(1), campaign(1, 1), noted)
+    assert list(await reads.campaigns(None, None, 10)) == [CampaignView(noted), CampaignView(campaign(1, 1), "Brand 1")]
+    assert list(await reads.campaigns("ten_2", None, 10)) == [CampaignView(noted)]
+
+
+async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    await books.lay_out(booking(1), replace(FULL_BOOKING, week_start_ms=week(2)), booking(2, 2, week_start_ms=week(3)))
+    await books.deliver("bok_1", DAY, 10, 1)
+    await books.deliver("bok_1", DAY + 1, 5_000_000_000, 2)
+    await books.deliver("bok_2", DAY, 1, 0)
+    first = BookingView(booking(1), "Campaign 1", "Brand 1", 5_000_000_010, 3)
+    full = BookingView(replace(FULL_BOOKING, week_start_ms=week(2)), "Campaign 1", "Brand 1")
+    second = BookingView(booking(2, 2, week_start_ms=week(3)), "Campaign 2", "Brand 2", 1, 0)
+    assert list(await reads.bookings(None, None, 10)) == [full, second, first]
+    assert list(await reads.bookings("ten_1", None, 10)) == [full, first]
+    assert await reads.booking("ten_1", "bok_1") == await reads.booking(None, "bok_1") == first
+    assert await reads.booking("ten_1", "bok_9") == full
+    assert type(full.booking.status) is BookingStatus
+
+
+async def test_what_belongs_to_another_account_does_not_exist(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    await books.lay_out(booking(1))
+    assert await reads.booking("ten_2", "bok_1") is None
+    assert list(await reads.bookings("ten_2", None, 10)) == []
+    assert [view.campaign.id for view in await reads.campaigns("ten_2", None, 10)] == ["cmp_2"]
+
+
+async def test_all_slots_are_read_by_id_retired_ones_too(books: Books, reads: SponsorshipStore):
+    rows = [slot("B"), FULL_SLOT, slot("a-2"), slot("a", retired_ms=NOW)]
+    await books.lay_out(*rows)
+    assert list(await reads.slots()) == [rows[0], rows[3], rows[2], FULL_SLOT]
+    assert type((await reads.slots())[3].side) is Side
+
+
+async def test_every_field_of_the_audit_comes_back(books: Books, reads: SponsorshipStore):
+    changes = json.dumps({"name": ["Old", "Ünï «x»"], "nested": {"b": 1, "a": None}}, ensure_ascii=False)
+    full = audit(1, actor_email="admin@example.com", request_id="req_1", changes=changes)
+    await books.keep(Decision(audits=[full, audit(2)]))
+    second, first = await reads.audit(None, 10)
+    assert second == audit(2)
+    assert json.loads(first.changes) == json.loads(changes)
+    assert replace(first, changes="") == replace(full, changes="")
+
+
+async def test_the_revision_grows_by_one_with_each_change_that_shows(books: Books, reads: SponsorshipStore):
+    for number in (1, 2, 3):
+        await books.keep(Decision(visible=True))
+        assert await reads.revision() == (await reads.overview(0)).revision == number
+
+
+# The overview.
+
+
+async def test_weeks_are_taken_from_the_first_that_is_asked_for_and_holds_say_until_when(
+    books: Books, reads: SponsorshipStore
+):
+    await a_world(books)
+    statuses = [BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.PAID, BookingStatus.REFUNDING]
+    await books.lay_out(
+        *(booking(n, status=status, week_start_ms=week(n), hold_ms=NOW + n) for n, status in enumerate(statuses)),
+        booking(7, slot_id="right-1", week_start_ms=week(0), weeks=2, hold_ms=NOW - 7),
+    )
+    taken = [
+        TakenWeek("left-1", week(0), NOW),
+        TakenWeek("left-1", week(1), NOW + 1),
+        TakenWeek("left-1", week(2), None),
+        TakenWeek("left-1", week(3), None),
+        TakenWeek("right-1", week(0), NOW - 7),
+        TakenWeek("right-1", week(1), NOW - 7),
+    ]
+    assert list((await reads.overview(week(0))).taken) == taken
+    assert list((await reads.overview(week(1))).taken) == [taken[1], taken[2], taken[3], taken[5]]
+    assert list((await reads.overview(week(4))).taken) == []
+
+
+async def test_a_retired_slot_is_not_shown_and_what_was_sold_of_it_is(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    await books.lay_out(booking(1, status=BookingStatus.PAID), booking(2, slot_id="right-1", week_start_ms=week(4)))
+    retired = slot(retired_ms=NOW, active=False)
+    await books.keep(Decision(slots={"left-1": retired}), rows=Wanted(slot_ids=("left-1",)))
+    overview = await reads.overview(week(0))
+    assert [row.id for row in overview.slots] == ["right-1"]
+    assert [held.slot_id for held in overview.taken] == ["right-1"]
+    assert [sold.booking_id for sold in overview.placements] == ["bok_1"]
+
+
+async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    paid = {"status": BookingStatus.PAID, "weeks": 2, "slot_id": "right-1"}
+    await books.lay_out(booking(2, 2, demo=True, **paid), booking(1, week_start_ms=week(3), **paid))
+    content = campaign().content
+    assert list((await reads.overview(week(1))).placements) == [
+        SoldPlacement("bok_1", Side.RIGHT, content, "Brand 1", week(3), week(5), False),
+        SoldPlacement("bok_2", Side.RIGHT, content, "Brand 2", week(1), week(3), True),
+    ]
+
+
+async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    await books.lay_out(booking(1, status=BookingStatus.PAID, weeks=5, slot_id="right-1"))
+
+    async def shown(from_ms: int) -> int:
+        return len((await reads.overview(from_ms)).placements)
+
+    assert [await shown(moment) for moment in (week(0), week(5), week(6) - 1, week(6))] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("status", [status for status in BookingStatus if status is not BookingStatus.PAID])
+async def test_a_booking_that_is_not_paid_is_no_placement(books: Books, reads: SponsorshipStore, status: BookingStatus):
+    await a_world(books)
+    await books.lay_out(booking(1, status=status))
+    assert list((await reads.overview(week(0))).placements) == []
+
+
+@pytest.mark.parametrize("status", list(CampaignStatus))
+async def test_only_an_approved_campaign_is_shown(books: Books, reads: SponsorshipStore, status: CampaignStatus):
+    await books.tenants(1)
+    await books.lay_out(sponsor(), slot(), campaign(status=status), booking(1, status=BookingStatus.PAID))
+    shown = len((await reads.overview(week(0))).placements)
+    assert shown == (1 if status is CampaignStatus.APPROVED else 0)
+
+
+async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    await books.lay_out(booking(1, status=BookingStatus.PAID, weeks=2, slot_id="right-1"))
+    await books.keep(Decision(weeks_freed={("right-1", week(2)): "bok_1"}))
+    overview = await reads.overview(week(0))
+    assert list(overview.placements) == []
+    assert [held.week_ms for held in overview.taken] == [week(1)]
+
+
+# What is due.
+
+
+async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    holds = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: NOW - 5}
+    statuses = {1: BookingStatus.CHECKOUT}
+    await books.lay_out(
+        *(
+            booking(n, week_start_ms=week(n), hold_ms=hold_ms, status=statuses.get(n, BookingStatus.RESERVED))
+            for n, hold_ms in holds.items()
+        ),
+        *(
+            booking(10 + n, week_start_ms=week(10 + n), hold_ms=NOW - 9, status=status)
+            for n, status in enumerate(list(BookingStatus)[2:])
+        ),
+    )
+    assert list(await reads.due_holds(NOW, 10)) == ["bok_2", "bok_5", "bok_1", "bok_3"]
+    assert list(await reads.due_holds(NOW, 3)) == ["bok_2", "bok_5", "bok_1"]
+    assert list(await reads.due_holds(NOW - 6, 3)) == []
+
+
+async def test_refunds_are_due_when_their_time_has_come_the_longest_first(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    due = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: NOW - 5, 6: None}
+    rows = {
+        n: booking(n, week_start_ms=week(n), status=BookingStatus.REFUNDING, refund_due_ms=due_ms)
+        for n, due_ms in due.items()
+    }
+    await books.lay_out(*rows.values())
+    assert list(await reads.due_refunds(NOW, 10)) == [rows[2], rows[5], rows[1], rows[3]]
+    assert list(await reads.due_refunds(NOW, 1)) == [rows[2]]
+    assert list(await reads.due_refunds(NOW - 6, 10)) == []
