@@ -80,7 +80,7 @@ async def test_a_nudge_during_a_load_is_not_slept_over(autojump_clock: MockClock
         world.store.keep(slot(), booking("a"))
         placements.nudge()
         await trio.sleep(1)
-        world.store.keep(booking("b"))
+        world.store.keep(slot("left-2"), booking("b", "left-2"))
         placements.nudge()
         await trio.sleep(10)
         assert world.live() == ["a", "b"]
@@ -131,7 +131,7 @@ async def test_the_last_snapshot_is_served_while_the_store_is_away_and_the_new_o
     world.store.keep(slot(), booking("a"))
     async with world.running() as placements:
         world.memory.before = Script([AWAY] * 20)
-        world.store.keep(booking("b"))
+        world.store.keep(slot("left-2"), booking("b", "left-2"))
         await trio.sleep(8)
         assert world.live() == ["a"]
         assert placements.accepting
@@ -161,7 +161,7 @@ async def test_a_load_that_breaks_off_leaves_the_old_snapshot(autojump_clock: Mo
     world = World()
     world.store.keep(slot(), booking("a"))
     async with world.running():
-        world.store.keep(booking("b"))
+        world.store.keep(slot("left-2"), booking("b", "left-2"))
         world.memory.after = Script([OutcomeUnknown("cut")])
         await trio.sleep(0.6)
         assert world.live() == ["a"]
