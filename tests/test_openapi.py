@@ -66,7 +66,6 @@ STATUSES = {
     "isReady": {200},
 }
 ANY = {400, 413, 500, 503}
-OF_ACCOUNTS = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 CODES_OF_403 = {
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
