@@ -1,0 +1,503 @@
+"""One contract over both demo stores: a demo comes, moves and goes, and real rows beside it stay."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import astuple, dataclass, field, fields, replace
+from typing import Any
+
+import pytest
+import trio
+
+from actors.bookings.demo import DemoCounts, DemoData
+from actors.bookings.desk import weeks_of
+from actors.bookings.messages import Origin
+from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
+from actors.bookings.store import TOPIC, DemoStore
+from actors.bookings.weeks import WEEK_MS, week_of
+from actors.keys.messages import Account
+from actors.values import Agent, Contended, StorageUnavailable, Tenant, Tier
+from service.samples import load_demo
+from service.samples.demo import demo_data
+from service.samples.seeding import replace_demo
+from storage.memory.demo import MemoryDemo
+from storage.memory.tables import Memory
+from storage.pool import Connection, Database, Target, open_database
+from storage.postgres.demo import PostgresDemo
+from tests.fakes import HandClock, Script, SeededEntropy, together
+
+NOW = 1_795_000_000_000
+DATA = demo_data(NOW)
+OPERATOR = Agent("cli", "uid 0")
+RECORDS = {"sponsors": Sponsor, "slots": Slot, "campaigns": Campaign, "bookings": Booking}
+Row = Sponsor | Slot | Campaign | Booking
+
+
+@dataclass(slots=True)
+class Picture:
+    """All that the tables hold, as one may compare it."""
+
+    sponsors: dict[str, Any] = field(default_factory=dict)
+    slots: dict[str, Any] = field(default_factory=dict)
+    campaigns: dict[str, Any] = field(default_factory=dict)
+    bookings: dict[str, Any] = field(default_factory=dict)
+    weeks: dict[Any, str] = field(default_factory=dict)
+    events: dict[str, str] = field(default_factory=dict)
+    days: dict[Any, Any] = field(default_factory=dict)
+    accounts: dict[str, str] = field(default_factory=dict)
+    tiers: dict[str, str] = field(default_factory=dict)
+    audits: list[tuple[str, str, Any]] = field(default_factory=list)
+    revision: int = 0
+
+
+class InMemory:
+    """Rows of a demo store in memory."""
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.store: DemoStore = MemoryDemo(self.memory)
+
+    async def put(self, *rows: Row) -> None:
+        tables: dict[type[Row], dict[str, Any]] = {
+            Sponsor: self.memory.sponsors,
+            Slot: self.memory.slots,
+            Campaign: self.memory.campaigns,
+            Booking: self.memory.bookings,
+        }
+        for row in rows:
+            tables[type(row)][row.tenant_id if isinstance(row, Sponsor) else row.id] = row
+            if isinstance(row, Booking) and row.status is BookingStatus.PAID:
+                self.memory.slot_weeks.update(dict.fromkeys(weeks_of(row), row.id))
+
+    async def account(self, email: str, tenant_id: str) -> None:
+        self.memory.tenants[tenant_id] = Tenant(tenant_id, Tier.CLAIMED)
+        self.memory.accounts[email] = Account(email, tenant_id, NOW)
+
+    async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:
+        self.memory.delivery_days[booking_id, day] = (impressions, clicks)
+
+    async def pay(self, event_id: str, booking_id: str) -> None:
+        self.memory.payment_events[event_id] = booking_id
+
+    async def picture(self) -> Picture:
+        memory = self.memory
+        return Picture(
+            dict(memory.sponsors),
+            dict(memory.slots),
+            dict(memory.campaigns),
+            dict(memory.bookings),
+            dict(memory.slot_weeks),
+            dict(memory.payment_events),
+            dict(memory.delivery_days),
+            {email: account.tenant_id for email, account in memory.accounts.items()},
+            {tenant.id: tenant.tier for tenant in memory.tenants.values()},
+            [(row.action, row.actor_type, json.loads(row.changes)) for row in memory.audits],
+            memory.sponsorship_revision,
+        )
+
+
+class InPostgres:
+    """Rows of a demo store over Postgres."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.store: DemoStore = PostgresDemo(database)
+
+    async def put(self, *rows: Row) -> None:
+        async def work(connection: Connection) -> None:
+            for row in rows:
+                [table] = [name for name, record in RECORDS.items() if isinstance(row, record)]
+                values = {column.name: getattr(row, column.name) for column in fields(row)}
+                if isinstance(row, Campaign):
+                    values |= dict(zip((c.name for c in fields(Content)), astuple(values.pop("content")), strict=True))
+                await insert(connection, table, values)
+                if isinstance(row, Booking) and row.status is BookingStatus.PAID:
+                    for slot_id, week_ms in weeks_of(row):
+                        await insert(
+                            connection, "slot_weeks", {"slot_id": slot_id, "week_ms": week_ms, "booking_id": row.id}
+                        )
+
+        await self.database.transact(work)
+
+    async def account(self, email: str, tenant_id: str) -> None:
+        async def work(connection: Connection) -> None:
+            await insert(connection, "tenants", {"id": tenant_id, "tier": "claimed"})
+            await insert(connection, "accounts", {"email": email, "tenant_id": tenant_id, "created_ms": NOW})
+
+        await self.database.transact(work)
+
+    async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:
+        values = {"booking_id": booking_id, "day": day, "impressions": impressions, "clicks": clicks}
+        await self.database.transact(lambda connection: insert(connection, "delivery_days", values))
+
+    async def pay(self, event_id: str, booking_id: str) -> None:
+        values = {"id": event_id, "booking_id": booking_id, "handled_ms": NOW}
+        await self.database.transact(lambda connection: insert(connection, "payment_events", values))
+
+    async def picture(self) -> Picture:
+        async def work(connection: Connection) -> Picture:
+            async def rows(table: str, order: str) -> list[dict[str, Any]]:
+                return [dict(row) for row in await connection.fetch(f"select * from {table} order by {order}")]
+
+            campaigns = await rows("campaigns", "id")
+            for row in campaigns:
+                row["content"] = Content(**{column.name: row.pop(column.name) for column in fields(Content)})
+            return Picture(
+                {row["tenant_id"]: Sponsor(**row) for row in await rows("sponsors", "tenant_id")},
+                {row["id"]: Slot(**row) for row in await rows("slots", "id")},
+                {row["id"]: Campaign(**row) for row in campaigns},
+                {row["id"]: Booking(**row) for row in await rows("bookings", "id")},
+                {
+                    (row["slot_id"], row["week_ms"]): row["booking_id"]
+                    for row in await rows("slot_weeks", "slot_id, week_ms")
+                },
+                {row["id"]: row["booking_id"] for row in await rows("payment_events", "id")},
+                {
+                    (row["booking_id"], row["day"]): (row["impressions"], row["clicks"])
+                    for row in await rows("delivery_days", "booking_id, day")
+                },
+                {row["email"]: row["tenant_id"] for row in await rows("accounts", "email")},
+                {row["id"]: row["tier"] for row in await rows("tenants", "id")},
+                [
+                    (row["action"], row["actor_type"], json.loads(row["changes"]))
+                    for row in await rows("audit", "created_ms, action")
+                ],
+                (await rows("sponsorship_revision", "revision"))[0]["revision"],
+            )
+
+        return await self.database.transact(work)
+
+
+async def insert(connection: Connection, table: str, values: dict[str, Any]) -> None:
+    places = ", ".join(f"${number}" for number in range(1, len(values) + 1))
+    await connection.execute(f"insert into {table} ({', '.join(values)}) values ({places})", *values.values())
+
+
+Place = InMemory | InPostgres
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def target(request: pytest.FixtureRequest) -> Target | None:
+    return request.getfixturevalue("database_target") if request.param == "postgres" else None
+
+
+@pytest.fixture
+async def place(target: Target | None) -> AsyncIterator[Place]:
+    if target is None:
+        yield InMemory()
+        return
+    async with open_database(target) as database:
+        yield InPostgres(database)
+
+
+_audits = iter(range(1, 1_000_000))
+
+
+def origin() -> Origin:
+    return Origin(OPERATOR, "", f"aud_{next(_audits)}")
+
+
+async def seed(place: Place, data: DemoData = DATA, now_ms: int = NOW, **options: bool) -> DemoCounts | None:
+    return await place.store.replace_demo(data, origin(), now_ms, **options)
+
+
+async def remove(place: Place) -> DemoCounts:
+    counts = await place.store.replace_demo(None, origin(), NOW + 1)
+    assert counts is not None
+    return counts
+
+
+def ids(rows: Sequence[Any]) -> set[str]:
+    return {row.id for row in rows}
+
+
+# A demo alone.
+
+
+async def test_a_new_database_is_untouched_and_one_with_a_demo_is_not(place: Place) -> None:
+    assert await place.store.is_untouched()
+    await seed(place)
+    assert not await place.store.is_untouched()
+
+
+async def test_a_demo_is_kept_as_it_was_made(place: Place) -> None:
+    counts = await seed(place)
+    picture = await place.picture()
+    assert picture.slots == {row.id: row for row in DATA.slots}
+    assert picture.sponsors == {row.tenant_id: row for row in DATA.sponsors}
+    assert picture.campaigns == {row.id: row for row in DATA.campaigns}
+    assert picture.bookings == {row.id: row for row in DATA.bookings}
+    assert picture.weeks == DATA.weeks
+    assert picture.days == {(row.booking_id, row.day): (row.impressions, row.clicks) for row in DATA.days}
+    assert picture.accounts == {account.email: account.tenant_id for account in DATA.accounts}
+    assert picture.tiers == {account.tenant_id: "claimed" for account in DATA.accounts}
+    assert picture.revision == 1
+    assert counts == DemoCounts(
+        len(DATA.sponsors), len(DATA.slots), len(DATA.campaigns), len(DATA.bookings), len(DATA.days)
+    )
+
+
+async def test_seeding_again_moves_the_demo_and_leaves_nothing_of_the_one_before(place: Place) -> None:
+    later = demo_data(NOW + 3 * WEEK_MS)
+    await seed(place)
+    before = await place.picture()
+    counts = await seed(place, later, NOW + 3 * WEEK_MS)
+    picture = await place.picture()
+    assert picture.bookings == {row.id: row for row in later.bookings}
+    assert picture.weeks == later.weeks
+    assert picture.days == {(row.booking_id, row.day): (row.impressions, row.clicks) for row in later.days}
+    assert picture.accounts == before.accounts
+    assert counts is not None
+    assert counts.removed == sum(map(len, (DATA.sponsors, DATA.slots, DATA.campaigns, DATA.bookings)))
+    assert picture.revision == 2
+
+
+async def test_removing_takes_everything_but_the_accounts_and_counts_as_touched(place: Place) -> None:
+    await seed(place)
+    await place.pay("evt_1", DATA.bookings[0].id)
+    await remove(place)
+    picture = await place.picture()
+    left = (picture.sponsors, picture.slots, picture.campaigns, picture.bookings, picture.weeks, picture.days)
+    assert (*left, picture.events) == ({},) * 7
+    assert picture.accounts.keys() == {account.email for account in DATA.accounts}
+    assert not await place.store.is_untouched()
+    assert await seed(place, first=True) is None, "what was taken away on purpose does not come back by itself"
+    assert (await place.picture()).bookings == {}
+
+
+async def test_removing_where_no_demo_is_keeps_later_starts_from_bringing_one(place: Place) -> None:
+    assert await remove(place) == DemoCounts()
+    assert not await place.store.is_untouched()
+    assert await seed(place, first=True) is None
+    assert (await seed(place)) is not None, "asked for, it comes"
+
+
+async def test_each_replacement_is_audited(place: Place) -> None:
+    await seed(place)
+    await remove(place)
+    seeded, removed = (await place.picture()).audits
+    assert seeded[:2] == ("demo.seeded", "cli")
+    assert seeded[2]["bookings"] == len(DATA.bookings)
+    assert removed[:2] == ("demo.removed", "cli")
+    assert removed[2]["removed"] > len(DATA.bookings)
+
+
+async def test_accounts_that_exist_own_the_demo(place: Place) -> None:
+    email = DATA.accounts[0].email
+    await place.account(email, "ten_there")
+    await seed(place)
+    picture = await place.picture()
+    assert picture.accounts[email] == "ten_there"
+    assert picture.sponsors["ten_there"].demo
+    assert DATA.accounts[0].tenant_id not in picture.tiers
+    assert {row.tenant_id for row in picture.bookings.values()} == {"ten_there", DATA.accounts[1].tenant_id}
+
+
+# Real rows beside it.
+
+REAL_SLOT = Slot("real-slot", "Footer", "left", 1_000, NOW)  # type: ignore[arg-type]
+REAL_SPONSOR = Sponsor("ten_real", "spo_real", "Somebody Else", "https://example.net", NOW)
+REAL_CAMPAIGN = replace(DATA.campaigns[0], id="cmp_real", tenant_id="ten_real", demo=False)
+HELD = DATA.bookings[1]
+"""A demo booking of one week, now."""
+REAL_BOOKING = replace(
+    HELD,
+    id="bok_real",
+    tenant_id="ten_real",
+    campaign_id="cmp_real",
+    slot_id="real-slot",
+    payment_id="pay_real",
+    week_start_ms=week_of(NOW),
+    demo=False,
+)
+
+
+async def with_real(place: Place, **changes: Any) -> Booking:
+    """A sponsor of its own with a paid booking."""
+    booking = replace(REAL_BOOKING, **changes)
+    await place.account("real@example.com", "ten_real")
+    await place.put(REAL_SLOT, REAL_SPONSOR, REAL_CAMPAIGN, booking)
+    await place.deliver(booking.id, 20_000, 7, 3)
+    await place.pay("evt_real", booking.id)
+    return booking
+
+
+async def test_real_rows_are_touched_neither_by_seeding_nor_by_removing(place: Place) -> None:
+    await with_real(place)
+    before = await place.picture()
+    await seed(place)
+    both = await place.picture()
+    assert both.bookings.keys() == {"bok_real", *ids(DATA.bookings)}
+    await remove(place)
+    after = await place.picture()
+    for name in ("sponsors", "slots", "campaigns", "bookings", "weeks", "days", "events"):
+        assert getattr(after, name) == getattr(before, name), name
+        assert getattr(before, name).items() <= getattr(both, name).items(), name
+
+
+async def test_real_rows_are_enough_to_be_touched(place: Place) -> None:
+    await place.put(REAL_SLOT)
+    assert not await place.store.is_untouched()
+    assert await seed(place, first=True) is None
+    assert (await place.picture()).slots == {"real-slot": REAL_SLOT}
+
+
+async def test_a_slot_with_a_real_booking_is_retired_and_comes_back_with_the_demo(place: Place) -> None:
+    await seed(place)
+    await with_real(place, slot_id=HELD.slot_id, week_start_ms=week_of(NOW) + 10 * WEEK_MS)
+    counts = await remove(place)
+    picture = await place.picture()
+    assert counts.retired == 1
+    assert picture.slots.keys() == {"real-slot", HELD.slot_id}
+    retired = picture.slots[HELD.slot_id]
+    assert (retired.active, retired.retired_ms) == (False, NOW + 1)
+    assert picture.bookings.keys() == {"bok_real"}
+    assert set(picture.weeks.values()) == {"bok_real"}
+    await remove(place)
+    assert (await place.picture()).slots[HELD.slot_id].retired_ms == NOW + 1, "when it was retired stays"
+    await seed(place)
+    assert (await place.picture()).slots[HELD.slot_id] == next(row for row in DATA.slots if row.id == HELD.slot_id)
+
+
+async def test_a_week_that_a_real_booking_holds_stays_its_own(place: Place) -> None:
+    await seed(place)
+    await remove(place)
+    slot = next(row for row in DATA.slots if row.id == HELD.slot_id)
+    await place.put(slot)
+    await with_real(place, slot_id=HELD.slot_id)
+    counts = await seed(place)
+    picture = await place.picture()
+    assert picture.weeks[HELD.slot_id, HELD.week_start_ms] == "bok_real"
+    assert picture.bookings["bok_real"].status == "paid"
+    assert HELD.id not in picture.bookings
+    assert HELD.id not in {booking_id for booking_id, _ in picture.days}
+    assert {row.id for row in DATA.bookings} - picture.bookings.keys() == {HELD.id}
+    assert counts is not None
+    assert (counts.left_out, counts.bookings) == (1, len(DATA.bookings) - 1)
+
+
+async def test_what_a_demo_sponsor_made_of_its_own_keeps_its_profile_and_campaign(place: Place) -> None:
+    await seed(place)
+    campaign, sponsor = DATA.campaigns[0], DATA.sponsors[0]
+    await place.put(
+        replace(
+            REAL_BOOKING,
+            tenant_id=sponsor.tenant_id,
+            campaign_id=campaign.id,
+            slot_id=HELD.slot_id,
+            week_start_ms=week_of(NOW) + 20 * WEEK_MS,
+        )
+    )
+    await remove(place)
+    picture = await place.picture()
+    assert picture.sponsors == {sponsor.tenant_id: sponsor}
+    assert picture.campaigns == {campaign.id: campaign}
+    await seed(place)
+    assert (await place.picture()).bookings.keys() == {"bok_real", *ids(DATA.bookings)}
+
+
+async def test_a_real_profile_of_a_demo_account_stays(place: Place) -> None:
+    account = DATA.accounts[0]
+    await place.account(account.email, account.tenant_id)
+    real = replace(REAL_SPONSOR, tenant_id=account.tenant_id)
+    await place.put(real)
+    await seed(place)
+    assert (await place.picture()).sponsors[account.tenant_id] == real
+    await remove(place)
+    assert (await place.picture()).sponsors == {account.tenant_id: real}
+
+
+# Together and again.
+
+
+async def test_of_nodes_that_start_at_once_one_seeds(place: Place) -> None:
+    starts = [
+        lambda seed_by=seed_by: load_demo(place.store, HandClock(NOW), SeededEntropy(seed_by)) for seed_by in range(4)
+    ]
+    assert await together(*starts) == [None] * 4
+    picture = await place.picture()
+    assert [audit[:2] for audit in picture.audits] == [("demo.seeded", "system")]
+    assert picture.revision == 1
+    assert picture.bookings.keys() == ids(DATA.bookings)
+
+
+async def test_commands_at_once_leave_one_whole_demo(place: Place) -> None:
+    clock = HandClock(NOW)
+    results = await together(
+        *(
+            lambda number=number: replace_demo(place.store, clock, SeededEntropy(number), OPERATOR)
+            for number in range(1, 5)
+        )
+    )
+    assert all(isinstance(result, DemoCounts) for result in results), results
+    picture = await place.picture()
+    assert picture.bookings == {row.id: row for row in DATA.bookings}
+    assert picture.revision == len(picture.audits) == 4
+
+
+async def test_seeding_runs_again_after_a_collision_and_gives_up_after_many(autojump_clock: Any) -> None:
+    memory = Memory(before=Script([Contended("met"), Contended("met again")]))
+    store = MemoryDemo(memory)
+    assert await replace_demo(store, HandClock(NOW), SeededEntropy(), OPERATOR) is not None
+    memory.before = Script([Contended("met")] * 100)
+    with pytest.raises(StorageUnavailable):
+        await replace_demo(store, HandClock(NOW), SeededEntropy(), OPERATOR)
+    assert trio.current_time() > 0
+
+
+async def test_memory_announces_what_changed_and_a_start_that_changes_nothing_does_not() -> None:
+    memory = Memory()
+    topics: list[str] = []
+    memory.listeners.append(topics.append)
+    store = MemoryDemo(memory)
+    await store.replace_demo(DATA, origin(), NOW)
+    await store.replace_demo(DATA, origin(), NOW, first=True)
+    assert topics == [TOPIC]
+
+
+async def test_postgres_announces_with_its_commit(database: Database) -> None:
+    heard: list[str] = []
+
+    async def listen(connection: Connection) -> Connection:
+        await connection.add_listener("catalog", lambda *message: heard.append(message[-1]))
+        return connection
+
+    listener = await database.read(listen)
+    await PostgresDemo(database).replace_demo(DATA, origin(), NOW)
+    await PostgresDemo(database).replace_demo(DATA, origin(), NOW, first=True)
+    await database.read(lambda connection: connection.fetchval("select 1"))
+    assert heard == [TOPIC]
+    listener.terminate()
+
+
+async def test_postgres_waits_for_a_booking_that_is_being_made_in_a_demo_slot(database: Database) -> None:
+    """The ledger locks the slot; what it takes meanwhile is seen, and stays."""
+    place = InPostgres(database)
+    await seed(place)
+    await place.account("real@example.com", "ten_real")
+    await place.put(REAL_SPONSOR, REAL_CAMPAIGN)
+    slot_id, week_ms = HELD.slot_id, week_of(NOW) + 10 * WEEK_MS
+    booking = replace(REAL_BOOKING, slot_id=slot_id, week_start_ms=week_ms)
+    locked = trio.Event()
+
+    async def book() -> None:
+        async def work(connection: Connection) -> None:
+            await connection.execute("select from slots where id = $1 for update", slot_id)
+            locked.set()
+            values = {column.name: getattr(booking, column.name) for column in fields(booking)}
+            await insert(connection, "bookings", values)
+            for _ in range(100_000):
+                if await connection.fetchval("select exists (select from pg_locks where not granted)"):
+                    return
+            raise AssertionError("nobody waited")
+
+        await database.transact(work)
+
+    async def take_away() -> DemoCounts:
+        await locked.wait()
+        return await remove(place)
+
+    booked, counts = await together(book, take_away)
+    assert booked is None
+    assert isinstance(counts, DemoCounts)
+    assert counts.retired == 1
+    assert (await place.picture()).bookings.keys() == {"bok_real"}
