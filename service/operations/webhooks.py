@@ -69,8 +69,8 @@ ROWS = (
         method="POST",
         path="/api/v1/webhooks/stripe",
         summary="Take an event of Stripe",
-        description="For Stripe alone: the body is an event, signed in the header `Stripe-Signature`. Payments and refunds of "
-        "bookings are carried out once, however often and in whatever order they are told; everything else is received "
+        description="For Stripe alone: the body is an event, signed in the header `Stripe-Signature`. Payments and refunds "
+        "of bookings are carried out once, however often and in whatever order they are told; everything else is received "
         "and ignored. In test mode there is nothing here.",
         tag="Payments",
         handler=stripe_webhook,
