@@ -1,17 +1,19 @@
 """The demo store over Postgres."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, fields
-from typing import Any
+from collections.abc import Iterable
 
 from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
 from actors.bookings.messages import Origin
-from actors.bookings.records import Booking, Campaign, Slot, Sponsor
-from actors.bookings.store import TOPIC
+from actors.bookings.records import Booking, Slot, Sponsor
 from actors.keys.messages import Account
-from actors.values import AuditRecord, Tenant, Tier
+from actors.values import Tenant, Tier
 from storage.pool import Connection, Database
+from storage.postgres.audit import keep_audits
+from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
+from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.ledger import week_columns
+from storage.postgres.sponsorship_rows import campaign_columns
 from storage.statements import statements
 
 SQL = statements("demo")
@@ -39,8 +41,8 @@ class PostgresDemo:
             await _remove(connection, planned, now_ms)
             await _write(connection, planned, now_ms)
             record = audit_record(data, planned.counts, origin, now_ms)
-            await connection.execute(KEYS.keep_audits, *_columns(AuditRecord, map(astuple, [record])))
-            await connection.execute(SQL.advance, TOPIC)
+            await keep_audits(connection, [record])
+            await connection.execute(LEDGER.advance)
             return planned.counts
 
         return await self._database.transact(work)
@@ -93,31 +95,12 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     if planned.accounts:
         tenants = [Tenant(account.tenant_id, Tier.CLAIMED) for account in planned.accounts]
         accounts = [Account(account.email, account.tenant_id, now_ms) for account in planned.accounts]
-        await connection.execute(KEYS.keep_tenants, *_columns(Tenant, map(astuple, tenants)))
-        await connection.execute(KEYS.keep_accounts, *_columns(Account, map(astuple, accounts)))
-    await connection.execute(SQL.keep_sponsors, *_columns(Sponsor, map(astuple, data.sponsors)))
-    await connection.execute(SQL.keep_campaigns, *_campaign_columns(data.campaigns))
-    await connection.execute(SQL.keep_slots, *_columns(Slot, map(astuple, data.slots)))
-    await connection.execute(SQL.keep_bookings, *_columns(Booking, map(astuple, data.bookings)))
-    weeks = [(*week, booking_id) for week, booking_id in data.weeks.items()]
-    await connection.execute(SQL.keep_weeks, *_arrays(weeks, 3))
-    await connection.execute(SQL.keep_days, *_columns(DeliveryDay, map(astuple, data.days)))
-
-
-def _columns(kind: type[Any], rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """The fields of equal records as one array a field, in the order in which the record declares them."""
-    return _arrays(rows, len(fields(kind)))
-
-
-def _campaign_columns(campaigns: Iterable[Campaign]) -> list[list[Any]]:
-    """As `_columns`, with the fields of the content between the campaign's own."""
-    rows = [astuple(campaign) for campaign in campaigns]
-    return _arrays([(*row[:3], *row[3], *row[4:]) for row in rows], 12)
-
-
-def _arrays(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
-    columns: list[list[Any]] = [[] for _ in range(width)]
-    for row in rows:
-        for column, value in zip(columns, row, strict=True):
-            column.append(value)
-    return columns
+        await connection.execute(KEYS.keep_tenants, *columns(Tenant, tenants))
+        await connection.execute(KEYS.keep_accounts, *columns(Account, accounts))
+    await connection.execute(LEDGER.make_sponsors, *columns(Sponsor, data.sponsors))
+    await connection.execute(LEDGER.keep_campaigns, *campaign_columns(data.campaigns))
+    await connection.execute(SQL.keep_slots, *columns(Slot, data.slots))
+    await connection.execute(LEDGER.keep_bookings, *columns(Booking, data.bookings))
+    if data.weeks:
+        await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
+    await connection.execute(SQL.keep_days, *columns(DeliveryDay, data.days))

@@ -152,9 +152,9 @@ async def _keep(connection: Connection, before: Snapshot, decision: Decision) ->
     if decision.bookings:
         await connection.execute(SQL.keep_bookings, *columns(Booking, decision.bookings.values()))
     if decision.weeks_freed:
-        await connection.execute(SQL.free_weeks, *_week_columns(decision.weeks_freed))
+        await connection.execute(SQL.free_weeks, *week_columns(decision.weeks_freed))
     if decision.weeks_taken:
-        await connection.execute(SQL.take_weeks, *_week_columns(decision.weeks_taken))
+        await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
     if decision.remembered:
         await connection.execute(SQL.remember, *columns(Remembered, decision.remembered))
     if decision.events:
@@ -188,6 +188,7 @@ def _parted(rows: Mapping[str, Any], known: Iterable[str]) -> tuple[list[Any], l
     return made, [row for key, row in rows.items() if key in known]
 
 
-def _week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
+def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
+    """Slots, weeks and bookings; at least one."""
     slots, starts = map(list, zip(*weeks, strict=True))
     return [slots, starts, list(weeks.values())]

@@ -87,19 +87,6 @@ delete from slots where id = any ($1::text[])
 -- Sell slots no more.
 update slots set active = false, retired_ms = coalesce(retired_ms, $2) where id = any ($1::text[])
 
--- name: keep_sponsors
--- Make sponsors.
-insert into sponsors (tenant_id, id, name, website, created_ms, demo)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
-    as made (tenant_id, id, name, website, created_ms, demo) order by tenant_id
-
--- name: keep_campaigns
--- Make campaigns.
-insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, demo)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::bigint[], $11::text[], $12::boolean[]) as made (id, tenant_id, name, headline, body, cta, target_url,
-    logo_text, status, created_ms, review_note, demo) order by id
-
 -- name: keep_slots
 -- Make slots, or write all columns of those that stayed because real bookings have them.
 insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind,
@@ -114,30 +101,9 @@ on conflict (id) do update set
     coming_soon = excluded.coming_soon, offer_ends_ms = excluded.offer_ends_ms, package_kind = excluded.package_kind,
     description = excluded.description, retired_ms = excluded.retired_ms, demo = excluded.demo
 
--- name: keep_bookings
--- Make bookings.
-insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
-    mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
-    payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::bigint[],
-    $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[],
-    $18::text[], $19::bigint[], $20::text[], $21::bigint[], $22::bigint[], $23::text[], $24::boolean[]) as made (id,
-    tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode, created_ms,
-    hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo) order by id
-
--- name: keep_weeks
--- Give weeks to bookings.
-insert into slot_weeks (slot_id, week_ms, booking_id)
-select * from unnest($1::text[], $2::bigint[], $3::text[]) as made (slot_id, week_ms, booking_id) order by slot_id, week_ms
-
 -- name: keep_days
 -- Write what was delivered; an event that was counted since the old rows went is lost with them.
 insert into delivery_days (booking_id, day, impressions, clicks)
 select * from unnest($1::text[], $2::int[], $3::bigint[], $4::bigint[]) as made (booking_id, day, impressions, clicks)
 order by booking_id, day
 on conflict (booking_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks
-
--- name: advance
--- Move the revision, and tell all nodes with the commit.
-update sponsorship_revision set revision = revision + 1 returning pg_notify('catalog', $1)
