@@ -180,8 +180,19 @@ def test_only_these_operations_take_a_body() -> None:
         "mintKey": False,
         "startClaim": True,
         "completeClaim": True,
+        "saveProfile": True,
+        "createCampaign": True,
+        "editCampaign": True,
+        "createBooking": True,
+        "startBooking": True,
         "createScopedKey": True,
+        "reviewCampaign": True,
+        "createSlot": True,
+        "editSlot": True,
+        "describeVideo": True,
+        "refundBooking": False,
         "setAccountTier": True,
+        "stripeWebhook": True,
     }
 
 
