@@ -56,7 +56,7 @@ class DemoData:
 
 @dataclass(frozen=True, slots=True)
 class DemoCounts:
-    """How many rows were written and removed, and how many made way for real ones.
+    """How many rows were written, how many of an older demo went for them, and how many made way for real ones.
 
     `retired` are slots that a real booking has, `left_out` rows of the data that were not written.
     """
@@ -116,9 +116,11 @@ def plan(ground: DemoGround, data: DemoData | None) -> DemoPlan:
     fitted = _fitted(_at_home(wanted, ground.tenants), ground)
     written = {slot.id for slot in fitted.slots}
     sponsors = _gone(ground.sponsors, ground.used_sponsors)
-    slots = _gone(ground.slots, ground.used_slots)
+    replaced = _gone(ground.slots, ground.used_slots)
     campaigns = _gone(ground.campaigns, ground.used_campaigns)
     bookings = _gone(ground.bookings, set())
+    # Those that come again are written over: a reservation that waits for their lock must find them.
+    slots = tuple(slot_id for slot_id in replaced if slot_id not in written)
     retired = tuple(sorted(row_id for row_id in ground.used_slots - written if ground.slots.get(row_id)))
     return DemoPlan(
         sponsors=sponsors,
@@ -134,7 +136,7 @@ def plan(ground: DemoGround, data: DemoData | None) -> DemoPlan:
             campaigns=len(fitted.campaigns),
             bookings=len(fitted.bookings),
             days=len(fitted.days),
-            removed=len(sponsors) + len(slots) + len(campaigns) + len(bookings),
+            removed=len(sponsors) + len(replaced) + len(campaigns) + len(bookings),
             retired=len(retired),
             left_out=_rows(wanted) - _rows(fitted),
         ),

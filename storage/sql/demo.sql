@@ -88,7 +88,7 @@ delete from slots where id = any ($1::text[])
 update slots set active = false, retired_ms = coalesce(retired_ms, $2) where id = any ($1::text[])
 
 -- name: keep_slots
--- Make slots, or write all columns of those that stayed because real bookings have them.
+-- Make slots, or write all columns of those that are there.
 insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind,
     description, retired_ms, demo)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[], $7::int[],

@@ -27,9 +27,9 @@ from actors.bookings.slots import sells
 from actors.bookings.weeks import WEEK_MS, is_week_start, week_of
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from service.samples.demo import HOLD_MS, demo_data
-from service.schemas.catalog import web_address
 from service.schemas.slots import SlotCreate
 from service.schemas.texts import one_line
+from service.schemas.urls import public_address
 
 MONDAY = week_of(1_795_000_000_000)
 MOMENTS = {
@@ -165,7 +165,7 @@ def test_addresses_are_on_domains_that_are_kept_for_examples(data: DemoData) -> 
     urls = [row.website for row in data.sponsors] + [row.content.target_url for row in data.campaigns]
     urls += [row.youtube_url for row in data.bookings if row.youtube_url]
     for url in urls:
-        assert web_address(url) == url
+        assert public_address(url) == url
         assert re.fullmatch(r"[a-z-]+\.example\.(com|org)", urlsplit(url).hostname or ""), url
     assert all(account.email.endswith("@example.com") for account in data.accounts)
 

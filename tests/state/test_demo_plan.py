@@ -29,8 +29,15 @@ def test_a_demo_takes_the_place_of_the_one_before() -> None:
     planned = plan(STANDING, DATA)
     assert planned.data == DATA
     assert planned.accounts == ()
-    assert (len(planned.sponsors), len(planned.slots)) == (len(DATA.sponsors), len(DATA.slots))
+    assert len(planned.sponsors) == len(DATA.sponsors)
     assert (len(planned.campaigns), len(planned.bookings)) == (len(DATA.campaigns), len(DATA.bookings))
+    assert planned.slots == (), "slots are written over, so that whoever waits for one finds it"
+
+
+def test_slots_that_the_data_has_no_more_go() -> None:
+    planned = plan(replace(STANDING, slots=STANDING.slots | {"demo-old": True}), DATA)
+    assert planned.slots == ("demo-old",)
+    assert planned.counts.removed == sum(map(len, (DATA.sponsors, DATA.slots, DATA.campaigns, DATA.bookings))) + 1
 
 
 def test_without_data_the_demo_goes() -> None:
