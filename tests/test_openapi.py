@@ -66,7 +66,6 @@ STATUSES = {
     "isReady": {200},
 }
 ANY = {400, 413, 500, 503}
-OF_ACCOUNTS = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 CODES_OF_403 = {
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
@@ -181,8 +180,19 @@ def test_only_these_operations_take_a_body() -> None:
         "mintKey": False,
         "startClaim": True,
         "completeClaim": True,
+        "saveProfile": True,
+        "createCampaign": True,
+        "editCampaign": True,
+        "createBooking": True,
+        "startBooking": True,
         "createScopedKey": True,
+        "reviewCampaign": True,
+        "createSlot": True,
+        "editSlot": True,
+        "describeVideo": True,
+        "refundBooking": False,
         "setAccountTier": True,
+        "stripeWebhook": True,
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.bookings.messages import Answer, Origin
 from actors.bookings.records import (
+    OPEN,
     Booking,
     BookingView,
     Campaign,
@@ -82,7 +83,14 @@ class Desk:
         self.rules = rules
         self.decision = Decision()
         self._snapshot = snapshot
-        self._weeks: dict[Week, str | None] = dict(snapshot.weeks)
+        # An open booking holds all its weeks, also those before the first that the batch asked for, which were not read.
+        self._held = {
+            week: booking.id
+            for booking in snapshot.bookings.values()
+            if booking.status in OPEN
+            for week in weeks_of(booking)
+        } | snapshot.weeks
+        self._weeks: dict[Week, str | None] = dict(self._held)
         self._remembered = dict(snapshot.remembered)
         self._events = set(snapshot.events)
         self._audited: dict[str, int] = {}
@@ -195,7 +203,7 @@ class Desk:
 
     def finished(self) -> Decision:
         """The decision, with the difference that the batch has made to the weeks."""
-        before = self._snapshot.weeks
+        before = self._held
         for week, booking_id in self._weeks.items():
             if before.get(week) == booking_id:
                 continue

@@ -12,6 +12,7 @@ from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.ledger import week_columns
 from storage.postgres.sponsorship_rows import campaign_columns
 from storage.statements import statements
 
@@ -39,7 +40,8 @@ class PostgresDemo:
             planned = plan(await _ground(connection, data or DemoData()), data)
             await _remove(connection, planned, now_ms)
             await _write(connection, planned, now_ms)
-            await keep_audits(connection, [audit_record(data, planned.counts, origin, now_ms)])
+            record = audit_record(data, planned.counts, origin, now_ms)
+            await keep_audits(connection, [record])
             await connection.execute(LEDGER.advance)
             return planned.counts
 
@@ -99,6 +101,6 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     await connection.execute(LEDGER.keep_campaigns, *campaign_columns(data.campaigns))
     await connection.execute(SQL.keep_slots, *columns(Slot, data.slots))
     await connection.execute(LEDGER.keep_bookings, *columns(Booking, data.bookings))
-    slot_ids, weeks = [week[0] for week in data.weeks], [week[1] for week in data.weeks]
-    await connection.execute(LEDGER.take_weeks, slot_ids, weeks, list(data.weeks.values()))
+    if data.weeks:
+        await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
     await connection.execute(SQL.keep_days, *columns(DeliveryDay, data.days))

@@ -106,6 +106,7 @@ async def _snapshot(connection: Connection, wanted: Wanted) -> Snapshot:
     if booking_ids or places.tenant_ids:
         for row in await connection.fetch(SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids)):
             snapshot.bookings[row["id"]] = booking_of(row)
+    await _no_new_sponsors(connection, wanted, snapshot)
     if wanted.event_ids:
         snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(wanted.event_ids)))
     if places.booking_ids:
@@ -129,18 +130,23 @@ async def _places(connection: Connection, wanted: Wanted) -> _Places:
 
 
 async def _recall(connection: Connection, wanted: Wanted, places: _Places, snapshot: Snapshot) -> None:
-    """What the idempotency keys have led to. Their sponsors are locked, so no other node adds to them.
-
-    Where there is no sponsor to lock, another node may make it just now, with its first booking.
-    """
+    """What the idempotency keys have led to. Their sponsors are locked, so no other node adds to them."""
     if not wanted.keys:
         return
     tenants, operations, keys = map(list, zip(*wanted.keys, strict=True))
     for row in await connection.fetch(SQL.recall, tenants, operations, keys):
-        if row["tenant_id"] not in snapshot.sponsors:
-            raise Contended("another node has just made this sponsor")
         snapshot.remembered[row["tenant_id"], row["operation"], row["key"]] = remembered_of(row)
         places.add_booking(row["booking_id"], row)
+
+
+async def _no_new_sponsors(connection: Connection, wanted: Wanted, snapshot: Snapshot) -> None:
+    """Begin again where another node has made a sponsor who was not there to be locked.
+
+    Its idempotency keys were looked up too early then: a repeated request would find its weeks taken, by itself.
+    """
+    absent = {tenant_id for tenant_id, _, _ in wanted.keys} - snapshot.sponsors.keys()
+    if absent and await connection.fetch(SQL.new_sponsors, sorted(absent)):
+        raise Contended("another node has just made this sponsor")
 
 
 async def _keep(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -152,9 +158,9 @@ async def _keep(connection: Connection, before: Snapshot, decision: Decision) ->
     if decision.bookings:
         await connection.execute(SQL.keep_bookings, *columns(Booking, decision.bookings.values()))
     if decision.weeks_freed:
-        await connection.execute(SQL.free_weeks, *_week_columns(decision.weeks_freed))
+        await connection.execute(SQL.free_weeks, *week_columns(decision.weeks_freed))
     if decision.weeks_taken:
-        await connection.execute(SQL.take_weeks, *_week_columns(decision.weeks_taken))
+        await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
     if decision.remembered:
         await connection.execute(SQL.remember, *columns(Remembered, decision.remembered))
     if decision.events:
@@ -188,6 +194,7 @@ def _parted(rows: Mapping[str, Any], known: Iterable[str]) -> tuple[list[Any], l
     return made, [row for key, row in rows.items() if key in known]
 
 
-def _week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
+def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
+    """Slots, weeks and bookings; at least one."""
     slots, starts = map(list, zip(*weeks, strict=True))
     return [slots, starts, list(weeks.values())]

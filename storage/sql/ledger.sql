@@ -15,7 +15,7 @@ select tenant_id, id, name, website, created_ms, demo
 from sponsors where tenant_id = any ($1::text[]) order by tenant_id for no key update
 
 -- name: recall
--- What idempotency keys have led to, with the places of those bookings. Comes after the lock on their sponsors.
+-- What idempotency keys have led to, with the places of those bookings. Comes after the locks on their sponsors.
 select known.tenant_id, known.operation, known.key, known.fingerprint, known.booking_id, known.created_ms,
     bookings.campaign_id, bookings.slot_id, bookings.week_start_ms
 from unnest($1::text[], $2::text[], $3::text[]) as wanted (tenant_id, operation, key)
@@ -48,8 +48,12 @@ from bookings
 where id = any ($1::text[]) or (tenant_id = any ($2::text[]) and status in ('reserved', 'checkout'))
 order by id for no key update
 
+-- name: new_sponsors
+-- Which of these tenants are sponsors by now. Comes after all locks.
+select tenant_id from sponsors where tenant_id = any ($1::text[])
+
 -- name: handled
--- Which of these events of the payment processor were handled before. Comes after the lock on their bookings.
+-- Which of these events of the payment processor were handled before. Comes after the locks on their bookings.
 select id from payment_events where id = any ($1::text[])
 
 -- name: delivered

@@ -157,7 +157,7 @@ class Books:
     async def tenants(self, *numbers: int) -> None:
         made = {f"ten_{number}": Tenant(f"ten_{number}", Tier.CLAIMED) for number in numbers}
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
-        await self.stores.keys.transact(Turn("keys", NOW), KeysWanted((), (), ()), lambda _: changed, NOW)
+        await self.stores.keys.transact(self.turn(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
     async def keep(
         self, decision: Decision, rows: Wanted | None = None, turn: Turn | None = None, ledger: Any = None

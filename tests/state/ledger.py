@@ -1,0 +1,295 @@
+"""Rows of the sponsorship area that a test can look at, and a decision applied to them: a store without I/O."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from actors.bookings.desk import weeks_of
+from actors.bookings.messages import (
+    Answer,
+    Cancel,
+    CreateCampaign,
+    CreateSlot,
+    DescribeVideo,
+    EditCampaign,
+    EditSlot,
+    ExpireHold,
+    Message,
+    MoveCampaign,
+    OpenCheckout,
+    OrderRefund,
+    Origin,
+    PostponeRefund,
+    Reserve,
+    RetireSlot,
+    SaveProfile,
+    SettleRefund,
+    TakePayment,
+)
+from actors.bookings.records import (
+    OPEN,
+    Booking,
+    BookingStatus,
+    BookingView,
+    Campaign,
+    CampaignStatus,
+    CampaignView,
+    Content,
+    Remembered,
+    Side,
+    Slot,
+    Sponsor,
+)
+from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, wanted
+from actors.bookings.transitions import CampaignMove
+from actors.bookings.weeks import WEEK_MS
+from actors.values import Agent, AuditRecord, Code, Refused
+
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+MONDAY = 20_773 * DAY
+"""16 November 2026, 00:00 UTC: the start of the week in which these tests begin."""
+NOON = MONDAY + 2 * DAY + 12 * HOUR
+HOLD = 30 * MINUTE
+ANN, BOB = "ten_ann", "ten_bob"
+SLOT, PAIR = "slt_one", "slt_pair"
+"""A slot that is sold by the week, and one that is sold two weeks at a time."""
+PRICE = 10_000
+AGENT = Agent("key", "key_1", "somebody@example.com")
+CONTENT = Content("A headline", "A body", "Go", "https://example.com/go", "EX")
+
+CHANGEABLE = ("status", "hold_ms", "paid_ms", "payment_id", "refunded_cents", "refund_due_ms", "payment_issue")
+CHANGEABLE += ("youtube_status", "youtube_url", "youtube_notes")
+
+
+@dataclass
+class Ledger:
+    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+
+    rules: BookingRules = field(default_factory=BookingRules)
+    now_ms: int = NOON
+    sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    campaigns: dict[str, Campaign] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    bookings: dict[str, Booking] = field(default_factory=dict)
+    weeks: dict[Week, str] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    events: set[str] = field(default_factory=set)
+    delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
+    audits: list[AuditRecord] = field(default_factory=list)
+    last: Decision = field(default_factory=Decision)
+    made: int = 0
+
+    def act(self, *messages: Message) -> list[Answer]:
+        """Decide one batch, keep it as a database would, and return its answers."""
+        self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
+        assert len(decision.answers) == len(messages)
+        for booking in decision.bookings.values():
+            known = self.bookings.get(booking.id, booking)
+            assert replace(booking, **{name: getattr(known, name) for name in CHANGEABLE}) == known
+        self.sponsors |= decision.sponsors
+        self.campaigns |= decision.campaigns
+        self.slots |= decision.slots
+        self.bookings |= decision.bookings
+        for week, booking_id in decision.weeks_freed.items():
+            assert self.weeks.pop(week) == booking_id
+        for week, booking_id in decision.weeks_taken.items():
+            assert self.weeks.setdefault(week, booking_id) == booking_id, "a week that is held cannot be taken"
+        for row in decision.remembered:
+            assert self.remembered.setdefault((row.tenant_id, row.operation, row.key), row) is row
+        for event_id, booking_id in decision.events:
+            assert booking_id in self.bookings
+            assert event_id not in self.events
+            self.events.add(event_id)
+        self.audits += decision.audits
+        assert len({record.id for record in self.audits}) == len(self.audits)
+        return decision.answers
+
+    def one(self, message: Message) -> Answer:
+        [answer] = self.act(message)
+        return answer
+
+    def snapshot(self, messages: Sequence[Message]) -> Snapshot:
+        """The rows that `LedgerStore.transact` promises for a batch, and none beside."""
+        rows = wanted(messages)
+        remembered = {key: self.remembered[key] for key in rows.keys if key in self.remembered}
+        named = {*rows.booking_ids, *(row.booking_id for row in remembered.values())} & set(self.bookings)
+        bookings = {each: self.bookings[each] for each in named}
+        campaign_ids = {*rows.campaign_ids, *(booking.campaign_id for booking in bookings.values())}
+        campaigns = {each: self.campaigns[each] for each in campaign_ids if each in self.campaigns}
+        tenants = {*rows.tenant_ids, *(row.tenant_id for row in (*bookings.values(), *campaigns.values()))}
+        slot_ids = {*rows.slot_ids, *(booking.slot_id for booking in bookings.values())}
+        starts = [booking.week_start_ms for booking in bookings.values()]
+        if rows.from_week_ms is not None:
+            starts.append(rows.from_week_ms)
+        weeks = {
+            (slot_id, week_ms): holder
+            for (slot_id, week_ms), holder in self.weeks.items()
+            if slot_id in slot_ids and starts and week_ms >= min(starts)
+        }
+        bookings |= {each: self.bookings[each] for each in weeks.values()}
+        bookings |= {row.id: row for row in self.bookings.values() if row.tenant_id in tenants and row.status in OPEN}
+        return Snapshot(
+            sponsors={each: self.sponsors[each] for each in tenants if each in self.sponsors},
+            campaigns=campaigns,
+            slots={each: self.slots[each] for each in slot_ids if each in self.slots},
+            bookings=bookings,
+            weeks=weeks,
+            remembered=remembered,
+            events=self.events & set(rows.event_ids),
+            delivered={each: self.delivered[each] for each in named if each in self.delivered},
+        )
+
+    # Looking.
+
+    def status(self, booking_id: str) -> BookingStatus:
+        return self.bookings[booking_id].status
+
+    def held(self, booking_id: str) -> list[int]:
+        """The weeks that a booking holds, counted from the first week of these tests."""
+        return sorted(
+            (week_ms - MONDAY) // WEEK_MS for (_, week_ms), holder in self.weeks.items() if holder == booking_id
+        )
+
+    def told(self, since: int = 0) -> list[tuple[str, dict[str, Any]]]:
+        """Actions of the audit with their changes."""
+        return [(record.action, json.loads(record.changes)) for record in self.audits[since:]]
+
+    def pass_ms(self, span_ms: int) -> None:
+        self.now_ms += span_ms
+
+    # Messages with the names of this world.
+
+    def origin(self, agent: Agent = AGENT) -> Origin:
+        self.made += 1
+        return Origin(agent, "req-1", f"aud_{self.made}")
+
+    def save_profile(
+        self, owner: str = ANN, name: str = "A brand", website: str = "https://example.com"
+    ) -> SaveProfile:
+        return SaveProfile(Sponsor(owner, f"spo_{owner}", name, website, self.now_ms), self.origin())
+
+    def create_campaign(self, campaign_id: str, owner: str = ANN) -> CreateCampaign:
+        return CreateCampaign(self.campaign(campaign_id, owner), self.origin())
+
+    def edit(self, campaign_id: str, owner: str = ANN, **fields: str) -> EditCampaign:
+        return EditCampaign(owner, campaign_id, self.origin(), **fields)
+
+    def move(
+        self, campaign_id: str, move: CampaignMove, owner: str | None = None, note: str | None = None
+    ) -> MoveCampaign:
+        return MoveCampaign(campaign_id, move, self.origin(), owner, note)
+
+    def reserve(
+        self, booking_id: str, slot_id: str = SLOT, week: int = 0, owner: str = ANN, key: str = "", campaign: str = ""
+    ) -> Reserve:
+        """A reservation of the week with a number; the key is the booking's id, if none is given."""
+        week_ms = MONDAY + week * WEEK_MS
+        campaign = campaign or f"cmp_{owner}"
+        body = f"{campaign} {slot_id} {week_ms}".encode()
+        return Reserve(
+            owner, booking_id, campaign, slot_id, week_ms, "bookings", key or booking_id, body, self.origin()
+        )
+
+    def start(
+        self, booking_id: str, slot_id: str = SLOT, week: int = 0, owner: str = ANN, key: str = "", name: str = "Brand"
+    ) -> Reserve:
+        """Profile, campaign and reservation in one."""
+        campaign = replace(self.campaign(f"cmp_{booking_id}", owner), name=name)
+        return replace(
+            self.reserve(booking_id, slot_id, week, owner, key, campaign.id),
+            operation="bookings/start",
+            fingerprint=f"{name} {slot_id} {week}".encode(),
+            sponsor=Sponsor(owner, f"spo_{booking_id}", name, "https://example.com/start", self.now_ms),
+            campaign=campaign,
+        )
+
+    def checkout(self, booking_id: str, owner: str = ANN) -> OpenCheckout:
+        return OpenCheckout(owner, booking_id, self.origin())
+
+    def cancel(self, booking_id: str, owner: str = ANN) -> Cancel:
+        return Cancel(owner, booking_id, self.origin())
+
+    def expire(self, booking_id: str) -> ExpireHold:
+        return ExpireHold(booking_id, self.origin())
+
+    def pay(
+        self, booking_id: str, event: str = "evt_1", payment: str = "pay_1", amount: int = PRICE, currency: str = "usd"
+    ) -> TakePayment:
+        return TakePayment(event, booking_id, payment, amount, currency, self.origin(Agent("system", "payments")))
+
+    def refund(self, booking_id: str, reason: str | None = None) -> OrderRefund:
+        return OrderRefund(booking_id, reason, self.origin())
+
+    def settle(self, booking_id: str, declined: str | None = None, event: str | None = None) -> SettleRefund:
+        return SettleRefund(booking_id, declined, self.origin(Agent("system", "payments")), event)
+
+    def postpone(self, booking_id: str, due_ms: int) -> PostponeRefund:
+        return PostponeRefund(booking_id, due_ms)
+
+    def video(self, booking_id: str, **fields: Any) -> DescribeVideo:
+        return DescribeVideo(booking_id, self.origin(), **fields)
+
+    def create_slot(self, slot_id: str, **fields: Any) -> CreateSlot:
+        slot = Slot(slot_id, "A slot", Side.LEFT, PRICE, self.now_ms)
+        return CreateSlot(replace(slot, **fields), self.origin())
+
+    def edit_slot(self, slot_id: str = SLOT, **fields: Any) -> EditSlot:
+        return EditSlot(slot_id, self.origin(), **fields)
+
+    def retire(self, slot_id: str = SLOT) -> RetireSlot:
+        return RetireSlot(slot_id, self.origin())
+
+    def campaign(self, campaign_id: str, owner: str) -> Campaign:
+        return Campaign(campaign_id, owner, f"Campaign {campaign_id}", CONTENT, CampaignStatus.PENDING, self.now_ms)
+
+    # What many tests begin with.
+
+    def paid(self, booking_id: str, slot_id: str = SLOT, week: int = 0, owner: str = ANN) -> Booking:
+        """A booking that is paid with the payment `pay_` and the event `evt_` of its id."""
+        self.act(self.reserve(booking_id, slot_id, week, owner))
+        amount = self.bookings[booking_id].amount_cents
+        self.act(self.checkout(booking_id, owner))
+        self.act(self.pay(booking_id, f"evt_{booking_id}", f"pay_{booking_id}", amount))
+        assert self.status(booking_id) is BookingStatus.PAID
+        return self.bookings[booking_id]
+
+
+def furnished(rules: BookingRules | None = None) -> Ledger:
+    """Two slots, and two sponsors with an approved campaign each."""
+    ledger = Ledger(rules or BookingRules())
+    ledger.act(ledger.create_slot(SLOT), ledger.create_slot(PAIR, name="A pair", side=Side.RIGHT, weeks=2))
+    for owner in (ANN, BOB):
+        ledger.act(ledger.save_profile(owner, f"Brand of {owner}"), ledger.create_campaign(f"cmp_{owner}", owner))
+        ledger.act(ledger.move(f"cmp_{owner}", CampaignMove.APPROVE))
+    ledger.audits.clear()
+    return ledger
+
+
+def refused(answer: Answer, code: Code) -> Refused:
+    assert isinstance(answer, Refused), answer
+    assert answer.code is code
+    return answer
+
+
+def booked(answer: Answer) -> Booking:
+    assert isinstance(answer, BookingView), answer
+    return answer.booking
+
+
+def campaigned(answer: Answer) -> Campaign:
+    assert isinstance(answer, CampaignView), answer
+    return answer.campaign
+
+
+def holds_only_what_it_may(ledger: Ledger) -> None:
+    """Weeks are held by the bookings that may hold them, and by these wholly."""
+    for booking in ledger.bookings.values():
+        held = [week for week, holder in ledger.weeks.items() if holder == booking.id]
+        match booking.status:
+            case BookingStatus.EXPIRED | BookingStatus.CANCELLED | BookingStatus.REFUNDED:
+                assert held == []
+            case BookingStatus.REFUNDING:
+                assert sorted(held) in ([], weeks_of(booking))
+            case _:
+                assert sorted(held) == weeks_of(booking)

@@ -1,0 +1,139 @@
+"""The rules of slots: creating, editing, retiring, and when one is sold."""
+
+from dataclasses import replace
+
+import pytest
+
+from actors.bookings.messages import Answer, SlotKept
+from actors.bookings.records import PackageKind, Side, Slot
+from actors.bookings.slots import sells
+from actors.values import Code
+from tests.state.ledger import AGENT, ANN, NOON, PRICE, SLOT, Ledger, furnished, refused
+
+
+def slotted(answer: Answer) -> Slot:
+    assert isinstance(answer, SlotKept), answer
+    return answer.slot
+
+
+def test_a_new_slot_is_kept_shown_and_audited() -> None:
+    ledger = Ledger()
+    slot = slotted(ledger.one(ledger.create_slot("slt_new", name="Top", package_kind=PackageKind.BUNDLE, weeks=3)))
+    assert ledger.slots == {"slt_new": slot}
+    assert (slot.name, slot.weeks, slot.week_price_cents) == ("Top", 3, PRICE)
+    assert ledger.last.visible
+    [(action, changes)] = ledger.told()
+    assert action == "slot.created"
+    assert changes["week_price_cents"] == PRICE
+    assert changes["package_kind"] == "bundle"
+    assert {"id", "created_ms", "demo"}.isdisjoint(changes)
+    [record] = ledger.audits
+    assert (record.target_type, record.target_id, record.created_ms) == ("slot", "slt_new", NOON)
+    assert (record.actor_type, record.actor_id, record.actor_email) == ("key", AGENT.id, AGENT.email)
+
+
+def test_a_slot_id_is_given_once_also_within_a_batch() -> None:
+    ledger = Ledger()
+    first, second = ledger.act(ledger.create_slot("slt_new"), ledger.create_slot("slt_new", name="Other"))
+    refused(second, Code.INVALID_STATE)
+    assert ledger.slots["slt_new"] == slotted(first)
+    refused(ledger.one(ledger.create_slot("slt_new")), Code.INVALID_STATE)
+    assert len(ledger.audits) == 1
+
+
+def test_an_edit_changes_what_is_given_and_says_the_difference() -> None:
+    ledger = furnished()
+    before = ledger.slots[SLOT]
+    after = slotted(ledger.one(ledger.edit_slot(name="Better", side=Side.RIGHT, week_price_cents=1, active=False)))
+    assert after == replace(before, name="Better", side=Side.RIGHT, week_price_cents=1, active=False)
+    assert ledger.slots[SLOT] == after
+    assert ledger.told() == [
+        (
+            "slot.edited",
+            {
+                "name": ["A slot", "Better"],
+                "side": ["left", "right"],
+                "week_price_cents": [PRICE, 1],
+                "active": [True, False],
+            },
+        )
+    ]
+    assert ledger.last.visible
+
+
+def test_an_edit_can_set_and_clear_what_may_be_absent() -> None:
+    ledger = furnished()
+    given = {"offer_ends_ms": NOON, "package_kind": PackageKind.YOUTUBE, "description": "Words"}
+    given |= {"coming_soon": True, "weeks": 4}
+    assert slotted(ledger.one(ledger.edit_slot(**given))) == replace(ledger.slots[SLOT], **given)
+    cleared = slotted(ledger.one(ledger.edit_slot(clear=("offer_ends_ms", "package_kind", "description"))))
+    assert (cleared.offer_ends_ms, cleared.package_kind, cleared.description) == (None, None, None)
+    assert (cleared.coming_soon, cleared.weeks) == (True, 4)
+    assert ledger.told()[-1][1]["description"] == ["Words", None]
+
+
+def test_an_edit_that_changes_nothing_leaves_no_trace() -> None:
+    ledger = furnished()
+    answer = ledger.one(ledger.edit_slot(name="A slot", week_price_cents=PRICE))
+    assert slotted(answer) == ledger.slots[SLOT]
+    assert (ledger.audits, ledger.last.slots, ledger.last.visible) == ([], {}, False)
+
+
+def test_retiring_ends_the_sale_once() -> None:
+    ledger = furnished()
+    slot = slotted(ledger.one(ledger.retire()))
+    assert (slot.active, slot.retired_ms) == (False, NOON)
+    ledger.pass_ms(1_000)
+    assert slotted(ledger.one(ledger.retire())) == slot
+    assert ledger.told() == [("slot.retired", {})]
+    assert not ledger.last.visible
+
+
+def test_activating_brings_a_retired_slot_back() -> None:
+    ledger = furnished()
+    retired, back = (slotted(answer) for answer in ledger.act(ledger.retire(), ledger.edit_slot(active=True)))
+    assert (retired.retired_ms, back.retired_ms, back.active) == (NOON, None, True)
+    assert ledger.told()[-1] == ("slot.edited", {"active": [False, True], "retired_ms": [NOON, None]})
+
+
+def test_another_edit_leaves_a_slot_retired() -> None:
+    ledger = furnished()
+    ledger.act(ledger.retire())
+    assert slotted(ledger.one(ledger.edit_slot(name="Gone"))).retired_ms == NOON
+    assert slotted(ledger.one(ledger.edit_slot(active=False))).retired_ms == NOON
+
+
+def test_what_is_no_slot_can_neither_be_edited_nor_retired() -> None:
+    ledger = furnished()
+    refused(ledger.one(ledger.edit_slot("slt_none", name="x")), Code.NOT_FOUND)
+    refused(ledger.one(ledger.retire("slt_none")), Code.NOT_FOUND)
+    assert ledger.audits == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "sold"),
+    [
+        ({}, True),
+        ({"active": False}, False),
+        ({"coming_soon": True}, False),
+        ({"retired_ms": NOON - 1}, False),
+        ({"offer_ends_ms": NOON}, False),
+        ({"offer_ends_ms": NOON - 1}, False),
+        ({"offer_ends_ms": NOON + 1}, True),
+    ],
+)
+def test_a_slot_is_sold_while_it_is_offered(fields: dict[str, object], sold: bool) -> None:
+    slot = replace(Slot(SLOT, "A slot", Side.LEFT, PRICE, 0), **fields)  # type: ignore[arg-type]
+    assert sells(slot, NOON) is sold
+
+
+def test_bookings_keep_the_price_the_weeks_and_the_name_of_their_slot() -> None:
+    ledger = furnished()
+    ledger.act(ledger.reserve("b1"))
+    before = ledger.bookings["b1"]
+    ledger.act(ledger.edit_slot(name="Dearer", week_price_cents=PRICE * 9, weeks=5), ledger.retire())
+    assert ledger.bookings["b1"] == before
+    assert ledger.held("b1") == [0]
+    ledger.act(ledger.checkout("b1"), ledger.pay("b1"))
+    assert (ledger.bookings["b1"].amount_cents, ledger.bookings["b1"].tenant_id) == (PRICE, ANN)
+    assert ledger.status("b1") == "paid"

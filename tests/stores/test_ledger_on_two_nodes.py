@@ -1,0 +1,332 @@
+"""Nodes that share one Postgres and want the same rows at once: they take turns or are contended, and never deadlock."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from actors.bookings.desk import weeks_of
+from actors.bookings.messages import Answer
+from actors.bookings.records import OPEN, BookingStatus, BookingView
+from actors.bookings.state import Decision, Wanted
+from actors.values import Code, Contended, Refused
+from storage.pool import Connection, Database
+from storage.postgres.quota import SQL as QUOTA
+from tests.fakes import together
+from tests.stores.books import (
+    Books,
+    a_world,
+    audit,
+    beginning,
+    booking,
+    campaign,
+    reserve,
+    slot,
+    sponsor,
+    week,
+)
+from tests.stores.conftest import stores_over
+from tests.stores.traffic import Traffic
+
+SECONDS = 30
+AT_THE_END = "select from sponsorship_revision for update"
+"""Whoever holds this lets a visible batch do all of its work but not commit."""
+
+
+def nodes(database: Database, count: int = 2) -> list[Books]:
+    """Nodes, as Books. They share a pool: each transaction has a connection of its own all the same."""
+    return [Books(stores_over(database), f"node{place}/bookings") for place in range(count)]
+
+
+async def while_held(
+    database: Database, statement: str, *calls: Callable[[], Awaitable[Any]], undo: bool = False
+) -> list[Any]:
+    """Run calls, each begun when those before it wait for a lock, while somebody has run `statement` and not committed.
+
+    When all wait, that one ends, with a rollback if `undo`. Errors are results.
+    """
+    held, begin = trio.Event(), [trio.Event() for _ in calls]
+
+    async def hold(connection: Connection) -> None:
+        await connection.execute(statement)
+        held.set()
+        for place, event in enumerate(begin):
+            event.set()
+            await _until_waiting(connection, place + 1)
+        if undo:
+            raise Contended("undone")
+
+    async def in_turn(place: int, call: Callable[[], Awaitable[Any]]) -> Any:
+        await begin[place].wait()
+        return await call()
+
+    waiting = [partial(in_turn, place, call) for place, call in enumerate(calls)]
+    with trio.fail_after(SECONDS):
+        return (await together(partial(database.transact, hold), *waiting))[1:]
+
+
+async def _until_waiting(connection: Connection, count: int) -> None:
+    """Until so many wait for a lock; tests have the server to themselves."""
+    async with asyncio.timeout(SECONDS):
+        while count > await connection.fetchval("select count(distinct pid) from pg_locks where not granted"):
+            pass
+
+
+def view(answers: Sequence[Answer]) -> BookingView:
+    (answer,) = answers
+    assert isinstance(answer, BookingView)
+    return answer
+
+
+def refusal(answers: Sequence[Answer]) -> Code:
+    (answer,) = answers
+    assert isinstance(answer, Refused)
+    return answer.code
+
+
+# Races.
+
+
+async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds_it_taken(database: Database):
+    one, two = nodes(database)
+    await a_world(one)
+    first, second = await while_held(
+        database, AT_THE_END, partial(one.send, reserve(1, 1)), partial(two.send, reserve(2, 2))
+    )
+    assert view(first).booking.id == "bok_1"
+    assert refusal(second) is Code.SLOT_UNAVAILABLE
+    assert await one.weeks() == {("left-1", week(1)): "bok_1"}
+
+
+async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(database: Database):
+    one, two = nodes(database)
+    await a_world(one)
+
+    def taking(number: int) -> Decision:
+        row = booking(number, number)
+        return Decision(bookings={row.id: row}, weeks_taken=dict.fromkeys(weeks_of(row), row.id), visible=True)
+
+    turn = two.turn()
+    kept, contended = await while_held(
+        database, AT_THE_END, partial(one.keep, taking(1)), partial(two.keep, taking(2), turn=turn)
+    )
+    assert isinstance(kept, Decision)
+    assert isinstance(contended, Contended)
+    assert "slot_weeks" in str(contended)
+    assert refusal(await two.send(reserve(2, 2), turn=turn)) is Code.SLOT_UNAVAILABLE
+    seen = await two.see(Wanted(slot_ids=("left-1",), from_week_ms=week(1)))
+    assert seen.bookings == {"bok_1": booking(1, 1)}
+
+
+async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Database):
+    one, two = nodes(database)
+    await one.tenants(1)
+    await one.lay_out(slot("left-1"), slot("left-2"))
+    turn = two.turn()
+    beginnings = beginning(1, 1, "left-1"), beginning(2, 1, "left-2")
+    first, contended = await while_held(
+        database, AT_THE_END, partial(one.send, beginnings[0]), partial(two.send, beginnings[1], turn=turn)
+    )
+    assert view(first).booking.id == "bok_1"
+    assert isinstance(contended, Contended)
+    assert "sponsors" in str(contended)
+    assert view(await two.send(beginnings[1], turn=turn)).booking.id == "bok_2"
+    kept = await two.stores.sponsorship.sponsor("ten_1")
+    assert kept is not None
+    assert kept.id == "spo_of_1"
+
+
+async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(database: Database):
+    one, two = nodes(database)
+    await one.tenants(1)
+    await one.lay_out(slot("left-1"))
+    same = beginning(1, 1), replace(beginning(2, 1), key=beginning(1, 1).key)
+    turn = two.turn()
+    first, contended = await while_held(
+        database, AT_THE_END, partial(one.send, same[0]), partial(two.send, same[1], turn=turn)
+    )
+    assert isinstance(contended, Contended)
+    assert await two.send(same[1], turn=turn) == first
+    assert len(await one.stores.sponsorship.bookings(None, None, 10)) == 1
+
+
+async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database):
+    """The sponsor is not there to be locked, and its booking is there when the key is looked up."""
+    one, two = nodes(database)
+    await one.tenants(1)
+    await one.lay_out(slot("left-1"))
+    turn = two.turn()
+    hold = "lock table booking_keys in access exclusive mode"
+    # The second node has looked for the sponsor in vain when it comes to the keys; then all of them are kept at once.
+    both = "; ".join((*(_inserts()), hold))
+    (contended,) = await while_held(database, both, partial(two.send, beginning(2, 1, key="a-key"), turn=turn))
+    assert isinstance(contended, Contended)
+    again = view(await two.send(beginning(2, 1, key="a-key", fingerprint=b"f"), turn=turn))
+    assert (again.booking.id, again.sponsor_name) == ("bok_1", "Brand")
+
+
+def _inserts() -> Sequence[str]:
+    return (
+        "insert into sponsors values ('ten_1', 'spo_1', 'Brand', 'https://example.com/', 1)",
+        "insert into campaigns values ('cmp_1', 'ten_1', 'C', 'h', 'b', 'c', 'https://example.com/', 'L', 'pending', 1)",
+        "insert into bookings values ('bok_1', 'ten_1', 'cmp_1', 'left-1', 'S', 0, 1, 1, 'usd', 'expired', 'test', 1, 1,"
+        " null, null, null, null, null, null, null, 0)",
+        "insert into booking_keys values ('ten_1', 'bookings', 'a-key', 'f', 'bok_1', 1)",
+    )
+
+
+# Deadlocks. Each test begins the node that names the held row first, which would have the other's next.
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "field", "names"),
+    [
+        ("sponsors", "tenant_id", "tenant_ids", ("ten_1", "ten_2")),
+        ("campaigns", "id", "campaign_ids", ("cmp_1", "cmp_2")),
+        ("slots", "id", "slot_ids", ("left-1", "right-1")),
+    ],
+)
+async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
+    database: Database, table: str, key: str, field: str, names: tuple[str, str]
+):
+    one, two = nodes(database)
+    await one.tenants(1)
+    # All campaigns are one sponsor's, who has no profile: else the nodes would take turns there.
+    await one.lay_out(campaign(1, 1), campaign(2, 1), slot("left-1"), slot("right-1"))
+    if table == "sponsors":
+        await one.tenants(2)
+        await one.lay_out(sponsor(1), sponsor(2))
+    results = await while_held(
+        database,
+        f"select from {table} where {key} = '{names[1]}' for update",
+        partial(one.keep, Decision(audits=[audit(1)]), Wanted(**{field: names[::-1]})),
+        partial(two.keep, Decision(audits=[audit(2)]), Wanted(**{field: names})),
+    )
+    assert [type(result) for result in results] == [Decision, Decision]
+
+
+async def test_nodes_that_come_to_the_same_bookings_by_slot_and_by_sponsor_do_not_deadlock(database: Database):
+    one, two = nodes(database)
+    await a_world(one)
+    # Written in opposite orders, so that neither an index nor the table has them in the order of their ids.
+    await one.lay_out(booking(2, 1, week_start_ms=week(1)))
+    await one.lay_out(booking(1, 2, week_start_ms=week(2)))
+    results = await while_held(
+        database,
+        "select from bookings where id = 'bok_2' for update",
+        partial(one.keep, Decision(), Wanted(slot_ids=("left-1",), from_week_ms=week(0))),
+        partial(two.keep, Decision(), Wanted(tenant_ids=("ten_1", "ten_2"))),
+    )
+    assert [type(result) for result in results] == [Decision, Decision]
+
+
+@pytest.mark.parametrize("kind", ["slots", "sponsors"])
+async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(database: Database, kind: str):
+    def making(*numbers: int) -> Decision:
+        if kind == "slots":
+            return Decision(slots={f"slot-{number}": slot(f"slot-{number}") for number in numbers})
+        return Decision(sponsors={f"ten_{number}": sponsor(number) for number in numbers})
+
+    one, two = nodes(database)
+    await one.tenants(1, 2)
+    last = {
+        "slots": "insert into slots values ('slot-2', 'S', 'left', 1, 1, true, 1, false)",
+        "sponsors": "insert into sponsors values ('ten_2', 'spo', 'S', 'https://example.com/', 1)",
+    }
+    kept, contended = await while_held(
+        database, last[kind], partial(one.keep, making(2, 1)), partial(two.keep, making(1, 2)), undo=True
+    )
+    assert isinstance(kept, Decision)
+    assert isinstance(contended, Contended)
+    assert f"{kind}_pkey" in str(contended)
+
+
+async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
+    """Charges lock tenants, and what is booked refers to them: were that a wait, a slow booking would stop all charges,
+    and two of each could deadlock."""
+    one, _ = nodes(database)
+    await a_world(one)
+    done, answers = asyncio.Event(), []
+
+    async def charge(connection: Connection) -> None:
+        await connection.fetch(QUOTA.lock, ["ten_1", "ten_2"])
+        locked.set()
+        await done.wait()
+
+    locked = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(database.transact, charge)
+        await locked.wait()
+        try:
+            with trio.fail_after(1):
+                answers = await one.send(reserve(1, 1), beginning(2, 2, "right-1"))
+        finally:
+            done.set()
+    assert [type(answer) for answer in answers] == [BookingView, BookingView]
+
+
+async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_week_twice(database: Database):
+    books = nodes(database, 3)
+    await a_world(books[0], tenants=3)
+    errors: list[str] = []
+
+    async def node(place: int) -> None:
+        traffic = Traffic(seed=place, first=100_000 * (place + 1))
+        for _ in range(25):
+            messages, turn = traffic.batch(), books[place].turn()
+            while True:
+                try:
+                    answers = await books[place].send(
+                        *messages, now_ms=traffic.now_ms, turn=turn, rows=_reversed if place else replace
+                    )
+                    break
+                except Contended as error:
+                    errors.append(str(error))
+            traffic.learn(answers)
+
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            for place in range(3):
+                nursery.start_soon(node, place)
+    assert not [error for error in errors if "deadlock" in error or "timeout" in error]
+    views = await books[0].stores.sponsorship.bookings(None, None, 10_000)
+    holding = (*OPEN, BookingStatus.PAID)
+    held = {
+        place: view.booking.id for view in views if view.booking.status in holding for place in weeks_of(view.booking)
+    }
+    assert len(held) > 20
+    assert held.items() <= (await books[0].weeks()).items()
+    assert len(held) == sum(view.booking.weeks for view in views if view.booking.status in holding)
+
+
+def _reversed(rows: Wanted) -> Wanted:
+    """The same rows, named the other way round."""
+    return replace(
+        rows,
+        tenant_ids=rows.tenant_ids[::-1],
+        campaign_ids=rows.campaign_ids[::-1],
+        slot_ids=rows.slot_ids[::-1],
+        booking_ids=rows.booking_ids[::-1],
+    )
+
+
+# Reading beside writers.
+
+
+async def test_an_overview_is_of_one_moment_whatever_is_committed_while_it_is_read(database: Database):
+    (one,) = nodes(database, 1)
+    await one.lay_out(slot("left-1"))
+    change = (
+        "lock table slots in access exclusive mode",
+        "insert into slots values ('left-2', 'S', 'left', 1, 1, true, 1, false)",
+        "update sponsorship_revision set revision = revision + 1",
+    )
+    read = partial(one.stores.sponsorship.overview, week(0))
+    (overview,) = await while_held(database, "; ".join(change), read)
+    assert (overview.revision, [row.id for row in overview.slots]) == (0, ["left-1"])
+    after = await read()
+    assert (after.revision, [row.id for row in after.slots]) == (1, ["left-1", "left-2"])
