@@ -13,6 +13,7 @@ from actors.bookings.desk import BookingRules
 from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
+from actors.bookings.weeks import WEEK_MS
 from actors.values import Code, Refused
 from tests.state.ledger import (
     ANN,
@@ -20,6 +21,7 @@ from tests.state.ledger import (
     DAY,
     HOLD,
     MINUTE,
+    MONDAY,
     PAIR,
     PRICE,
     SLOT,
@@ -132,9 +134,9 @@ class Bookings(RuleBasedStateMachine):
             rest = (newest[rest[0] % len(newest)] if newest else "b_none", *rest[1:])
         match kind, *rest:
             case "reserve", str(slot_id), int(week), str(owner), str(key):
-                return ledger.reserve(f"b{self.made:05}", slot_id, week, owner, key)
+                return ledger.reserve(f"b{self.made:05}", slot_id, self.this_week() + week, owner, key)
             case "start", str(slot_id), int(week), str(owner), str(key):
-                return ledger.start(f"b{self.made:05}", slot_id, week, owner, key, f"Brand {week}")
+                return ledger.start(f"b{self.made:05}", slot_id, self.this_week() + week, owner, key, f"Brand {week}")
             case "checkout", str(booking_id):
                 return ledger.checkout(booking_id, self.owner(booking_id))
             case "pay", str(booking_id), int(event), int(payment), int(off):
@@ -163,6 +165,9 @@ class Bookings(RuleBasedStateMachine):
                 )
         raise AssertionError(kind)
 
+    def this_week(self) -> int:
+        return (self.ledger.now_ms - MONDAY) // WEEK_MS
+
     def owner(self, booking_id: str) -> str:
         booking = self.ledger.bookings.get(booking_id)
         return booking.tenant_id if booking else ANN
@@ -170,6 +175,14 @@ class Bookings(RuleBasedStateMachine):
     @invariant()
     def weeks_are_held_by_those_who_may_and_wholly(self) -> None:
         holds_only_what_it_may(self.ledger)
+
+    @invariant()
+    def what_is_paid_back_keeps_its_weeks_unless_it_was_paid_too_late(self) -> None:
+        holding = set(self.ledger.weeks.values())
+        late = {record.target_id for record in self.ledger.audits if record.action == "booking.paid_too_late"}
+        for booking in self.ledger.bookings.values():
+            if booking.status is BookingStatus.REFUNDING:
+                assert (booking.id in holding) == (booking.id not in late)
 
     @invariant()
     def every_move_is_one_of_the_tables(self) -> None:
