@@ -150,7 +150,7 @@ def take_payment(desk: Desk, message: TakePayment) -> Answer:
     if not desk.is_first(message.event_id, booking.id) or booking.payment_id == message.payment_id:
         return desk.view(booking)
     if booking.payment_id is not None:
-        return _with_issue(desk, booking, "paid_twice", message.origin)
+        return _paid_twice(desk, booking, message)
     paid = replace(booking, payment_id=message.payment_id, paid_ms=desk.now_ms)
     issue = _why_too_late(desk, booking, message)
     if issue is None:
@@ -335,10 +335,12 @@ def _apply(
     return moved
 
 
-def _with_issue(desk: Desk, booking: Booking, issue: str, origin: Origin) -> Answer:
-    booking = replace(booking, payment_issue=issue)
+def _paid_twice(desk: Desk, booking: Booking, payment: TakePayment) -> Answer:
+    """Note another payment of a booking that is paid: a person has to pay it back, at the processor's."""
+    booking = replace(booking, payment_issue="paid_twice")
     desk.keep_booking(booking)
-    desk.audit(origin, f"booking.{issue}", "booking", booking.id)
+    facts = {"paymentId": payment.payment_id, "amountCents": payment.amount_cents, "currency": payment.currency}
+    desk.audit(payment.origin, "booking.paid_twice", "booking", booking.id, facts)
     return desk.view(booking)
 
 
