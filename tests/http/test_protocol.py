@@ -32,7 +32,8 @@ PATHS = {
     "/api/v1/sponsors/campaigns/cmp_1/pause": "POST",
     "/api/v1/sponsors/campaigns/cmp_1/resume": "POST",
     "/api/v1/sponsors/bookings": "GET, HEAD, POST",
-    "/api/v1/sponsors/bookings/start": "POST",
+    # For reading it is a booking with this id, which there never is.
+    "/api/v1/sponsors/bookings/start": "GET, HEAD, POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
@@ -53,6 +54,9 @@ PATHS = {
     "/readyz": "GET, HEAD",
 }
 """A path of each operation, with the methods that it takes."""
+
+ABSENT = ("/api/v1/sponsors/bookings/start", "/api/v1/sponsors/bookings/bok_1")
+"""Paths that lead to nothing in these tests."""
 
 CROSS_SITE = [path for path, methods in PATHS.items() if "OPTIONS" in methods]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "X" * 40)
@@ -122,7 +126,7 @@ async def test_head_says_what_get_would(world: World, path: str) -> None:
         await world.client.request(method, path, key, headers=headers)
         for method, key in zip(("GET", "HEAD"), keys, strict=True)
     ]
-    assert answers[0].status == answers[1].status == 200
+    assert answers[0].status == answers[1].status == (404 if path in ABSENT else 200)
     assert answers[0].headers == answers[1].headers
 
 
