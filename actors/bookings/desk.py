@@ -58,7 +58,8 @@ class Snapshot:
 class Decision:
     """What to keep, and one answer for each message in order.
 
-    Rows are whole, new or changed. Weeks are freed first (from the booking that held them) and taken then. `events` are
+    Rows are whole, new or changed. Weeks are freed first (from the booking that held them; some may lie before those that
+    were read, as an open booking holds all of its own) and taken then. `events` are
     pairs of a processor's event and a booking. `visible`: the public may see a difference.
     """
 

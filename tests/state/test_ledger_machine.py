@@ -225,6 +225,6 @@ class Bookings(RuleBasedStateMachine):
 
 
 Bookings.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=40, derandomize=True, database=None, deadline=None
+    max_examples=130, stateful_step_count=40, derandomize=True, database=None, deadline=None
 )
 TestBookings = Bookings.TestCase
