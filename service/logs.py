@@ -9,12 +9,16 @@ from typing import Any, Literal, TextIO
 
 from actors.keys.secret import CLAIM_PREFIX, Kind
 from actors.mailbox import request_id
+from service.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 LONGEST = 8_000
 
 _SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{CLAIM_PREFIX})[0-9A-Za-z_]+")
 """A key behind the part that may be displayed, and a claim token; also one that was cut short."""
+
+_LINK = re.compile(rf"({LINK_PREFIX})[0-9A-Za-z_-]+")
+"""The token of a page that only its bearer may see."""
 
 
 def set_up(level: str, form: Literal["text", "json"], stream: TextIO | None = None) -> None:
@@ -40,7 +44,7 @@ def _flat(text: str) -> str:
 
 def masked(line: str) -> str:
     """Without the secrets that a client put where they do not belong, such as a key into a path."""
-    return _SECRET.sub(r"\1***", line)
+    return _LINK.sub(r"\1***", _SECRET.sub(r"\1***", line))
 
 
 class TextLines(logging.Formatter):

@@ -23,6 +23,7 @@ class Secrets:
 
     codes: bytes = field(repr=False)
     cursors: bytes = field(repr=False)
+    links: bytes = field(repr=False)
 
     @classmethod
     async def load(cls, configured: str, data_dir: Path, identity: SecretIdentity) -> "Secrets":
@@ -38,7 +39,7 @@ class Secrets:
                 f"this database is used with another server secret than that of {where}: "
                 "set server.secret to the same text on all nodes"
             )
-        return cls(codes=_derived(root, "codes"), cursors=_derived(root, "cursors"))
+        return cls(codes=_derived(root, "codes"), cursors=_derived(root, "cursors"), links=_derived(root, "links"))
 
 
 def kept(path: Path) -> bytes:
