@@ -10,7 +10,7 @@ from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from actors.values import Code, Refused, StorageUnavailable
+from actors.values import Code, Overloaded, Refused, Stopped, StorageUnavailable
 from service.callers import client_address
 from service.dispatch import dispatch, internal_error, refusal
 from service.edge import App, Edge
@@ -60,7 +60,8 @@ def build_app(services: Services, operations: Sequence[Operation], metrics: Metr
 def _add_operation(app: QuartTrio, services: Services, operation: Operation) -> None:
     async def view(**path_values: str) -> Response:
         note(operation=operation.name)
-        body = cast(bytes, await request.get_data(cache=False)) if operation.body is not None else b""
+        reads = operation.body is not None or operation.raw_body
+        body = cast(bytes, await request.get_data(cache=False)) if reads else b""
         return _response(await dispatch(services, operation, _request(services, path_values, body)))
 
     app.add_url_rule(
@@ -143,7 +144,9 @@ def _add_errors(app: QuartTrio) -> None:
         return response
 
     @app.errorhandler(StorageUnavailable)
-    async def on_absent_storage(error: StorageUnavailable) -> Response:
+    @app.errorhandler(Overloaded)
+    @app.errorhandler(Stopped)
+    async def on_absent_storage(error: Exception) -> Response:
         return _response(refusal(unavailable(), family_of(request.path)))
 
     @app.errorhandler(OSError)

@@ -36,9 +36,11 @@ from service.changes import Changes
 from service.config import Config, ConfigError
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.mailing import ConsoleTransport, SmtpTransport
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.paying import payments_of
 from service.samples import load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
@@ -118,6 +120,8 @@ def _services(
     quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
+    links = Links(base_url, secret.links)
+    paying = payments_of(config, links, clock)
     actors: list[Actor[Any, Any]] = [keys, directory, quota]
     services = Services(
         config=config,
@@ -132,6 +136,9 @@ def _services(
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        links=links,
+        payments=paying.payments,
+        webhook=paying.webhook,
     )
     return services, actors
 

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from actors.bookings.actor import BookingLedger
+from actors.bookings.payments import Payments
+from actors.bookings.store import SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
@@ -13,7 +16,9 @@ from service.catalog import Catalog
 from service.config import Config
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.operation import Budget
+from service.paying import Webhook
 
 
 @dataclass(slots=True)
@@ -70,3 +75,8 @@ class Services:
     cursors: Cursors
     budgets: Budgets
     health: Health
+    links: Links
+    payments: Payments
+    webhook: Webhook | None
+    ledger: BookingLedger = field(init=False)
+    sponsorship: SponsorshipStore = field(init=False)

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from typing import cast
+from urllib.parse import parse_qsl
 
 from quart import Response, abort, redirect, render_template, request
 from quart_trio import QuartTrio
@@ -11,6 +13,7 @@ from service.callers import is_loopback
 from service.metrics import CONTENT_TYPE, Metrics
 from service.openapi import document
 from service.operation import Operation
+from service.pages.checkout import Shown, acted, checkout, receipt
 from service.pages.reference import chapters
 from service.services import Services
 
@@ -54,6 +57,7 @@ def add_pages(app: QuartTrio, services: Services, operations: Sequence[Operation
         moved: Response = redirect("/static/icon.svg", 301)  # type: ignore[assignment]
         return moved
 
+    _add_booking_pages(app, services)
     if not services.config.mail.smtp_url:
 
         @app.get("/dev/outbox")
@@ -62,6 +66,41 @@ def add_pages(app: QuartTrio, services: Services, operations: Sequence[Operation
                 abort(404)
             letters = await services.mail.recent(50)
             return await _page("outbox.html", letters=letters)
+
+
+def _add_booking_pages(app: QuartTrio, services: Services) -> None:
+    """Pages behind sealed links. Who has no right link is told what who has a wrong address is told."""
+
+    @app.get("/checkout/<token>")
+    async def show_checkout(token: str) -> Response:
+        return await _booking_page(await checkout(services, token))
+
+    @app.post("/checkout/<token>")
+    async def act_on_checkout(token: str) -> Response:
+        body = cast(bytes, await request.get_data(cache=False))
+        try:
+            action = dict(parse_qsl(body.decode("ascii"), max_num_fields=20)).get("action")
+        except ValueError:
+            action = None
+        if action not in ("pay", "cancel"):
+            abort(400)
+        return await _booking_page(await acted(services, token, action))
+
+    @app.get("/receipt/<token>")
+    async def show_receipt(token: str) -> Response:
+        return await _booking_page(await receipt(services, token))
+
+    @app.get("/checkout-cancelled")
+    async def checkout_cancelled() -> Response:
+        return await _page("checkout_cancelled.html")
+
+
+async def _booking_page(shown: Shown | None) -> Response:
+    if shown is None:
+        abort(404)
+    response = await _page(shown.template, **shown.values)
+    response.headers["cache-control"] = "no-store"
+    return response
 
 
 def _from_this_machine() -> bool:

@@ -28,9 +28,11 @@ from service.changes import Changes
 from service.config import Config, load
 from service.cursors import Cursors
 from service.health import Health
+from service.links import Links
 from service.main import actor_limits, caps, catalog_limits, key_rules, per_minute
 from service.metrics import Metrics
 from service.operations import OPERATIONS
+from service.paying import payments_of
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from storage.memory.catalog import MemoryCatalog
@@ -209,6 +211,9 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 
+    links = Links(BASE_URL, b"the secret that links are sealed with")
+    paying = payments_of(config, links, clock)
+
     async def ping() -> None:
         await memory.before()
 
@@ -225,6 +230,9 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        links=links,
+        payments=paying.payments,
+        webhook=paying.webhook,
     )
     metrics.watch(services.health.actors, lambda: IDLE)
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog)

@@ -1,0 +1,402 @@
+"""The checkout page of test mode and the receipt: what they say, and that the ledger decides."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import trio
+
+from actors.bookings.records import Booking, BookingStatus, Mode
+from actors.clock import MINUTE_MS, SECOND_MS
+from tests.http.asgi import Response
+from tests.http.world import NOON_MS, away
+from tests.payments.bank import LIVE, OWNER, Bank, booking, in_virtual_time, open_bank
+
+pytestmark = pytest.mark.trio(run=in_virtual_time)
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture
+async def bank() -> AsyncIterator[Bank]:
+    async with open_bank() as opened:
+        yield opened
+
+
+async def press(bank: Bank, made: Booking, body: bytes = b"action=pay") -> Response:
+    """What `curl -d action=pay "$checkoutUrl"` does."""
+    return await bank.world.client.post(bank.checkout_path(made), headers=FORM, body=body)
+
+
+async def look(bank: Bank, made: Booking) -> str:
+    return text(await bank.world.client.get(bank.checkout_path(made)))
+
+
+def text(response: Response) -> str:
+    assert response.status == 200
+    assert response.header("content-type") == "text/html; charset=utf-8"
+    assert response.header("cache-control") == "no-store"
+    return " ".join(response.body.decode().split())
+
+
+# The page.
+
+
+async def test_the_checkout_page_says_what_is_bought_until_when_and_that_no_money_moves(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    html = await look(bank, made)
+    assert "Test mode: no money moves." in html
+    for words in ("Sponsor &amp; Co", "Autumn &lt;campaign&gt;", "Left column", "2 weeks", "USD 1,250.00", "bok_1"):
+        assert words in html
+    assert "Monday, 23 November 2026 to Sunday, 6 December 2026" in html
+    assert '<time datetime="2026-11-18T12:30:00Z">18 November 2026, 12:30 UTC</time>' in html
+    assert html.count("<button") == 2
+    assert "<script" not in html
+
+
+async def test_looking_changes_nothing(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    await look(bank, made)
+    assert (bank.books.status(), bank.books.actions) == ("checkout", [])
+
+
+@pytest.mark.parametrize("page", ["checkout_path", "receipt_path"])
+async def test_the_pages_hold_to_a_strict_policy(bank: Bank, page: str) -> None:
+    response = await bank.world.client.get(getattr(bank, page)(bank.books.put(booking())))
+    policy = response.header("content-security-policy") or ""
+    assert "default-src 'none'" in policy
+    assert "form-action 'self'" in policy
+    assert "unsafe" not in policy
+    for forbidden in (" style=", "<style", " onclick=", "javascript:"):
+        assert forbidden not in response.body.decode()
+
+
+# Paying and cancelling.
+
+
+async def test_paying_makes_the_booking_paid(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    html = text(await press(bank, made))
+    assert "<h1>Paid</h1>" in html
+    assert bank.world.services.links.receipt_url(bank.books.tables.bookings["bok_1"]) in html
+    paid = bank.books.tables.bookings["bok_1"]
+    assert (paid.status, paid.payment_id, paid.paid_ms) == (BookingStatus.PAID, "test_bok_1", NOON_MS)
+
+
+async def test_paying_twice_is_one_payment(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    await press(bank, made)
+    html = text(await press(bank, made))
+    assert "<h1>Paid already</h1>" in html
+    assert "Nothing was paid again" in html
+    assert bank.books.actions == ["booking.paid"]
+
+
+async def test_paying_in_two_tabs_at_once_is_one_payment(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(press, bank, made)
+    assert (bank.books.status(), bank.books.actions) == ("paid", ["booking.paid"])
+    assert bank.books.tables.bookings["bok_1"].payment_issue is None
+
+
+async def test_cancelling_gives_the_weeks_back(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    assert "<h1>Cancelled</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert (bank.books.status(), bank.books.tables.weeks) == ("cancelled", {})
+    assert "<h1>Cancelled already</h1>" in text(await press(bank, made, b"action=cancel"))
+
+
+async def test_paying_after_cancelling_pays_nothing(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    await press(bank, made, b"action=cancel")
+    assert "nothing was paid" in text(await press(bank, made))
+    assert bank.books.actions == ["booking.cancelled"]
+
+
+async def test_cancelling_after_paying_changes_nothing(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    await press(bank, made)
+    assert "<h1>Paid already</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert bank.books.status() == "paid"
+
+
+@pytest.mark.parametrize("first", ["pay", "cancel"])
+async def test_of_two_buttons_pressed_at_once_the_ledger_takes_one_and_both_pages_say_which(
+    bank: Bank, first: str
+) -> None:
+    made = bank.books.put(booking())
+    pages: list[str] = []
+
+    async def button(action: str) -> None:
+        pages.append(text(await press(bank, made, f"action={action}".encode())))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(button, first)
+        nursery.start_soon(button, "cancel" if first == "pay" else "pay")
+    words = {"paid": "Paid", "cancelled": "Cancelled", "refunding": "To be paid back"}
+    assert bank.books.status() in words
+    assert any(f"<h1>{words[bank.books.status()]}" in page for page in pages)
+
+
+async def test_what_the_ledger_refuses_is_shown_as_it_stands(bank: Bank) -> None:
+    """The page still saw the booking open, and by the time the ledger decides it is paid."""
+    made = bank.books.put(booking())
+    looks = 0
+
+    async def pay_between() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            bank.books.put(replace(made, status=BookingStatus.PAID, paid_ms=NOON_MS, payment_id="test_bok_1"))
+
+    bank.books.before = pay_between
+    assert "<h1>Paid already</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert looks == 3
+
+
+@pytest.mark.parametrize("swept", [False, True])
+@pytest.mark.parametrize("action", ["pay", "cancel"])
+async def test_after_the_hold_nothing_is_paid_or_cancelled(bank: Bank, swept: bool, action: str) -> None:
+    made = bank.books.put(booking())
+    bank.world.clock.at_ms = made.hold_ms
+    if swept:
+        await bank.world.services.ledger.expire_hold(made.id)
+    actions = list(bank.books.actions)
+    assert "<h1>The hold has expired</h1>" in await look(bank, made)
+    html = text(await press(bank, made, f"action={action}".encode()))
+    assert "<h1>The hold has expired</h1>" in html
+    assert "<form" not in html
+    assert bank.books.actions == actions
+
+
+async def test_until_the_last_moment_of_the_hold_the_booking_can_be_paid(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    bank.world.clock.at_ms = made.hold_ms - 1
+    assert "<h1>Paid</h1>" in text(await press(bank, made))
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (BookingStatus.RESERVED, "not in checkout"),
+        (BookingStatus.REFUNDING, "goes back"),
+        (BookingStatus.REFUNDED, "has gone back"),
+    ],
+)
+async def test_every_other_state_has_words(bank: Bank, status: BookingStatus, words: str) -> None:
+    made = bank.books.put(booking(status=status))
+    html = await look(bank, made)
+    assert words in html
+    assert "<form" not in html
+
+
+async def test_a_reserved_booking_is_not_paid_by_its_page(bank: Bank) -> None:
+    made = bank.books.put(booking(status=BookingStatus.RESERVED))
+    await press(bank, made)
+    assert bank.books.status() == "reserved"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"action=", b"action=refund", b"pay", b'{"action": "pay"}', b"\xff\xfe", b"a=1&" * 100, b"Action=pay"]
+)
+async def test_another_body_is_refused_and_changes_nothing(bank: Bank, body: bytes) -> None:
+    made = bank.books.put(booking())
+    assert (await press(bank, made, body)).words == "400 invalid_request"
+    assert bank.books.status() == "checkout"
+
+
+# Who may.
+
+
+async def test_a_token_that_nobody_was_given_opens_nothing(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    path = bank.checkout_path(made)
+    receipt = bank.receipt_path(made)
+    other = bank.checkout_path(booking("bok_2"))
+    for bad in (
+        path[:-1],
+        f"{path}A",
+        path[:-1] + ("A" if path[-1] != "A" else "B"),
+        path.replace("lnk_", ""),
+        path.replace("lnk_", "lnk_lnk_"),
+        path.replace("/checkout/", "/receipt/"),
+        receipt.replace("/receipt/", "/checkout/"),
+        "/checkout/bok_1",
+        "/checkout/lnk_",
+        "/checkout/%00",
+        "/checkout/",
+        other,
+    ):
+        for method in ("GET", "POST"):
+            if method == "POST" and "/receipt/" in bad:
+                continue
+            response = await bank.world.client.request(method, bad, headers=FORM, body=b"action=pay")
+            assert response.words == "404 not_found", (method, bad)
+    assert bank.books.status() == "checkout"
+
+
+async def test_a_live_booking_has_no_page_where_it_can_be_paid_for_nothing(bank: Bank) -> None:
+    made = bank.books.put(booking(mode=Mode.LIVE))
+    assert (await press(bank, made)).words == "404 not_found"
+    assert bank.books.status() == "checkout"
+
+
+async def test_in_live_mode_there_is_no_checkout_page() -> None:
+    async with open_bank(**LIVE) as bank:
+        for mode in Mode:
+            made = bank.books.put(booking(mode=mode))
+            assert (await press(bank, made)).words == "404 not_found"
+            assert (await bank.world.client.get(bank.checkout_path(made))).words == "404 not_found"
+        assert bank.books.status() == "checkout"
+
+
+async def test_the_checkout_takes_no_other_method(bank: Bank) -> None:
+    path = bank.checkout_path(bank.books.put(booking()))
+    for method in ("PUT", "DELETE", "PATCH"):
+        assert (await bank.world.client.request(method, path)).words == "405 method_not_allowed"
+
+
+async def test_without_its_database_a_page_says_so(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    bank.books.before = away
+    assert (await press(bank, made)).words == "503 service_unavailable"
+    assert (await bank.world.client.get(bank.receipt_path(made))).words == "503 service_unavailable"
+
+
+async def test_with_a_ledger_that_takes_no_more_a_page_says_so(bank: Bank) -> None:
+    made = bank.books.put(booking())
+    bank.world.services.ledger.close()
+    assert (await press(bank, made)).words == "503 service_unavailable"
+
+
+async def test_tokens_are_not_logged(bank: Bank, caplog: pytest.LogCaptureFixture) -> None:
+    from service.logs import TextLines
+
+    made = bank.books.put(booking())
+    with caplog.at_level("DEBUG"):
+        await press(bank, made)
+        await bank.world.client.get(bank.receipt_path(made))
+    lines = [TextLines().format(record) for record in caplog.records if record.name == "service.access"]
+    assert len(lines) == 2
+    for path in (bank.checkout_path(made), bank.receipt_path(made)):
+        token = path.rpartition("lnk_")[2]
+        assert token not in "\n".join(lines)
+        assert f"{path.partition('lnk_')[0]}lnk_***" in "\n".join(lines)
+
+
+# The receipt.
+
+
+async def receipt(bank: Bank, made: Booking) -> str:
+    return text(await bank.world.client.get(bank.receipt_path(made)))
+
+
+def paid(**fields: object) -> Booking:
+    past = {"status": BookingStatus.PAID, "paid_ms": NOON_MS, "payment_id": "pi_123", "mode": Mode.LIVE}
+    return booking(**(past | fields))
+
+
+async def test_a_receipt_says_what_was_bought_and_when_it_was_paid(bank: Bank) -> None:
+    html = await receipt(bank, bank.books.put(paid()))
+    assert "<h1>Receipt</h1>" in html
+    for words in ("Sponsor &amp; Co", "Autumn &lt;campaign&gt;", "Left column", "USD 1,250.00", "pi_123", "bok_1"):
+        assert words in html
+    assert '<time datetime="2026-11-18T12:00:00Z">18 November 2026, 12:00 UTC</time>' in html
+    assert "<dd>Live</dd>" in html
+    assert "Test mode" not in html
+
+
+async def test_a_receipt_of_test_mode_says_that_no_money_moved(bank: Bank) -> None:
+    html = await receipt(bank, bank.books.put(paid(mode=Mode.TEST)))
+    assert "Test mode: no money has moved." in html
+
+
+async def test_a_receipt_never_expires_and_shows_what_became_of_the_payment(bank: Bank) -> None:
+    made = bank.books.put(paid())
+    assert "<dd> Nothing </dd>" in await receipt(bank, made)
+    bank.world.clock.at_ms += 3_650 * 24 * 60 * MINUTE_MS
+    bank.books.put(replace(made, status=BookingStatus.REFUNDED, refunded_cents=125_000))
+    assert "<dt>Refunded</dt> <dd> USD 1,250.00 </dd>" in await receipt(bank, made)
+
+
+@pytest.mark.parametrize(
+    ("status", "issue", "words"),
+    [
+        (BookingStatus.REFUNDING, None, "the refund is under way"),
+        (BookingStatus.REFUNDING, "paid_after_expiry", "the refund is under way"),
+        (BookingStatus.REFUNDING, "refund_declined", "an administrator looks after it"),
+        (BookingStatus.PAID, "refund_declined", "has declined the refund"),
+        (BookingStatus.REFUNDED, "refund_failed", "has declined the refund"),
+    ],
+)
+async def test_a_receipt_tells_of_a_refund_that_is_not_made(
+    bank: Bank, status: BookingStatus, issue: str | None, words: str
+) -> None:
+    assert words in await receipt(bank, bank.books.put(paid(status=status, payment_issue=issue)))
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (BookingStatus.CHECKOUT, "load this page again"),
+        (BookingStatus.EXPIRED, "This booking is expired"),
+        (BookingStatus.CANCELLED, "This booking is cancelled"),
+    ],
+)
+async def test_before_it_is_paid_the_page_says_so(bank: Bank, status: BookingStatus, words: str) -> None:
+    """A processor sends who has paid here, and its event may come later."""
+    html = await receipt(bank, bank.books.put(booking(status=status, mode=Mode.LIVE)))
+    assert "<h1>Not paid</h1>" in html
+    assert words in html
+
+
+async def test_a_hold_that_ran_out_is_expired_before_the_sweeper_comes(bank: Bank) -> None:
+    made = bank.books.put(booking(mode=Mode.LIVE))
+    bank.world.clock.at_ms = made.hold_ms + SECOND_MS
+    assert "This booking is expired" in await receipt(bank, made)
+
+
+async def test_receipts_are_there_in_both_modes() -> None:
+    async with open_bank(**LIVE) as bank:
+        assert "<h1>Receipt</h1>" in await receipt(bank, bank.books.put(paid()))
+        assert "<h1>Receipt</h1>" in await receipt(bank, bank.books.put(paid(mode=Mode.TEST)))
+
+
+async def test_a_receipt_has_an_address_once_the_booking_was_paid(bank: Bank) -> None:
+    links = bank.world.services.links
+    assert links.receipt_url(booking()) is None
+    assert links.receipt_url(paid()) == links.result_url(booking())
+    assert links.receipt_url(paid(status=BookingStatus.REFUNDED)) is not None
+
+
+async def test_who_leaves_the_processors_page_is_told_that_nothing_was_paid(bank: Bank) -> None:
+    response = await bank.world.client.get("/checkout-cancelled")
+    assert "Nothing was paid" in response.body.decode()
+
+
+# The port.
+
+
+async def test_test_payments_lead_to_our_page_and_end_with_the_hold(bank: Bank) -> None:
+    payments, made = bank.world.services.payments, bank.books.put(booking())
+    opened = await payments.checkout(made, "Campaign")
+    assert opened == await payments.checkout(made, "Campaign")
+    assert opened.expires_ms == made.hold_ms
+    path = opened.url.removeprefix("https://catalog.test")
+    assert (await bank.world.client.get(path)).status == 200
+    assert await payments.refund(made) is True
+
+
+async def test_a_booking_of_the_api_is_paid_on_its_page(bank: Bank) -> None:
+    """From the reservation to the receipt, by the ledger's own rules."""
+    ledger, services, agent = bank.world.services.ledger, bank.world.services, bank.world.agent
+    key = "00000000-0000-4000-8000-000000000001"
+    reserved = await ledger.reserve(OWNER, "cmp_1", "left", booking().week_start_ms, key, agent)
+    opened = await ledger.open_checkout(OWNER, reserved.booking.id, agent)
+    page = await services.payments.checkout(opened.booking, opened.campaign_name)
+    await bank.world.client.post(page.url.removeprefix(services.base_url), headers=FORM, body=b"action=pay")
+    view = await bank.books.booking(OWNER, reserved.booking.id)
+    assert view.booking.status == BookingStatus.PAID
+    assert "<h1>Receipt</h1>" in await receipt(bank, view.booking)
