@@ -118,6 +118,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
             "required": not operation.body_optional,
             "content": {"application/json": media},
         }
+    elif operation.raw_body:
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
     return described
 
 

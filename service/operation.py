@@ -58,7 +58,7 @@ class Operation:
     `admin` ones need an account that is an administrator now, whatever the scopes of the key. Operations of the
     sponsorship family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones
     also towards `usecase_reads`. `hot` ones may be served without a framework. `cors` ones may be called from any web
-    page, without credentials.
+    page, without credentials. `raw_body` ones get the body as it came, in `Request.body`, and check it themselves.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Operation:
     example: Mapping[str, Any] = field(default_factory=dict)
     body: type[BaseModel] | None = None
     body_optional: bool = False
+    raw_body: bool = False
     query: type[BaseModel] | None = None
     codes: tuple[Code, ...] = ()
     family: Family = Family.CATALOG

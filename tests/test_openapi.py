@@ -28,6 +28,7 @@ STATUSES = {
     "getUseCase": {200, 304, 401, 403, 404, 429},
     "listBots": {200, 304, 401, 403, 429},
     "getBot": {200, 304, 401, 403, 404, 429},
+    "stripeWebhook": {200, 404},
     "isAlive": {200},
     "isReady": {200},
 }
@@ -120,13 +121,13 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
 
 
-def test_only_key_and_claim_operations_take_a_body() -> None:
+def test_only_key_and_claim_operations_and_the_webhook_take_a_body() -> None:
     bodies = {
         operation.name: described(operation)["requestBody"]["required"]
         for operation in OPERATIONS
         if "requestBody" in described(operation)
     }
-    assert bodies == {"mintKey": False, "startClaim": True, "completeClaim": True}
+    assert bodies == {"mintKey": False, "startClaim": True, "completeClaim": True, "stripeWebhook": True}
 
 
 def test_both_error_bodies_stand_among_the_components() -> None:

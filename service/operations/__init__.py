@@ -5,5 +5,6 @@ from service.operations.catalog import ROWS as CATALOG
 from service.operations.health import ROWS as HEALTH
 from service.operations.keys import ROWS as KEYS
 from service.operations.usage import ROWS as USAGE
+from service.operations.webhooks import ROWS as WEBHOOKS
 
-OPERATIONS: tuple[Operation, ...] = (*KEYS, *USAGE, *CATALOG, *HEALTH)
+OPERATIONS: tuple[Operation, ...] = (*KEYS, *USAGE, *CATALOG, *WEBHOOKS, *HEALTH)

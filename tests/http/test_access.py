@@ -74,10 +74,12 @@ PLACES = {
     "getBot": ("/api/v1/bots/bot-00", 2),
 }
 PUBLIC = {"mintKey", "startClaim", "completeClaim", "isAlive", "isReady"}
+SIGNED = {"stripeWebhook": "/api/v1/webhooks/stripe"}
+"""Public too, but for one caller alone, and not there in test mode: `tests/payments`."""
 
 
 def test_the_tables_name_every_operation_and_every_caller() -> None:
-    assert {operation.name for operation in OPERATIONS} == PLACES.keys() | PUBLIC
+    assert {operation.name for operation in OPERATIONS} == PLACES.keys() | PUBLIC | SIGNED.keys()
     assert CALLERS.keys() == EXPECTED.keys()
 
 
@@ -113,6 +115,8 @@ async def test_public_operations_do_not_look_at_the_header(world_with_many_start
         headers, email = _presented(world_with_many_starts, caller), f"zoe{number}@example.com"
         answers = await _public_answers(world_with_many_starts, headers, email)
         assert answers == dict.fromkeys(PUBLIC, "200"), caller
+        for target in SIGNED.values():
+            assert (await world_with_many_starts.client.post(target, headers=headers)).words == "404 not_found"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ PATHS = {
     "/api/v1/auth/agent": "POST",
     "/api/v1/auth/claim": "POST",
     "/api/v1/auth/claim/complete": "POST",
+    "/api/v1/webhooks/stripe": "POST",
     "/api/v1/usage": "GET, HEAD",
     "/api/v1/usecases": "GET, HEAD, OPTIONS",
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
