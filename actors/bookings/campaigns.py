@@ -27,6 +27,10 @@ PAST = {
 }
 
 
+REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
+"""Moves that are not the owner's, and that bring a note or take the last one away."""
+
+
 def save_profile(desk: Desk, message: SaveProfile) -> Answer:
     return ProfileKept(keep_profile(desk, message.sponsor, message.origin))
 
@@ -83,10 +87,12 @@ def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
     campaign = desk.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
+    if message.tenant_id is not None and message.move in REVIEWING:
+        return Refused(Code.FORBIDDEN, "Only administrators review campaigns.")
     status = after(CAMPAIGN_MOVES, campaign.status, message.move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
-    note = message.note if message.move in (CampaignMove.APPROVE, CampaignMove.REJECT) else campaign.review_note
+    note = message.note if message.move in REVIEWING else campaign.review_note
     moved = replace(campaign, status=status, review_note=note)
     desk.keep_campaign(moved)
     desk.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))

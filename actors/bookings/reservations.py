@@ -290,6 +290,13 @@ PAST = {
     BookingMove.REFUND: "refunded",
     BookingMove.DECLINE_REFUND: "refund_declined",
 }
+WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
+    BookingMove.OPEN_CHECKOUT: "brought to checkout",
+    BookingMove.PAY_TOO_LATE: "paid",
+    BookingMove.ORDER_REFUND: "refunded",
+}
+"""What a booking cannot be, for a person."""
+
 RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, BookingMove.PAY_TOO_LATE)
 """Moves after which a booking holds its weeks no more."""
 
@@ -306,8 +313,7 @@ def _moved(
     """Apply a move with what goes along with it, or refuse it."""
     moved = _apply(desk, booking, move, origin, told=told, **changes)
     if moved is None:
-        verb = PAST[move].replace("_", " ")
-        return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {verb}.")
+        return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {WORDS[move]}.")
     return desk.view(moved)
 
 
