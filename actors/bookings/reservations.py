@@ -121,6 +121,9 @@ def open_checkout(desk: Desk, message: OpenCheckout) -> Answer:
     booking = _current(desk, message.booking_id, message.tenant_id, message.origin)
     if booking is None:
         return unknown_booking()
+    campaign = desk.campaign(booking.campaign_id, None)
+    if campaign is not None and not is_bookable(campaign):
+        return Refused(Code.CAMPAIGN_NOT_BOOKABLE, "The campaign was rejected meanwhile. Edit and submit it first.")
     if booking.mode is not desk.rules.mode:
         return Refused(Code.INVALID_STATE, f"This booking was made in {booking.mode} mode and cannot be paid now.")
     if booking.status is BookingStatus.CHECKOUT:
@@ -191,7 +194,8 @@ def order_refund(desk: Desk, message: OrderRefund) -> Answer:
         message.origin,
         told={"reason": message.reason} if message.reason else {},
         refund_due_ms=desk.now_ms,
-        payment_issue=None,
+        # A second payment is not paid back with the first one: somebody still has to see to it.
+        payment_issue="paid_twice" if booking.payment_issue == "paid_twice" else None,
     )
 
 
@@ -213,7 +217,8 @@ def settle_refund(desk: Desk, message: SettleRefund) -> Answer:
         booking,
         BookingMove.REFUND,
         message.origin,
-        refunded_cents=booking.amount_cents,
+        # Of another amount than ours we only know that all of it goes back.
+        refunded_cents=0 if booking.payment_issue == "amount_mismatch" else booking.amount_cents,
         refund_due_ms=None,
     )
 
@@ -237,7 +242,15 @@ def _refund_declined(desk: Desk, booking: Booking, message: SettleRefund) -> Ans
         # Only the processor itself says that money came back. What a cashier was told may be an answer that is older
         # than the refund which another node had made since.
         case BookingStatus.REFUNDED if message.event_id is not None:
-            booking = replace(booking, payment_issue="refund_failed", refunded_cents=0)
+            return _moved(
+                desk,
+                booking,
+                BookingMove.FAIL_REFUND,
+                message.origin,
+                told=why,
+                payment_issue="refund_failed",
+                refunded_cents=0,
+            )
         case _:
             return desk.view(booking)
     desk.keep_booking(booking)
@@ -291,6 +304,7 @@ PAST = {
     BookingMove.ORDER_REFUND: "refund_ordered",
     BookingMove.REFUND: "refunded",
     BookingMove.DECLINE_REFUND: "refund_declined",
+    BookingMove.FAIL_REFUND: "refund_failed",
 }
 WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
     BookingMove.OPEN_CHECKOUT: "brought to checkout",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from actors.bookings.records import Slot, Sponsor, YoutubeStatus
+from actors.bookings.records import Content, Slot, Sponsor, YoutubeStatus
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
 from actors.values import AuditRecord, Code, Refused, Scope
@@ -44,7 +44,11 @@ async def review(services: Services, call: Call) -> Answer | Refused:
     if not may_exist(campaign_id):
         return unknown_campaign()
     move = CampaignMove(body.decision)
-    view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note)
+    seen = None
+    if body.seen is not None:
+        shown = body.seen
+        seen = Content(shown.headline, shown.body, shown.cta, shown.targetUrl, shown.logoText)
+    view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen)
     return view if isinstance(view, Refused) else Answer.of(CampaignAnswer(campaign=Campaign.of(view)), [*NO_STORE])
 
 
@@ -154,7 +158,7 @@ ROWS = (
         path="/api/v1/admin/sponsorships/campaigns/{id}/review",
         summary="Review a campaign",
         description="Approve or reject a campaign that waits for review, pause one that is approved, resume a paused one. "
-        "A rejection needs a note, which its sponsor reads.",
+        "A rejection needs a note, which its sponsor reads. With `seen` only what you have read is decided on.",
         handler=review,
         result=CampaignAnswer,
         body=Review,

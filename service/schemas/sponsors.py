@@ -65,11 +65,25 @@ class CampaignEdit(Body):
         return self
 
 
+class Seen(Body):
+    """What of a campaign is shown to visitors, as a reviewer has read it."""
+
+    headline: str
+    body: str
+    cta: str
+    targetUrl: str
+    logoText: str
+
+
 class Review(Body):
-    """An administrator's decision on a campaign. A rejection says why."""
+    """An administrator's decision on a campaign. A rejection says why.
+
+    `seen` makes sure that it is about what the administrator has read: if the campaign was edited since, it is refused.
+    """
 
     decision: Literal["approve", "reject", "pause", "resume"]
     note: Note | None = None
+    seen: Seen | None = None
 
     @model_validator(mode="after")
     def _reason(self) -> "Review":
