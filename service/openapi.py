@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from actors.values import Code
 from service.errors import TABLE, Family
 from service.operation import Access, Operation
+from service.schemas.catalog import Slug
+from service.schemas.fields import Id
 
 VERSION = "1.0.0"
 
@@ -41,6 +43,10 @@ HEADERS: Mapping[str, Any] = {
     "RateLimit": {"description": "What is left of each limit.", "schema": {"type": "string"}},
     "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
 }
+
+
+PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
+"""What the parameters of paths look like. Where one looks otherwise there is nothing, and so 404."""
 
 
 def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
@@ -145,7 +151,7 @@ def _security(operation: Operation) -> list[dict[str, list[str]]]:
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        {"name": name, "in": "path", "required": True, "schema": TypeAdapter(PATHS[name]).json_schema()}
         for name in operation.path_names
     ]
 

@@ -80,6 +80,7 @@ ROWS = (
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
+        leads_to={"revokeScopedKey": "/id"},
         example={"name": "Reporting", "scopes": ["sponsor:read"]},
         codes=(Code.KEY_LIMIT,),
     ),

@@ -5,9 +5,9 @@ The bounds are wide for a person and narrow for a machine; `document_of` bounds 
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from service.schemas.texts import Line, Sentence, Text, readable
+from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
 
 DOCUMENT_BYTES = 64 * 1024
@@ -16,7 +16,7 @@ NEWEST_MS = 2**53
 
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-Prompt = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(readable)]
+Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
 Milliseconds = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
 
 

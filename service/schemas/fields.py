@@ -14,6 +14,16 @@ def optional(description: str | None = None) -> Any:
     return Field(default=None, description=description, exclude_if=lambda value: value is None)
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    """An absent field stays as it is; the document must not say that null is its default."""
+    schema.pop("default", None)
+
+
+def absent() -> Any:
+    """A field of a body that may be left out, and then is None here; null is another matter."""
+    return Field(default=None, json_schema_extra=_without_default)
+
+
 def _uuid(value: str) -> str:
     """A UUID as RFC 9562 writes it; letters of either case are the same key."""
     lowered = value.lower()
@@ -25,6 +35,10 @@ def _uuid(value: str) -> str:
 Uuid = Annotated[str, AfterValidator(_uuid), WithJsonSchema({"type": "string", "format": "uuid"})]
 Reference = Annotated[str, Field(min_length=1, max_length=100)]
 """The id of something that may or may not exist."""
+
+
+Id = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_-]+$")]
+"""What every id of this service looks like; a path that names another one is 404."""
 
 
 def may_exist(reference: str) -> bool:

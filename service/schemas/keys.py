@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, Wi
 
 from actors.values import Scope
 from service.schemas.fields import Body, optional
-from service.schemas.texts import one_line
+from service.schemas.texts import ONE_LINE
 
 
 def _address(value: str) -> str:
@@ -88,7 +88,7 @@ class Usage(BaseModel):
 class ScopedKeyRequest(Body):
     """What a new scoped key is for, and what it may do."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64), AfterValidator(one_line)]
+    name: Annotated[str, Field(min_length=1, max_length=64), ONE_LINE]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
 
 

@@ -2,16 +2,17 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from actors.bookings.records import PackageKind, Side
 from actors.values import Code, Refused
 from service.schemas.catalog import Milliseconds, Wire
-from service.schemas.texts import one_line, readable
+from service.schemas.fields import absent
+from service.schemas.texts import ONE_LINE, READABLE
 
 SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
-SlotName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(one_line)]
-Description = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(readable)]
+SlotName = Annotated[str, Field(min_length=1, max_length=100), ONE_LINE]
+Description = Annotated[str, Field(min_length=1, max_length=300), READABLE]
 WeekPrice = Annotated[int, Field(ge=50, le=10_000_000, description="Price per week in cents")]
 Weeks = Annotated[int, Field(ge=1, le=52, description="Consecutive weeks that are sold at once")]
 SideName = Literal["left", "right"]
@@ -29,15 +30,6 @@ COLUMNS = {
     "description": "description",
 }
 """Fields as the ledger calls them."""
-
-
-def _without_default(schema: dict[str, Any]) -> None:
-    """An absent field stays as it is; the document must not say that null is its default."""
-    schema.pop("default", None)
-
-
-def _absent() -> Any:
-    return Field(default=None, json_schema_extra=_without_default)
 
 
 class SlotCreate(Wire):
@@ -62,15 +54,15 @@ class SlotCreate(Wire):
 class SlotEdit(Wire):
     """What is to change of a slot. What is absent stays; null takes away what a slot need not have."""
 
-    name: SlotName = _absent()
-    side: SideName = _absent()
-    weekPriceCents: WeekPrice = _absent()
-    active: bool = _absent()
-    durationWeeks: Weeks = _absent()
-    comingSoon: bool = _absent()
-    offerEndsAt: Milliseconds | None = _absent()
-    packageKind: PackageName | None = _absent()
-    description: Description | None = _absent()
+    name: SlotName = absent()
+    side: SideName = absent()
+    weekPriceCents: WeekPrice = absent()
+    active: bool = absent()
+    durationWeeks: Weeks = absent()
+    comingSoon: bool = absent()
+    offerEndsAt: Milliseconds | None = absent()
+    packageKind: PackageName | None = absent()
+    description: Description | None = absent()
 
     def arguments(self) -> dict[str, Any]:
         """Those of `BookingLedger.edit_slot`, but the slot and who acts."""

@@ -3,28 +3,28 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from actors.bookings.records import Booking as BookingRecord
 from actors.bookings.records import BookingView, CampaignView, Content
 from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import AuditRecord, Scope
 from service.schemas.catalog import NEWEST_MS
-from service.schemas.fields import Body, Reference, Uuid, optional
-from service.schemas.texts import one_line, readable
+from service.schemas.fields import Body, Reference, Uuid, absent, optional
+from service.schemas.texts import ONE_LINE, READABLE
 from service.schemas.urls import SponsorUrl
 
 Milliseconds = Annotated[int, Field(description="Epoch milliseconds")]
 WeekStart = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Monday 00:00 UTC, in epoch milliseconds")]
 BillingMode = Literal["test", "live"]
 
-BrandName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(one_line)]
-CampaignName = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(one_line)]
-Headline = Annotated[str, Field(min_length=1, max_length=55), AfterValidator(one_line)]
-Copy = Annotated[str, Field(min_length=1, max_length=140), AfterValidator(one_line)]
-Cta = Annotated[str, Field(min_length=1, max_length=24), AfterValidator(one_line)]
-LogoText = Annotated[str, Field(min_length=1, max_length=3), AfterValidator(one_line)]
-Note = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(readable)]
+BrandName = Annotated[str, Field(min_length=1, max_length=100), ONE_LINE]
+CampaignName = Annotated[str, Field(min_length=1, max_length=80), ONE_LINE]
+Headline = Annotated[str, Field(min_length=1, max_length=55), ONE_LINE]
+Copy = Annotated[str, Field(min_length=1, max_length=140), ONE_LINE]
+Cta = Annotated[str, Field(min_length=1, max_length=24), ONE_LINE]
+LogoText = Annotated[str, Field(min_length=1, max_length=3), ONE_LINE]
+Note = Annotated[str, Field(min_length=1, max_length=500), READABLE]
 
 
 # Bodies.
@@ -50,18 +50,19 @@ class CampaignBody(Body):
 class CampaignEdit(Body):
     """What is to change; at least one field."""
 
-    name: CampaignName | None = None
-    headline: Headline | None = None
-    body: Copy | None = None
-    cta: Cta | None = None
-    targetUrl: SponsorUrl | None = None
-    logoText: LogoText | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    name: CampaignName = absent()
+    headline: Headline = absent()
+    body: Copy = absent()
+    cta: Cta = absent()
+    targetUrl: SponsorUrl = absent()
+    logoText: LogoText = absent()
 
     @model_validator(mode="after")
     def _something(self) -> "CampaignEdit":
-        given = [getattr(self, name) for name in self.model_fields_set]
-        if not given or None in given:
-            raise ValueError("must name at least one field, and no field may be null")
+        if not self.model_fields_set:
+            raise ValueError("must name at least one field")
         return self
 
 

@@ -1,9 +1,12 @@
 """Texts that people write, as types of wire models. The bounds are wide for a person and narrow for a machine."""
 
 import re
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAK = re.compile(r"[\n\t\u2028\u2029]")
@@ -27,6 +30,24 @@ def one_line(value: str) -> str:
     return readable(value)
 
 
-Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(one_line)]
-Sentence = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(readable)]
-Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(readable)]
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A rule for a text, and what of it a pattern can tell a client: all but that a text must not be blank."""
+
+    rule: Callable[[str], str]
+    pattern: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.rule, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(core), "pattern": self.pattern}
+
+
+_NEVER = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+READABLE = Written(readable, rf"^[^{_NEVER}]*$")
+ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
+
+Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
+Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]
+Text = Annotated[str, Field(min_length=1, max_length=2_000), READABLE]
