@@ -193,10 +193,16 @@ class BookingLedger(Actor[Message, Answer]):
         return _booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
 
     async def describe_video(
-        self, booking_id: str, agent: Agent, status: YoutubeStatus | None, url: str | None, notes: str | None
+        self,
+        booking_id: str,
+        agent: Agent,
+        status: YoutubeStatus | None,
+        url: str | None,
+        notes: str | None,
+        clear: tuple[str, ...] = (),
     ) -> BookingView | Refused:
         """Say how far the video of a booking is."""
-        return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes)))
+        return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
 
     async def create_slot(
         self,

@@ -203,13 +203,14 @@ class RetireSlot:
 
 @dataclass(frozen=True, slots=True)
 class DescribeVideo:
-    """How far the video of a booking is; None leaves a field as it is."""
+    """How far the video of a booking is; None leaves a field as it is, and `clear` names fields that are to be None."""
 
     booking_id: str
     origin: Origin
     status: YoutubeStatus | None = None
     url: str | None = None
     notes: str | None = None
+    clear: tuple[str, ...] = ()
 
 
 Message = (

@@ -280,6 +280,7 @@ def describe_video(desk: Desk, message: DescribeVideo) -> Answer:
         youtube_url=message.url or booking.youtube_url,
         youtube_notes=message.notes or booking.youtube_notes,
     )
+    described = replace(described, **dict.fromkeys(message.clear))  # type: ignore[arg-type]
     if described.youtube_status is YoutubeStatus.PUBLISHED and described.youtube_url is None:
         return Refused(Code.INVALID_REQUEST, "A published video needs its youtubeUrl.")
     if described != booking:

@@ -26,7 +26,7 @@ from service.schemas.sponsors import (
     RefundBody,
     Review,
     SponsorPage,
-    VideoBody,
+    VideoEdit,
 )
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.services import Services
@@ -78,14 +78,24 @@ async def refund(services: Services, call: Call) -> Answer | Refused:
     return shown(services, view)
 
 
+CLEARABLE = {"youtubeUrl": "youtube_url", "youtubeNotes": "youtube_notes"}
+"""Fields of a video that null takes away, and what the ledger calls them."""
+
+
 async def describe_video(services: Services, call: Call) -> Answer | Refused:
-    body: VideoBody = call.body
+    body: VideoEdit = call.body
     booking_id = call.path_values["id"]
     if not may_exist(booking_id):
         return unknown_booking()
-    status = None if body.youtubeStatus is None else YoutubeStatus(body.youtubeStatus)
     view = await services.ledger.describe_video(
-        booking_id, call.caller.agent, status, body.youtubeUrl, body.youtubeNotes
+        booking_id,
+        call.caller.agent,
+        None if body.youtubeStatus is None else YoutubeStatus(body.youtubeStatus),
+        body.youtubeUrl,
+        body.youtubeNotes,
+        clear=tuple(
+            field for name, field in CLEARABLE.items() if name in body.model_fields_set and getattr(body, name) is None
+        ),
     )
     return shown(services, view)
 
@@ -163,7 +173,7 @@ ROWS = (
         result=CampaignAnswer,
         body=Review,
         example={"decision": "reject", "note": "The link leads to another product."},
-        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.PROFILE_REQUIRED),
     ),
     _reading(
         name="listSponsors",
@@ -235,7 +245,7 @@ ROWS = (
         description="For packages with a video. A published one needs its address.",
         handler=describe_video,
         result=BookingAnswer,
-        body=VideoBody,
+        body=VideoEdit,
         example={"youtubeStatus": "published", "youtubeUrl": "https://video.example.com/watch/1"},
         codes=(Code.NOT_FOUND, Code.INVALID_STATE),
     ),
