@@ -22,6 +22,10 @@ from tests.simulation.faults import Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
+from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION
+from tests.simulation.oracle.keys import too_many_keys
+from tests.simulation.oracle.quota import totals
+from tests.simulation.oracle.sights import sights
 from tests.simulation.rules import LONGEST_SECONDS, MIDNIGHTS_MS, QUIET_SECONDS, SECRET
 
 D = TypeVar("D")
@@ -102,17 +106,17 @@ class World:
 
         await trio.sleep(delays.uniform(0.0, 0.02))
         if not node.up:
-            return oracle.REFUSED_CONNECTION
+            return REFUSED_CONNECTION
         if self.faults.strikes("request_lost"):
             await trio.sleep(0.8)
-            return oracle.LOST
+            return LOST
         node.accept(serve, answer)
         if self.faults.strikes("request_repeated"):
             node.accept(serve, lambda value: None)
         await arrived.wait()
         if self.faults.strikes("answer_lost"):
             await trio.sleep(0.5)
-            return oracle.LOST
+            return LOST
         return result[0]
 
     def _announced(self, topic: str) -> None:
@@ -153,12 +157,12 @@ class World:
             return work
 
         def watching() -> D:
-            before = oracle.totals(self.memory)
+            before = totals(self.memory)
             done = work()
-            after = oracle.totals(self.memory)
+            after = totals(self.memory)
             if before != after:
                 self.violations.append(f"{turn!r} changed the sums of all counters from {before} to {after}")
-            self.violations.extend(oracle.too_many_keys(self, turn))
+            self.violations.extend(too_many_keys(self, turn))
             return done
 
         return watching
@@ -182,7 +186,7 @@ def run(seed: int, *, seconds: float = 20.0, bug: str | None = None, keep_trace:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
     violations = world.violations + oracle.judge(world)
-    for what, met in oracle.sights(world).items():
+    for what, met in sights(world).items():
         world.count(what, met)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
     return Report(
