@@ -234,7 +234,9 @@ def _refund_declined(desk: Desk, booking: Booking, message: SettleRefund) -> Ans
         case BookingStatus.REFUNDING:
             # Its weeks may be another's by now, so it cannot be paid again: it waits for an administrator.
             booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
-        case BookingStatus.REFUNDED:
+        # Only the processor itself says that money came back. What a cashier was told may be an answer that is older
+        # than the refund which another node had made since.
+        case BookingStatus.REFUNDED if message.event_id is not None:
             booking = replace(booking, payment_issue="refund_failed", refunded_cents=0)
         case _:
             return desk.view(booking)
