@@ -7,16 +7,19 @@ the numbers of the world, and uses none of the deciding code.
 
 from typing import TYPE_CHECKING
 
-from tests.simulation.oracle import directory, keys, quota, running
+from tests.simulation.oracle import access, answers, directory, keys, money, quota, running
 from tests.simulation.oracle.case import case_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
 CHECKS = (*quota.CHECKS, *keys.CHECKS, *directory.CHECKS, *running.CHECKS)
+SELLING = (*answers.CHECKS, *money.CHECKS, *access.CHECKS)
+"""For worlds of sponsors; what holds for each of their commits stands in `commits`."""
 
 
 def judge(world: "World") -> list[str]:
     """Every violation that the history of a finished world shows."""
     case = case_of(world)
-    return [f"{check.__name__}: {violation}" for check in CHECKS for violation in check(case)]
+    checks = (*CHECKS, *SELLING) if world.sells else CHECKS
+    return [f"{check.__name__}: {violation}" for check in checks for violation in check(case)]

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from actors.clock import SECOND_MS
-from actors.keys.actor import Minted
+from actors.keys.actor import Issued, Minted
+from actors.keys.messages import Key
 from actors.values import Tier
 from storage.memory.tables import Memory
 from tests.simulation.history import Nothing, Operation, Unknown
@@ -33,6 +34,7 @@ class Case:
     revokes: dict[str, list[Operation]] = field(default_factory=dict)
     minted: dict[str, Minted] = field(default_factory=dict)
     accounts: dict[str, str] = field(default_factory=dict)
+    of_texts: dict[str, Key] = field(default_factory=dict)
     of_groups: dict[str, tuple[list[Operation], list[Operation]]] = field(default_factory=dict)
 
     @property
@@ -77,6 +79,9 @@ def case_of(world: "World") -> Case:
     for operation in case.of("mint"):
         if isinstance(operation.result, Minted):
             case.minted[operation.result.claim_token] = operation.result
+    for operation in [*case.of("mint"), *case.of("issue")]:
+        if isinstance(operation.result, Minted | Issued):
+            case.of_texts[operation.result.api_key] = operation.result.key
     case.accounts = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     return case
 

@@ -1,17 +1,13 @@
 """The promise of the directory: what is remembered is fresh enough."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from actors.keys.messages import Claimed, Key, Resolved
 from actors.keys.secret import digest
 from actors.values import Tier
 from tests.simulation.history import Operation
-from tests.simulation.rules import LIFE_SECONDS
-
-if TYPE_CHECKING:
-    pass
 from tests.simulation.oracle.case import EPSILON, Case, possible, surely
+from tests.simulation.rules import LIFE_SECONDS
 
 
 def look_ups_are_fresh(case: Case) -> Iterator[str]:
@@ -32,14 +28,14 @@ def look_ups_are_fresh(case: Case) -> Iterator[str]:
             continue
         if found.key.hash != digest(operation.about):
             yield f"{operation.node} answered one key with another"
-        yield from _stale(case, operation, found.key, claims.get(found.key.id, []))
+        yield from stale(case, operation, found.key, claims.get(found.key.id, []))
         if found.tier is not Tier.ANONYMOUS and found.key.tenant_id in case.accounts:
             writes = case.tier_writes(found.key.tenant_id)
             if not possible(writes, found.tier, operation, lambda write, read=operation: _must_see(read, write)):
                 yield f"{operation.node} saw {found.tier} at {operation.start:.3f} for {found.email}"
 
 
-def _stale(case: Case, read: Operation, key: Key, claims: Sequence[Operation]) -> Iterator[str]:
+def stale(case: Case, read: Operation, key: Key, claims: Sequence[Operation]) -> Iterator[str]:
     revokes = [each for each in case.revokes.get(key.id, []) if surely(each) and _must_see(read, each)]
     if revokes and key.revoked_ms is None:
         yield f"{read.node} saw {key.id} alive at {read.start:.3f}, {_since(read, revokes)}"

@@ -1,7 +1,6 @@
 """The promises of quota: nothing is granted beyond a cap, nothing is refused below it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from actors.clock import day_of, month_of
 from actors.keys.messages import Claimed
@@ -9,11 +8,8 @@ from actors.quota.messages import Charge, Metered
 from actors.values import Code, Refused, Tier
 from storage.memory.tables import Memory
 from tests.simulation.history import Operation
-from tests.simulation.rules import CAPS, PER_MINUTE
-
-if TYPE_CHECKING:
-    pass
 from tests.simulation.oracle.case import Case, any_of, maybe_before, possible, surely_before
+from tests.simulation.rules import CAPS, PER_MINUTE
 
 
 def every_grant_is_within_its_cap(case: Case) -> Iterator[str]:

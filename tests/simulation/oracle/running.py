@@ -1,15 +1,11 @@
 """The promises of time: every answer is bounded, and faults that are over are over for everybody."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from actors.keys.actor import Minted
 from tests.simulation.history import Nothing, Unknown
-from tests.simulation.rules import HEALED_SECONDS, LIMITS
-
-if TYPE_CHECKING:
-    pass
 from tests.simulation.oracle.case import EPSILON, Case
+from tests.simulation.rules import HEALED_SECONDS, LIMITS
 
 
 def every_intent_is_answered_in_time(case: Case) -> Iterator[str]:
