@@ -96,6 +96,9 @@ class Processor:
     def refund(self, key: str, payment_id: str) -> bool:
         """Pay all of a payment back, once for each key: True when that is done, False while it is not decided."""
         payment = self.payments[payment_id]
+        if payment.failed:
+            self._decline(payment)
+            raise PaymentsRefused("simulated: it came back before")
         if payment.by_hand or key in self._made:
             return True
         if key in self._pending:

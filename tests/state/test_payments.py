@@ -367,6 +367,8 @@ def test_a_refund_that_fails_later_is_no_refund_and_can_be_ordered_again(going_b
     assert (going_back.held("b1"), booking.refund_due_ms) == ([], None)
     facts = {"status": ["refunded", "refunding"], "why": "Returned by the bank", "paymentIssue": "refund_failed"}
     assert going_back.told()[-1] == ("booking.refund_failed", facts)
+    late = booked(going_back.one(going_back.settle("b1")))
+    assert (late.status, kept_nothing(going_back)) == (REFUNDING, True), "a cashier's answer from before it failed"
     assert booked(going_back.one(going_back.refund("b1"))).refund_due_ms == going_back.now_ms
     assert booked(going_back.one(going_back.settle("b1"))).status is REFUNDED
 

@@ -116,7 +116,7 @@ def test_what_is_no_slot_can_neither_be_edited_nor_retired() -> None:
         ({}, True),
         ({"active": False}, False),
         ({"coming_soon": True}, False),
-        ({"retiredMs": NOON - 1}, False),
+        ({"retired_ms": NOON - 1}, False),
         ({"offer_ends_ms": NOON}, False),
         ({"offer_ends_ms": NOON - 1}, False),
         ({"offer_ends_ms": NOON + 1}, True),

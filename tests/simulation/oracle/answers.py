@@ -3,11 +3,20 @@
 When is known by the log of commits, with what a row was at any moment; a node's clock by when it was asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from actors.bookings.actor import RESERVE
-from actors.bookings.records import Booking, BookingStatus, BookingView, CampaignView, Remembered, Slot, Sponsor
+from actors.bookings.records import (
+    Booking,
+    BookingStatus,
+    BookingView,
+    CampaignStatus,
+    CampaignView,
+    Remembered,
+    Slot,
+    Sponsor,
+)
 from actors.values import Code, Refused
 from tests.simulation.history import Book, Operation
 from tests.simulation.oracle.bookings import (
@@ -186,10 +195,19 @@ def refusals_of_bookings_had_a_reason(case: Case) -> Iterator[str]:
                     fair = not states <= set(allowed)
                 case Code.NOT_FOUND:
                     fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
+                case Code.CAMPAIGN_NOT_BOOKABLE:
+                    fair = kind == "checkout" and any(_was_rejected(case, operation, row) for row in rows)
                 case _:
                     fair = False
             if not fair:
                 yield f"{kind} of {about.target} was refused: {operation.result}, and it was {rows}"
+
+
+def _was_rejected(case: Case, operation: Operation, booking: Booking | None) -> bool:
+    if booking is None:
+        return False
+    rows = _during(case, operation, "campaigns", booking.campaign_id)
+    return any(row is not None and row.status is CampaignStatus.REJECTED for row in rows)
 
 
 def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
@@ -205,6 +223,8 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
                 fair = any(row is not None and str(row.status) not in [first for first, _ in moves] for row in rows)
             case Refused(code=Code.NOT_FOUND):
                 fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
+            case Refused(code=Code.PROFILE_REQUIRED):
+                fair = about.what == "approve" and _had_no_profile(case, operation, rows)
             case Refused():
                 fair = False
             case _:
@@ -214,6 +234,11 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
     for operation in case.of("create campaign"):
         if isinstance(operation.result, CampaignView) and operation.result.campaign.id not in case.memory.campaigns:
             yield f"{operation.result.campaign.id} was answered and is not there"
+
+
+def _had_no_profile(case: Case, operation: Operation, campaigns: Sequence[Any]) -> bool:
+    owners = {row.tenant_id for row in campaigns if row is not None}
+    return any(None in _during(case, operation, "sponsors", owner) for owner in owners)
 
 
 def slots_and_profiles_are_as_answered(case: Case) -> Iterator[str]:

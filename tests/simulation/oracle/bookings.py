@@ -24,6 +24,7 @@ BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "booking.refund_ordered": (("paid", "refunding"),),
     "booking.refunded": (("refunding", "refunded"),),
     "booking.refund_declined": (("refunding", "paid"),),
+    "booking.refund_failed": (("refunded", "refunding"),),
 }
 """By the action of the audit record that tells of the move."""
 STILL = ("booking.refund_ordered", "booking.refund_declined", "booking.paid_twice", "booking.video_described")

@@ -41,17 +41,16 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
     match booking.status:
         case BookingStatus.PAID:
             fair = has_weeks and not payment.back
-        case BookingStatus.REFUNDED if payment.failed:
-            noted = booking.payment_issue in ("refund_failed", "paid_twice")
-            fair = noted and not payment.back and booking.refunded_cents == 0
         case BookingStatus.REFUNDED:
-            fair = bool(payment.back) and booking.refunded_cents == booking.amount_cents
+            mismatch = booking.payment_issue == "amount_mismatch"
+            fair = bool(payment.back) and booking.refunded_cents == (0 if mismatch else booking.amount_cents)
         case BookingStatus.REFUNDING:
-            # Declined for good where nobody ordered it again, and the weeks may be another's.
+            # Declined or come back for good where nobody ordered it again, and the weeks may be another's.
             declined = any(
-                audit.action == "booking.refund_declined" for audit in case.world.log.audited.get(booking.id, [])
+                audit.action in ("booking.refund_declined", "booking.refund_failed")
+                for audit in case.world.log.audited.get(booking.id, [])
             )
-            noted = booking.payment_issue in ("refund_declined", "paid_twice")
+            noted = booking.payment_issue in ("refund_declined", "refund_failed", "paid_twice")
             fair = declined and noted and booking.refund_due_ms is None and not payment.back
         case _:
             fair = False
