@@ -160,7 +160,7 @@ async def test_a_refund_that_fails_afterwards_is_an_issue(bank: Bank) -> None:
     _refunding(bank)
     failed = event("refund.failed", refund(status="failed"), "evt_2")
     made = await heard(bank, event("refund.updated", refund()), failed)
-    assert (made.status, made.payment_issue, made.refunded_cents) == (BookingStatus.REFUNDED, "refund_failed", 0)
+    assert (made.status, made.payment_issue, made.refunded_cents) == (BookingStatus.REFUNDING, "refund_failed", 0)
 
 
 async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_ordered_anew(bank: Bank) -> None:
