@@ -24,6 +24,7 @@ from schemathesis.specs.openapi import checks
 
 from actors.bookings.weeks import WEEK_MS, week_of
 from tests.http.conformity import DOCUMENT
+from tests.memory import in_memory
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 30
@@ -195,7 +196,7 @@ def name_of(case: schemathesis.Case) -> str:
 @contextmanager
 def running_target() -> Iterator[Target]:
     """A server with an embedded Postgres of its own, and on it what requests are about."""
-    with tempfile.TemporaryDirectory(prefix="catalog-tests-", ignore_cleanup_errors=True) as directory:
+    with tempfile.TemporaryDirectory(prefix="catalog-tests-", dir=in_memory(), ignore_cleanup_errors=True) as directory:
         # The embedded Postgres may run as another user, who has to get through.
         Path(directory).chmod(0o711)
         environment = os.environ | LIMITS | {"CATALOG__LOG__LEVEL": "warning", "CATALOG__ADMIN__EMAILS": BOSS}
