@@ -18,6 +18,7 @@ from service.main import actor_limits, key_rules, storage_options
 from service.replacing import carry_out
 from service.samples.seeding import replace_demo
 from service.schemas.keys import Email
+from service.schemas.texts import one_line
 from service.secret import Secrets
 from storage.opening import Opened, open_storage
 from storage.schema import server_version, unsafe_settings
@@ -79,8 +80,8 @@ def _progress(done: int, total: int) -> None:
 
 async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> int:
     address, wanted = _email(email), _scopes(scopes)
-    if name is not None and not 1 <= len(name) <= NAME_CHARACTERS:
-        raise CommandError(f"a name has 1 to {NAME_CHARACTERS} characters")
+    if name is not None:
+        _check_name(name)
 
     async def work(keys: KeyKeeper) -> int:
         issued = await keys.issue(address, AGENT, scopes=wanted, name=name)
@@ -230,6 +231,15 @@ async def _only(keys: KeyKeeper, text: str) -> str:
         raise CommandError("there is no such key")
     ids = ", ".join(resolved.key.id for resolved in found)
     raise CommandError(f"{len(found)} keys have this prefix; name one by its id: {ids}")
+
+
+def _check_name(name: str) -> None:
+    if not 1 <= len(name) <= NAME_CHARACTERS:
+        raise CommandError(f"a name has 1 to {NAME_CHARACTERS} characters")
+    try:
+        one_line(name)
+    except ValueError as error:
+        raise CommandError(f"the name {error}") from None
 
 
 def _email(text: str) -> str:

@@ -35,4 +35,4 @@ class Cursors:
         try:
             return self._seals.open(purpose, cursor)
         except BadSeal as error:
-            raise BadCursor(f"the cursor is not one of this list: {error}") from None
+            raise BadCursor(f"it is not a cursor of this list ({error})") from None

@@ -231,13 +231,21 @@ def parse_query(model: type[M], query: str) -> M | Refused:
         return Refused(Code.INVALID_REQUEST, f"The query is not valid: {words_of(error)}")
 
 
+PLAIN = {
+    "extra_forbidden": "is not a property of this body",
+    "missing": "is missing",
+    "string_pattern_mismatch": "holds characters that it may not hold",
+}
+"""Problems that the validator's own words would not explain to everybody."""
+
+
 def words_of(error: ValidationError) -> str:
     """What is wrong, for a person: the place and the reason of the first few problems; never the value itself."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     words = []
     for problem in problems[:5]:
         place = ".".join(str(part) for part in problem["loc"])
-        reason = problem["msg"].removeprefix("Value error, ")
+        reason = PLAIN.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
         words.append(f"{place}: {reason}" if place else reason)
     if len(problems) > 5:
         words.append(f"and {len(problems) - 5} more")

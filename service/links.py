@@ -31,8 +31,12 @@ class Links:
         return self._url(Page.CHECKOUT, booking)
 
     def receipt_url(self, booking: Booking) -> str | None:
-        """The receipt of a booking, from the moment on that it is paid: `receiptUrl` of the wire."""
-        return None if booking.paid_ms is None else self.result_url(booking)
+        """The receipt of a booking, from the moment on that it is paid: `receiptUrl` of the wire.
+
+        A payment of another amount than ours has none: it goes back as it came.
+        """
+        mismatch = booking.payment_issue == "amount_mismatch"
+        return None if booking.paid_ms is None or mismatch else self.result_url(booking)
 
     def result_url(self, booking: Booking) -> str:
         """The page of the receipt whether or not it is paid yet: where a processor sends who has paid."""

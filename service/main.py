@@ -71,7 +71,9 @@ async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> N
             open_listeners(*address_of(config.server.bind), serving_limits(config)) as server,
         ):
             await load_samples(opened.catalog)
-            await load_demo(opened.demo, SystemClock(), SystemEntropy())
+            if config.billing.mode == "test":
+                # In live mode the demo's slots would be for sale.
+                await load_demo(opened.demo, SystemClock(), SystemEntropy())
             async with open_node(config, data_dir, opened, server.url) as node:
                 _calm_collector()
                 nursery.start_soon(_say_when_stopping, node.services.health, stop)

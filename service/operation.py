@@ -59,7 +59,8 @@ class Operation:
     sponsorship family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones
     also towards `usecase_reads`. `hot` ones may be served without a framework. `cors` ones may be called from any web
     page, without credentials. `raw_body` ones get the body as it came, in `Request.body`, and check it themselves.
-    `leads_to` names operations whose path parameter `id` stands in the answer, and where: a JSON pointer.
+    `body_bytes` bounds the body where the bound of the configuration does not fit. `leads_to` names operations whose path
+    parameter `id` stands in the answer, and where: a JSON pointer.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Operation:
     body: type[BaseModel] | None = None
     body_optional: bool = False
     raw_body: bool = False
+    body_bytes: int | None = None
     query: type[BaseModel] | None = None
     leads_to: Mapping[str, str] = field(default_factory=dict)
     codes: tuple[Code, ...] = ()

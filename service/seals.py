@@ -41,7 +41,7 @@ class Seals:
         sealed = _bytes_of(text)
         seal, payload = sealed[:SEAL_BYTES], sealed[SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(purpose, payload)):
-            raise BadSeal("the seal is not one of this service for this purpose")
+            raise BadSeal("it was made for something else")
         return tuple(json.loads(payload))
 
     def _seal(self, purpose: str, payload: bytes) -> bytes:

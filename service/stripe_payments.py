@@ -84,7 +84,7 @@ class StripePayments:
         return await self._in_thread(partial(self._refund, booking, booking.payment_id))
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
-        if self._limiter.statistics().tasks_waiting >= self._waiting:
+        if self._limiter.available_tokens < 1 and self._limiter.statistics().tasks_waiting >= self._waiting:
             raise PaymentsUnavailable("too many calls of the processor are under way")
         with trio.move_on_after(self._seconds):
             # A thread that is left behind keeps its place until its socket gives up, so that there are never more.

@@ -60,8 +60,9 @@ ORPHANS_HOLD_MEMORY = "pre-existing shared memory block"
 _LINE = re.compile(r"(?P<code>[0-9A-Z]{5}) (?P<severity>[A-Z]+)\d?:  (?P<text>.*)")
 _LEVELS = {"WARNING": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR, "PANIC": logging.CRITICAL}
 # FATAL to Postgres, nothing to a person: a knock during a start, a connection that a stop ends, a start that the
-# supervisor will repeat because backends of a killed postmaster still live.
-_QUIET_CODES = {STARTING_UP, "57P01", "F0001"}
+# supervisor will repeat because backends of a killed postmaster still live; an ERROR, and expected: a row that another
+# node has made first.
+_QUIET_CODES = {STARTING_UP, "57P01", "F0001", "23505"}
 
 log = logging.getLogger("storage.embedded")
 

@@ -95,10 +95,16 @@ class BookingLedger(Actor[Message, Answer]):
         return _campaign(await self.ask(EditCampaign(owner, campaign_id, self._origin(agent), **fields)))
 
     async def move_campaign(
-        self, owner: str | None, campaign_id: str, move: CampaignMove, agent: Agent, note: str | None = None
+        self,
+        owner: str | None,
+        campaign_id: str,
+        move: CampaignMove,
+        agent: Agent,
+        note: str | None = None,
+        seen: Content | None = None,
     ) -> CampaignView | Refused:
-        """Submit, withdraw, pause, resume; as an administrator also approve and reject."""
-        return _campaign(await self.ask(MoveCampaign(campaign_id, move, self._origin(agent), owner, note)))
+        """Submit, withdraw, pause, resume; as an administrator also approve and reject what was `seen`."""
+        return _campaign(await self.ask(MoveCampaign(campaign_id, move, self._origin(agent), owner, note, seen)))
 
     async def reserve(
         self, owner: str, campaign_id: str, slot_id: str, week_start_ms: int, key: str, agent: Agent
@@ -187,10 +193,16 @@ class BookingLedger(Actor[Message, Answer]):
         return _booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
 
     async def describe_video(
-        self, booking_id: str, agent: Agent, status: YoutubeStatus | None, url: str | None, notes: str | None
+        self,
+        booking_id: str,
+        agent: Agent,
+        status: YoutubeStatus | None,
+        url: str | None,
+        notes: str | None,
+        clear: tuple[str, ...] = (),
     ) -> BookingView | Refused:
         """Say how far the video of a booking is."""
-        return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes)))
+        return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
 
     async def create_slot(
         self,

@@ -27,6 +27,10 @@ PAST = {
 }
 
 
+REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
+"""Moves that are not the owner's; each brings a note or takes the last one away."""
+
+
 def save_profile(desk: Desk, message: SaveProfile) -> Answer:
     return ProfileKept(keep_profile(desk, message.sponsor, message.origin))
 
@@ -83,11 +87,20 @@ def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
     campaign = desk.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
+    if message.tenant_id is not None and message.move in REVIEWING:
+        return Refused(Code.FORBIDDEN, "Only administrators review campaigns.")
+    if message.seen not in (None, campaign.content):
+        return Refused(Code.INVALID_STATE, "This campaign was edited since. Read it again.")
     status = after(CAMPAIGN_MOVES, campaign.status, message.move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
-    note = message.note if message.move in (CampaignMove.APPROVE, CampaignMove.REJECT) else campaign.review_note
+    note = message.note if message.move in REVIEWING or message.note is not None else campaign.review_note
     moved = replace(campaign, status=status, review_note=note)
+    if message.move is CampaignMove.APPROVE:
+        sponsor = desk.sponsor(campaign.tenant_id)
+        if sponsor is None:
+            return Refused(Code.PROFILE_REQUIRED, "This sponsor has no profile yet, so there is no name to approve.")
+        moved = replace(moved, shown_as=sponsor.name)
     desk.keep_campaign(moved)
     desk.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))
     return desk.campaign_view(moved)
@@ -103,6 +116,15 @@ def unknown_campaign() -> Refused:
 
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
     """What changed, each field with its value before and now."""
-    old = {"name": before.name, "status": before.status, "reviewNote": before.review_note, **asdict(before.content)}
-    new = {"name": now.name, "status": now.status, "reviewNote": now.review_note, **asdict(now.content)}
+    old, new = _told(before), _told(now)
     return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+
+
+def _told(campaign: Campaign) -> dict[str, str | None]:
+    return {
+        "name": campaign.name,
+        "status": campaign.status,
+        "review_note": campaign.review_note,
+        "shown_as": campaign.shown_as,
+        **asdict(campaign.content),
+    }

@@ -1,6 +1,7 @@
 """What a batch of the ledger decides on: locked rows, with the changes of the batch laid over them. Pure."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +59,8 @@ class Snapshot:
 class Decision:
     """What to keep, and one answer for each message in order.
 
-    Rows are whole, new or changed. Weeks are freed first (from the booking that held them) and taken then. `events` are
+    Rows are whole, new or changed. Weeks are freed first (from the booking that held them; some may lie before those that
+    were read, as an open booking holds all of its own) and taken then. `events` are
     pairs of a processor's event and a booking. `visible`: the public may see a difference.
     """
 
@@ -197,7 +199,7 @@ class Desk:
                 target_type=target_type,
                 target_id=target_id,
                 request_id=origin.request_id,
-                changes=json.dumps(changes or {}, ensure_ascii=False, separators=(",", ":")),
+                changes=json.dumps(_as_on_the_wire(changes or {}), ensure_ascii=False, separators=(",", ":")),
             )
         )
 
@@ -216,6 +218,11 @@ class Desk:
 
 def weeks_of(booking: Booking) -> list[Week]:
     return [(booking.slot_id, week_ms) for week_ms in weeks_from(booking.week_start_ms, booking.weeks)]
+
+
+def _as_on_the_wire(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The audit is read by clients: its names are written as theirs, `targetUrl` and not `target_url`."""
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in changes.items()}
 
 
 def by_the_service(origin: Origin) -> Origin:

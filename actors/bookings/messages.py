@@ -6,7 +6,17 @@ administrators and of the service itself have None there, or no such field.
 
 from dataclasses import dataclass
 
-from actors.bookings.records import BookingView, Campaign, CampaignView, PackageKind, Side, Slot, Sponsor, YoutubeStatus
+from actors.bookings.records import (
+    BookingView,
+    Campaign,
+    CampaignView,
+    Content,
+    PackageKind,
+    Side,
+    Slot,
+    Sponsor,
+    YoutubeStatus,
+)
 from actors.bookings.transitions import CampaignMove
 from actors.values import Agent, Refused
 
@@ -53,13 +63,17 @@ class EditCampaign:
 
 @dataclass(frozen=True, slots=True)
 class MoveCampaign:
-    """Submit, withdraw, pause, resume, approve or reject; the last two, and a None `tenant_id`, are administrators'."""
+    """Submit, withdraw, pause, resume, approve or reject; the last two, and a None `tenant_id`, are administrators'.
+
+    `seen` is the content that the decision is about: if it is another by now, nothing is decided.
+    """
 
     campaign_id: str
     move: CampaignMove
     origin: Origin
     tenant_id: str | None = None
     note: str | None = None
+    seen: Content | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +203,14 @@ class RetireSlot:
 
 @dataclass(frozen=True, slots=True)
 class DescribeVideo:
-    """How far the video of a booking is; None leaves a field as it is."""
+    """How far the video of a booking is; None leaves a field as it is, and `clear` names fields that are to be None."""
 
     booking_id: str
     origin: Origin
     status: YoutubeStatus | None = None
     url: str | None = None
     notes: str | None = None
+    clear: tuple[str, ...] = ()
 
 
 Message = (

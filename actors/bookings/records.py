@@ -108,7 +108,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A creative. `name` is for its owner only."""
+    """A creative. `name` is for its owner only; `shown_as` is the sponsor's name that was approved with the content."""
 
     id: str
     tenant_id: str
@@ -117,6 +117,7 @@ class Campaign:
     status: CampaignStatus
     created_ms: int
     review_note: str | None = None
+    shown_as: str | None = None
     demo: bool = False
 
 

@@ -121,6 +121,9 @@ def open_checkout(desk: Desk, message: OpenCheckout) -> Answer:
     booking = _current(desk, message.booking_id, message.tenant_id, message.origin)
     if booking is None:
         return unknown_booking()
+    campaign = desk.campaign(booking.campaign_id, None)
+    if campaign is not None and not is_bookable(campaign):
+        return Refused(Code.CAMPAIGN_NOT_BOOKABLE, "The campaign was rejected meanwhile. Edit and submit it first.")
     if booking.mode is not desk.rules.mode:
         return Refused(Code.INVALID_STATE, f"This booking was made in {booking.mode} mode and cannot be paid now.")
     if booking.status is BookingStatus.CHECKOUT:
@@ -150,7 +153,7 @@ def take_payment(desk: Desk, message: TakePayment) -> Answer:
     if not desk.is_first(message.event_id, booking.id) or booking.payment_id == message.payment_id:
         return desk.view(booking)
     if booking.payment_id is not None:
-        return _with_issue(desk, booking, "paid_twice", message.origin)
+        return _paid_twice(desk, booking, message)
     paid = replace(booking, payment_id=message.payment_id, paid_ms=desk.now_ms)
     issue = _why_too_late(desk, booking, message)
     if issue is None:
@@ -191,7 +194,8 @@ def order_refund(desk: Desk, message: OrderRefund) -> Answer:
         message.origin,
         told={"reason": message.reason} if message.reason else {},
         refund_due_ms=desk.now_ms,
-        payment_issue=None,
+        # A second payment is not paid back with the first one: somebody still has to see to it.
+        payment_issue="paid_twice" if booking.payment_issue == "paid_twice" else None,
     )
 
 
@@ -213,7 +217,8 @@ def settle_refund(desk: Desk, message: SettleRefund) -> Answer:
         booking,
         BookingMove.REFUND,
         message.origin,
-        refunded_cents=booking.amount_cents,
+        # Of another amount than ours we only know that all of it goes back.
+        refunded_cents=0 if booking.payment_issue == "amount_mismatch" else booking.amount_cents,
         refund_due_ms=None,
     )
 
@@ -234,8 +239,18 @@ def _refund_declined(desk: Desk, booking: Booking, message: SettleRefund) -> Ans
         case BookingStatus.REFUNDING:
             # Its weeks may be another's by now, so it cannot be paid again: it waits for an administrator.
             booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
-        case BookingStatus.REFUNDED:
-            booking = replace(booking, payment_issue="refund_failed", refunded_cents=0)
+        # Only the processor itself says that money came back. What a cashier was told may be an answer that is older
+        # than the refund which another node had made since.
+        case BookingStatus.REFUNDED if message.event_id is not None:
+            return _moved(
+                desk,
+                booking,
+                BookingMove.FAIL_REFUND,
+                message.origin,
+                told=why,
+                payment_issue="refund_failed",
+                refunded_cents=0,
+            )
         case _:
             return desk.view(booking)
     desk.keep_booking(booking)
@@ -265,6 +280,7 @@ def describe_video(desk: Desk, message: DescribeVideo) -> Answer:
         youtube_url=message.url or booking.youtube_url,
         youtube_notes=message.notes or booking.youtube_notes,
     )
+    described = replace(described, **dict.fromkeys(message.clear))  # type: ignore[arg-type]
     if described.youtube_status is YoutubeStatus.PUBLISHED and described.youtube_url is None:
         return Refused(Code.INVALID_REQUEST, "A published video needs its youtubeUrl.")
     if described != booking:
@@ -289,7 +305,15 @@ PAST = {
     BookingMove.ORDER_REFUND: "refund_ordered",
     BookingMove.REFUND: "refunded",
     BookingMove.DECLINE_REFUND: "refund_declined",
+    BookingMove.FAIL_REFUND: "refund_failed",
 }
+WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
+    BookingMove.OPEN_CHECKOUT: "brought to checkout",
+    BookingMove.PAY_TOO_LATE: "paid",
+    BookingMove.ORDER_REFUND: "refunded",
+}
+"""What a booking cannot be, for a person."""
+
 RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, BookingMove.PAY_TOO_LATE)
 """Moves after which a booking holds its weeks no more."""
 
@@ -306,8 +330,7 @@ def _moved(
     """Apply a move with what goes along with it, or refuse it."""
     moved = _apply(desk, booking, move, origin, told=told, **changes)
     if moved is None:
-        verb = PAST[move].replace("_", " ")
-        return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {verb}.")
+        return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {WORDS[move]}.")
     return desk.view(moved)
 
 
@@ -335,10 +358,12 @@ def _apply(
     return moved
 
 
-def _with_issue(desk: Desk, booking: Booking, issue: str, origin: Origin) -> Answer:
-    booking = replace(booking, payment_issue=issue)
+def _paid_twice(desk: Desk, booking: Booking, payment: TakePayment) -> Answer:
+    """Note another payment of a booking that is paid: a person has to pay it back, at the processor's."""
+    booking = replace(booking, payment_issue="paid_twice")
     desk.keep_booking(booking)
-    desk.audit(origin, f"booking.{issue}", "booking", booking.id)
+    facts = {"paymentId": payment.payment_id, "amountCents": payment.amount_cents, "currency": payment.currency}
+    desk.audit(payment.origin, "booking.paid_twice", "booking", booking.id, facts)
     return desk.view(booking)
 
 

@@ -12,6 +12,10 @@ _UNTOLD = ("id", "created_ms", "demo")
 """Fields of a slot that never change, and so are no part of a difference."""
 
 
+MOST_CENTS = 99_999_999
+"""The largest amount of one booking: what card processors take at most."""
+
+
 def sells(slot: Slot, now_ms: int) -> bool:
     """Whether a slot is sold at all now, whatever its weeks."""
     offered = slot.offer_ends_ms is None or now_ms < slot.offer_ends_ms
@@ -22,6 +26,8 @@ def create_slot(desk: Desk, message: CreateSlot) -> Answer:
     slot = message.slot
     if desk.slot(slot.id) is not None:
         return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
+    if _too_dear(slot):
+        return too_dear()
     desk.keep_slot(slot)
     desk.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
     return SlotKept(slot)
@@ -47,6 +53,8 @@ def edit_slot(desk: Desk, message: EditSlot) -> Answer:
     if changes.get("active"):
         changes["retired_ms"] = None
     edited = replace(slot, **changes)
+    if _too_dear(edited):
+        return too_dear()
     if edited != slot:
         desk.keep_slot(edited)
         old, new = _told(slot), _told(edited)
@@ -64,6 +72,14 @@ def retire_slot(desk: Desk, message: RetireSlot) -> Answer:
         desk.keep_slot(slot)
         desk.audit(message.origin, "slot.retired", "slot", slot.id)
     return SlotKept(slot)
+
+
+def too_dear() -> Refused:
+    return Refused(Code.INVALID_REQUEST, f"All weeks of a booking may cost {MOST_CENTS} cents at most.")
+
+
+def _too_dear(slot: Slot) -> bool:
+    return slot.weeks * slot.week_price_cents > MOST_CENTS
 
 
 def unknown_slot() -> Refused:

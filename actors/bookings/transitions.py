@@ -29,7 +29,7 @@ class BookingMove(StrEnum):
     """What may happen to a booking.
 
     `PAY` is a payment for weeks that the booking holds or can still get; `PAY_TOO_LATE` one whose weeks are gone, or
-    that was cancelled, so that the money has to go back.
+    that was cancelled, so that the money has to go back. `FAIL_REFUND`: what had been paid back has not arrived.
     """
 
     OPEN_CHECKOUT = "open_checkout"
@@ -40,6 +40,7 @@ class BookingMove(StrEnum):
     ORDER_REFUND = "order_refund"
     REFUND = "refund"
     DECLINE_REFUND = "decline_refund"
+    FAIL_REFUND = "fail_refund"
 
 
 CAMPAIGN_MOVES: Mapping[CampaignStatus, Mapping[CampaignMove, CampaignStatus]] = {
@@ -88,7 +89,7 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
         BookingMove.REFUND: BookingStatus.REFUNDED,
         BookingMove.DECLINE_REFUND: BookingStatus.PAID,
     },
-    # Nothing moves these three but a payment that was under way when they came about.
+    # Nothing moves these three but money: a payment that was under way when they came about, a refund that came back.
     BookingStatus.EXPIRED: {
         BookingMove.PAY: BookingStatus.PAID,
         BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
@@ -96,7 +97,9 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
     BookingStatus.CANCELLED: {
         BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
     },
-    BookingStatus.REFUNDED: {},
+    BookingStatus.REFUNDED: {
+        BookingMove.FAIL_REFUND: BookingStatus.REFUNDING,
+    },
 }
 
 

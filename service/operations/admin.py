@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from actors.bookings.records import Slot, Sponsor, YoutubeStatus
+from actors.bookings.records import Content, Slot, Sponsor, YoutubeStatus
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
 from actors.values import AuditRecord, Code, Refused, Scope
@@ -26,7 +26,7 @@ from service.schemas.sponsors import (
     RefundBody,
     Review,
     SponsorPage,
-    VideoBody,
+    VideoEdit,
 )
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.services import Services
@@ -44,7 +44,11 @@ async def review(services: Services, call: Call) -> Answer | Refused:
     if not may_exist(campaign_id):
         return unknown_campaign()
     move = CampaignMove(body.decision)
-    view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note)
+    seen = None
+    if body.seen is not None:
+        shown = body.seen
+        seen = Content(shown.headline, shown.body, shown.cta, shown.targetUrl, shown.logoText)
+    view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen)
     return view if isinstance(view, Refused) else Answer.of(CampaignAnswer(campaign=Campaign.of(view)), [*NO_STORE])
 
 
@@ -74,14 +78,24 @@ async def refund(services: Services, call: Call) -> Answer | Refused:
     return shown(services, view)
 
 
+CLEARABLE = {"youtubeUrl": "youtube_url", "youtubeNotes": "youtube_notes"}
+"""Fields of a video that null takes away, and what the ledger calls them."""
+
+
 async def describe_video(services: Services, call: Call) -> Answer | Refused:
-    body: VideoBody = call.body
+    body: VideoEdit = call.body
     booking_id = call.path_values["id"]
     if not may_exist(booking_id):
         return unknown_booking()
-    status = None if body.youtubeStatus is None else YoutubeStatus(body.youtubeStatus)
     view = await services.ledger.describe_video(
-        booking_id, call.caller.agent, status, body.youtubeUrl, body.youtubeNotes
+        booking_id,
+        call.caller.agent,
+        None if body.youtubeStatus is None else YoutubeStatus(body.youtubeStatus),
+        body.youtubeUrl,
+        body.youtubeNotes,
+        clear=tuple(
+            field for name, field in CLEARABLE.items() if name in body.model_fields_set and getattr(body, name) is None
+        ),
     )
     return shown(services, view)
 
@@ -154,12 +168,12 @@ ROWS = (
         path="/api/v1/admin/sponsorships/campaigns/{id}/review",
         summary="Review a campaign",
         description="Approve or reject a campaign that waits for review, pause one that is approved, resume a paused one. "
-        "A rejection needs a note, which its sponsor reads.",
+        "A rejection needs a note, which its sponsor reads. With `seen` only what you have read is decided on.",
         handler=review,
         result=CampaignAnswer,
         body=Review,
         example={"decision": "reject", "note": "The link leads to another product."},
-        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.PROFILE_REQUIRED),
     ),
     _reading(
         name="listSponsors",
@@ -231,7 +245,7 @@ ROWS = (
         description="For packages with a video. A published one needs its address.",
         handler=describe_video,
         result=BookingAnswer,
-        body=VideoBody,
+        body=VideoEdit,
         example={"youtubeStatus": "published", "youtubeUrl": "https://video.example.com/watch/1"},
         codes=(Code.NOT_FOUND, Code.INVALID_STATE),
     ),

@@ -207,7 +207,7 @@ ROWS = (
         handler=open_checkout,
         result=CheckoutAnswer,
         scopes=(Scope.BILLING_WRITE,),
-        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.CAMPAIGN_NOT_BOOKABLE),
     ),
     _reserving(
         name="cancelBooking",

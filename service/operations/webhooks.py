@@ -63,6 +63,9 @@ def _look(told: PaymentTold | RefundTold, outcome: BookingView | Refused) -> Non
             log.warning("%s changes nothing: %s", told.event_id, outcome.message)
 
 
+EVENT_BYTES = 256 * 1024
+"""Events are a few KiB, and grow with what a processor adds to them; one that is refused would come again for days."""
+
 ROWS = (
     Operation(
         name="stripeWebhook",
@@ -77,6 +80,7 @@ ROWS = (
         result=Received,
         access=Access.PUBLIC,
         raw_body=True,
+        body_bytes=EVENT_BYTES,
         codes=(Code.NOT_FOUND,),
     ),
 )

@@ -64,7 +64,9 @@ async def receipt(services: Services, token: str) -> Shown | None:
     booking = view.booking
     values = {
         "state": booking.status_at(services.clock.now_ms()).value,
-        "paid": moment(booking.paid_ms) if booking.paid_ms is not None else None,
+        "paid": moment(booking.paid_ms)
+        if booking.paid_ms is not None and services.links.receipt_url(booking)
+        else None,
         "refunded": money(booking.refunded_cents, booking.currency) if booking.refunded_cents else None,
         "reference": booking.payment_id,
         "issue": booking.payment_issue,

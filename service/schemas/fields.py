@@ -1,9 +1,9 @@
 """Fields that several wire models share: optional ones that are left out, keys that repeat safely, identifiers."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -50,3 +50,15 @@ class Body(BaseModel):
     """A strict body: another property, or a value of another type, is an error."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Edit(Body):
+    """A strict body that changes what it names, and names something."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("must name at least one field")
+        return self

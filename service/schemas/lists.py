@@ -28,9 +28,14 @@ def _or_empty(schema: dict[str, Any]) -> None:
     schema["anyOf"].append({"type": "string", "maxLength": 0})
 
 
+def _absent_when_null(value: Any) -> Any:
+    """Clients that send back the `null` of a first or last page mean no cursor."""
+    return None if value == "null" else _absent_when_empty(value)
+
+
 Cursor = Annotated[
     Annotated[str, StringConstraints(max_length=2_000)] | None,
-    BeforeValidator(_absent_when_empty),
+    BeforeValidator(_absent_when_null),
     Field(description="Opaque, from a previous answer"),
 ]
 

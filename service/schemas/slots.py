@@ -7,7 +7,7 @@ from pydantic import Field
 from actors.bookings.records import PackageKind, Side
 from actors.values import Code, Refused
 from service.schemas.catalog import Milliseconds, Wire
-from service.schemas.fields import absent
+from service.schemas.fields import Edit, absent
 from service.schemas.texts import ONE_LINE, READABLE
 
 SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
@@ -51,7 +51,7 @@ class SlotCreate(Wire):
         return {"slot_id": self.id, **{COLUMNS[name]: _typed(name, getattr(self, name)) for name in COLUMNS}}
 
 
-class SlotEdit(Wire):
+class SlotEdit(Edit):
     """What is to change of a slot. What is absent stays; null takes away what a slot need not have."""
 
     name: SlotName = absent()

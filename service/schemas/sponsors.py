@@ -3,14 +3,14 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from actors.bookings.records import Booking as BookingRecord
 from actors.bookings.records import BookingView, CampaignView, Content
 from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import AuditRecord, Scope
 from service.schemas.catalog import NEWEST_MS
-from service.schemas.fields import Body, Reference, Uuid, absent, optional
+from service.schemas.fields import Body, Edit, Reference, Uuid, absent, optional
 from service.schemas.texts import ONE_LINE, READABLE
 from service.schemas.urls import SponsorUrl
 
@@ -47,10 +47,8 @@ class CampaignBody(Body):
         return Content(self.headline, self.body, self.cta, self.targetUrl, self.logoText)
 
 
-class CampaignEdit(Body):
-    """What is to change; at least one field."""
-
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+class CampaignEdit(Edit):
+    """What is to change."""
 
     name: CampaignName = absent()
     headline: Headline = absent()
@@ -59,18 +57,26 @@ class CampaignEdit(Body):
     targetUrl: SponsorUrl = absent()
     logoText: LogoText = absent()
 
-    @model_validator(mode="after")
-    def _something(self) -> "CampaignEdit":
-        if not self.model_fields_set:
-            raise ValueError("must name at least one field")
-        return self
+
+class Seen(Body):
+    """What of a campaign is shown to visitors, as a reviewer has read it."""
+
+    headline: str
+    body: str
+    cta: str
+    targetUrl: str
+    logoText: str
 
 
 class Review(Body):
-    """An administrator's decision on a campaign. A rejection says why."""
+    """An administrator's decision on a campaign. A rejection says why.
+
+    `seen` makes sure that it is about what the administrator has read: if the campaign was edited since, it is refused.
+    """
 
     decision: Literal["approve", "reject", "pause", "resume"]
     note: Note | None = None
+    seen: Seen | None = None
 
     @model_validator(mode="after")
     def _reason(self) -> "Review":
@@ -100,12 +106,12 @@ class RefundBody(Body):
     reason: Note | None = None
 
 
-class VideoBody(Body):
-    """How far the video of a booking is; what is absent stays."""
+class VideoEdit(Edit):
+    """How far the video of a booking is; null takes an address or notes away."""
 
-    youtubeStatus: Literal["planned", "published"] | None = None
-    youtubeUrl: SponsorUrl | None = None
-    youtubeNotes: Note | None = None
+    youtubeStatus: Literal["planned", "published"] = absent()
+    youtubeUrl: SponsorUrl | None = absent()
+    youtubeNotes: Note | None = absent()
 
 
 # Answers.

@@ -1,6 +1,7 @@
 """Texts that people write, as types of wire models. The bounds are wide for a person and narrow for a machine."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,12 +13,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAK = re.compile(r"[\n\t\u2028\u2029]")
 _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Marks that turn the direction of what follows, and so of a page around the text."""
+_HIDDEN = re.compile(r"[\u180e\u200b\u2060\ufeff\ufffe\uffff]")
+"""Signs without a shape or a use in a text: a name could be told from another's by nothing that anybody sees."""
+_SHAPELESS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs by their class, and blank by their shape."""
 
 
 def readable(value: str) -> str:
-    """Something to read: not blank, no control characters but line breaks and tabs, and nothing that turns direction."""
-    if not value.strip():
+    """Something to read: not blank, no control characters but line breaks and tabs, nothing hidden or turning direction."""
+    if not any(unicodedata.category(sign)[0] in "LNPS" and sign not in _SHAPELESS for sign in value):
         raise ValueError("must not be blank")
+    if _HIDDEN.search(value):
+        raise ValueError("must not hold invisible characters")
     if _CONTROL.search(value) or _TURN.search(value):
         raise ValueError("must not hold control characters")
     return value
@@ -44,7 +51,7 @@ class Written:
         return {**handler(core), "pattern": self.pattern}
 
 
-_NEVER = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+_NEVER = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u180e\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
 READABLE = Written(readable, rf"^[^{_NEVER}]*$")
 ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
 

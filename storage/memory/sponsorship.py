@@ -134,7 +134,7 @@ class MemorySponsorship:
                     booking_id=booking.id,
                     side=self._memory.slots[booking.slot_id].side,
                     content=campaign.content,
-                    sponsor_name=sponsor.name,
+                    sponsor_name=campaign.shown_as or sponsor.name,
                     week_start_ms=booking.week_start_ms,
                     week_end_ms=booking.week_end_ms,
                     demo=booking.demo,

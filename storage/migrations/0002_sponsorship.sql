@@ -44,8 +44,10 @@ create table campaigns (
     status text not null check (status in ('draft', 'pending', 'approved', 'rejected', 'paused')),
     created_ms bigint not null,
     review_note text,
+    shown_as text,
     demo boolean not null default false
 );
+comment on column campaigns.shown_as is 'The sponsor''s name as it was when the campaign was approved: what visitors see.';
 create index campaigns_newest on campaigns (created_ms desc, id desc);
 create index campaigns_of_tenant on campaigns (tenant_id, created_ms desc, id desc);
 

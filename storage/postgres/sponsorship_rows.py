@@ -39,6 +39,7 @@ _CAMPAIGN = (
     "status",
     "created_ms",
     "review_note",
+    "shown_as",
     "demo",
 )
 
@@ -71,6 +72,7 @@ def campaign_of(row: Row) -> Campaign:
         status=CampaignStatus(row["status"]),
         created_ms=row["created_ms"],
         review_note=row["review_note"],
+        shown_as=row["shown_as"],
         demo=row["demo"],
     )
 

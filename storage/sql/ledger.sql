@@ -24,7 +24,8 @@ join bookings on bookings.id = known.booking_id
 
 -- name: lock_campaigns
 -- Lock campaigns by id.
-select id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, demo
+select id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, shown_as,
+    demo
 from campaigns where id = any ($1::text[]) order by id for no key update
 
 -- name: lock_slots
@@ -97,15 +98,15 @@ where slots.id = changed.id
 -- name: keep_campaigns
 -- Make campaigns, or write what may change of them.
 insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note,
-    demo)
+    shown_as, demo)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::bigint[], $11::text[], $12::boolean[]) as changed (id, tenant_id, name, headline, body, cta,
-    target_url, logo_text, status, created_ms, review_note, demo)
+    $9::text[], $10::bigint[], $11::text[], $12::text[], $13::boolean[]) as changed (id, tenant_id, name, headline, body,
+    cta, target_url, logo_text, status, created_ms, review_note, shown_as, demo)
 order by id
 on conflict (id) do update set
     name = excluded.name, headline = excluded.headline, body = excluded.body, cta = excluded.cta,
     target_url = excluded.target_url, logo_text = excluded.logo_text, status = excluded.status,
-    review_note = excluded.review_note
+    review_note = excluded.review_note, shown_as = excluded.shown_as
 
 -- name: keep_bookings
 -- Make bookings, or write what may change of them.

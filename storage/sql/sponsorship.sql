@@ -83,8 +83,9 @@ order by slots.id, week_ms
 
 -- name: placements
 -- Paid bookings of approved campaigns that hold their weeks and end after a moment, also those of retired slots.
-select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text, sponsors.name as sponsor_name,
-    week_start_ms, week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
+select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text,
+    coalesce(shown_as, sponsors.name) as sponsor_name, week_start_ms,
+    week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
 from bookings join slots on slots.id = bookings.slot_id
 join campaigns on campaigns.id = bookings.campaign_id
 join sponsors on sponsors.tenant_id = bookings.tenant_id

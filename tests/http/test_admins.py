@@ -35,6 +35,7 @@ async def upgrade(world: World, key: str, email: str = ANN, tier: str = "upgrade
 
 
 async def test_an_administrator_sets_and_unsets_a_tier(world: World, ann: str, carl: str) -> None:
+    world.memory.listeners.clear()
     for tier in ("upgraded", "claimed"):
         answer = await upgrade(world, carl, tier=tier)
         assert answer.json == {"email": ANN, "tier": tier, "tenantId": world.tenant_of(ann).id}

@@ -4,10 +4,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from actors.bookings.weeks import WEEK_MS
 from actors.values import Code, Refused, Tier
 from service.app import family_of
 from service.errors import TABLE, Family, body_of
 from tests.http.asgi import Response
+from tests.http.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, sponsor, uuid
 from tests.http.world import World, away, broken, fails_once
 
 CLAIM, MINT = "/api/v1/auth/claim", "/api/v1/auth/agent"
@@ -29,6 +31,12 @@ EXPECTED = {
     "method_not_allowed": (405, None),
     "already_upgraded": (409, None),
     "key_limit": (409, None),
+    "slot_unavailable": (409, None),
+    "campaign_not_bookable": (409, None),
+    "profile_required": (409, None),
+    "hold_limit": (409, None),
+    "idempotency_conflict": (409, None),
+    "invalid_state": (409, None),
     "payload_too_large": (413, None),
     "rate_limited": (429, None),
     "internal_error": (500, None),
@@ -36,12 +44,6 @@ EXPECTED = {
 }
 NOT_MET = {
     "unsupported_media_type": "no operation looks at the content type of its body",
-    "slot_unavailable": "bookings",
-    "campaign_not_bookable": "bookings",
-    "profile_required": "bookings",
-    "hold_limit": "bookings",
-    "idempotency_conflict": "bookings",
-    "invalid_state": "bookings and campaigns",
 }
 """Rows that no operation of this version answers with, and what they are for."""
 
@@ -115,6 +117,53 @@ async def _key_limit(world: World) -> Response:
     return await _completed(world, token, await world.emailed_code(ANN))
 
 
+async def _ready(world: World, **slot: object) -> tuple[Person, str]:
+    """A sponsor with a profile and a campaign, and a slot to book."""
+    add_slot(world, **slot)
+    person = sponsor(world)
+    await person.profile()
+    return person, await person.campaign()
+
+
+async def _book(person: Person, campaign: str, **change: object) -> Response:
+    return await person.post(f"{API}/bookings", person.booking_body(campaign) | change)
+
+
+async def _slot_unavailable(world: World) -> Response:
+    return await _book(*await _ready(world, active=False))
+
+
+async def _campaign_not_bookable(world: World) -> Response:
+    person, campaign = await _ready(world)
+    note = {"decision": "reject", "note": "No."}
+    await administrator(world).post(f"{ADMIN}/campaigns/{campaign}/review", note)
+    return await _book(person, campaign)
+
+
+async def _profile_required(world: World) -> Response:
+    add_slot(world)
+    person = sponsor(world)
+    return await _book(person, await person.campaign())
+
+
+async def _hold_limit(world: World) -> Response:
+    person, campaign = await _ready(world)
+    for week in (1, 2, 3):
+        await person.booking(campaign, week=NEXT_WEEK + week * WEEK_MS)
+    return await _book(person, campaign)
+
+
+async def _idempotency_conflict(world: World) -> Response:
+    person, campaign = await _ready(world)
+    await _book(person, campaign, idempotencyKey=uuid(7))
+    return await _book(person, campaign, idempotencyKey=uuid(7), weekStart=NEXT_WEEK + WEEK_MS)
+
+
+async def _invalid_state(world: World) -> Response:
+    person, campaign = await _ready(world)
+    return await person.post(f"{API}/campaigns/{campaign}/resume")
+
+
 async def _payload_too_large(world: World) -> Response:
     return await world.client.post(MINT, body=b" " * 20_000)
 
@@ -163,6 +212,12 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "method_not_allowed": _method_not_allowed,
     "already_upgraded": _already_upgraded,
     "key_limit": _key_limit,
+    "slot_unavailable": _slot_unavailable,
+    "campaign_not_bookable": _campaign_not_bookable,
+    "profile_required": _profile_required,
+    "hold_limit": _hold_limit,
+    "idempotency_conflict": _idempotency_conflict,
+    "invalid_state": _invalid_state,
     "payload_too_large": _payload_too_large,
     "rate_limited": _rate_limited,
     "internal_error": _internal_error,

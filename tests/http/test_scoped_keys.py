@@ -238,6 +238,7 @@ async def test_the_list_takes_no_parameters_and_ignores_them(world: World, ann: 
 async def test_a_revoked_key_is_refused_at_once_and_revoking_it_again_is_200(world: World, ann: str) -> None:
     created = (await create(world, ann, "library:read")).json
     assert (await world.client.get("/api/v1/bots", created["apiKey"])).words == "200", "the node remembers it"
+    world.memory.listeners.clear()
     for _ in range(2):
         answer = await revoke(world, ann, created["id"])
         assert (answer.words, answer.json) == ("200", {"revoked": True})
@@ -271,10 +272,11 @@ async def test_only_scoped_keys_of_the_own_account_are_revoked_here(world: World
     assert world.memory.audits == []
 
 
-@pytest.mark.parametrize("key_id", ["key_unknown", "x", "key_%00", "key_%ff", "key_" + "x" * 5_000, "..%2fkeys", "%20"])
-async def test_an_id_that_is_none_is_404(world: World, ann: str, key_id: str) -> None:
+@pytest.mark.parametrize("key_id", ["x", "key_%00", "key_%ff", "key_" + "x" * 5_000, "..%2fkeys", "%20"])
+async def test_what_can_be_no_id_is_404_and_is_not_looked_for(world: World, ann: str, key_id: str) -> None:
+    """Postgres takes no NUL and no broken UTF-8: one such text would fail the whole batch."""
     assert (await revoke(world, ann, key_id)).words == "404 not_found"
-    assert world.services.keys.statistics().restarts == 0
+    assert world.services.keys.statistics().messages == 0
 
 
 # Scopes and the charge.

@@ -368,7 +368,7 @@ def test_checkout_comes_too_late_for_a_hold_that_ran_out(ledger: Ledger) -> None
     ledger.act(ledger.reserve("b1"))
     ledger.pass_ms(HOLD)
     told = refused(ledger.one(ledger.checkout("b1")), Code.INVALID_STATE)
-    assert told.message == "A booking that is expired cannot be checkout opened."
+    assert told.message == "A booking that is expired cannot be brought to checkout."
     assert (ledger.status("b1"), ledger.held("b1")) == (EXPIRED, [])
     assert ledger.told()[-1] == ("booking.expired", {"status": ["reserved", "expired"]})
     assert ledger.audits[-1].actor_type == "system"

@@ -159,13 +159,9 @@ class Books:
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
         await self.stores.keys.transact(self.turn(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
-    async def keep(
-        self, decision: Decision, rows: Wanted | None = None, turn: Turn | None = None, ledger: Any = None
-    ) -> Decision:
+    async def keep(self, decision: Decision, rows: Wanted | None = None, turn: Turn | None = None) -> Decision:
         """Keep a decision as it is."""
-        kept: Decision = await (ledger or self.stores.ledger).transact(
-            turn or self.turn(), rows or Wanted(), lambda _: decision
-        )
+        kept: Decision = await self.stores.ledger.transact(turn or self.turn(), rows or Wanted(), lambda _: decision)
         return kept
 
     async def see(self, rows: Wanted) -> Snapshot:

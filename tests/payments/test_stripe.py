@@ -1,0 +1,373 @@
+"""Live payments against a stand-in for Stripe on loopback: what is asked, and what each answer means."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.records import Booking, BookingStatus, Mode
+from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
+from service.links import Links
+from service.stripe_payments import StripePayments, product_name
+from tests.http.world import NOON_MS
+from tests.payments.bank import HOLD_MS, booking
+from tests.payments.processor import SECRET_KEY, Payment, Processor, error, running_processor
+
+NOON = NOON_MS // SECOND_MS
+LINKS = Links("https://catalog.test", b"a secret of the server, 32 bytes")
+MADE = booking(mode=Mode.LIVE)
+PAID = replace(MADE, status=BookingStatus.REFUNDING, payment_id="pi_1", paid_ms=NOON_MS)
+MARGIN_MS = 2 * MINUTE_MS
+
+
+@pytest.fixture
+def stripe() -> Iterator[Processor]:
+    with running_processor(NOON) as processor:
+        processor.payments["pi_1"] = Payment(125_000)
+        yield processor
+
+
+def payments(stripe: Processor, key: str = SECRET_KEY, **options: Any) -> StripePayments:
+    return StripePayments(key, LINKS, url=stripe.url, **({"seconds": 5.0, "hold_ms": HOLD_MS} | options))
+
+
+async def checkout(stripe: Processor, made: Booking = MADE, **options: Any) -> Checkout:
+    return await payments(stripe, **options).checkout(made, "Autumn")
+
+
+async def refund(stripe: Processor, made: Booking = PAID) -> bool:
+    return await payments(stripe).refund(made)
+
+
+# Checkout.
+
+
+async def test_a_session_is_asked_for_as_stripe_documents_it(stripe: Processor) -> None:
+    opened = await checkout(stripe)
+    [asked] = stripe.asked
+    assert (asked.method, asked.path) == ("POST", "/v1/checkout/sessions")
+    assert asked.headers["authorization"] == f"Bearer {SECRET_KEY}"
+    assert asked.headers["idempotency-key"].startswith("checkout-bok_1-")
+    assert asked.form == {
+        "mode": "payment",
+        "client_reference_id": "bok_1",
+        "metadata[booking_id]": "bok_1",
+        "payment_intent_data[metadata][booking_id]": "bok_1",
+        "line_items[0][quantity]": "1",
+        "line_items[0][price_data][currency]": "usd",
+        "line_items[0][price_data][unit_amount]": "125000",
+        "line_items[0][price_data][product_data][name]": "Left column, 2 weeks from 23 November 2026",
+        "line_items[0][price_data][product_data][description]": "Campaign: Autumn",
+        "expires_at": str((MADE.hold_ms + MARGIN_MS) // SECOND_MS),
+        "success_url": LINKS.result_url(MADE),
+        "cancel_url": "https://catalog.test/checkout-cancelled",
+    }
+    assert opened == Checkout("https://checkout.example.com/c/pay/cs_test_1", MADE.hold_ms + MARGIN_MS)
+
+
+async def test_asked_again_by_any_node_at_any_time_of_the_hold_the_page_is_the_same(stripe: Processor) -> None:
+    opened = await checkout(stripe)
+    for minutes in (1, 5, 29):
+        stripe.now = NOON + 60 * minutes
+        assert await checkout(stripe) == opened
+    assert len(stripe.sessions) == 1
+
+
+async def test_a_session_that_is_first_asked_for_late_ends_half_an_hour_after_the_hold(stripe: Processor) -> None:
+    """Stripe makes none that ends in less than 30 minutes. What comes after the hold is the ledger's to judge."""
+    stripe.now = NOON + 20 * 60
+    opened = await checkout(stripe)
+    assert opened.expires_ms == MADE.hold_ms + 30 * MINUTE_MS + MARGIN_MS
+    stripe.now = NOON + 29 * 60
+    assert await checkout(stripe) == opened
+    assert len(stripe.sessions) == 1
+
+
+async def test_a_long_hold_ends_the_session_with_it(stripe: Processor) -> None:
+    made = replace(MADE, hold_ms=NOON_MS + 2 * HOUR_MS)
+    assert (await checkout(stripe, made, hold_ms=2 * HOUR_MS)).expires_ms == made.hold_ms
+
+
+async def test_a_short_hold_gets_the_shortest_session_there_is(stripe: Processor) -> None:
+    made = replace(MADE, hold_ms=NOON_MS + MINUTE_MS)
+    assert (await checkout(stripe, made, hold_ms=MINUTE_MS)).expires_ms == NOON_MS + 32 * MINUTE_MS
+
+
+async def test_the_longest_hold_is_within_stripes_day(stripe: Processor) -> None:
+    made = replace(MADE, hold_ms=NOON_MS + 24 * HOUR_MS)
+    stripe.now = NOON + 60
+    assert (await checkout(stripe, made, hold_ms=24 * HOUR_MS)).expires_ms == made.hold_ms
+
+
+async def test_two_bookings_have_two_sessions(stripe: Processor) -> None:
+    first, second = await checkout(stripe), await checkout(stripe, replace(MADE, id="bok_2"))
+    assert first.url != second.url
+
+
+async def test_an_answer_that_was_lost_is_found_again(stripe: Processor) -> None:
+    stripe.script = ["lose"]
+    with pytest.raises(PaymentsUnavailable):
+        await checkout(stripe)
+    await checkout(stripe)
+    assert len(stripe.sessions) == 1
+
+
+async def test_a_failure_that_stripe_only_repeats_is_no_answer(stripe: Processor) -> None:
+    """It keeps a 500 of its own under the key for a day; the booking could not be paid at all."""
+    stripe.script = [[error(500, "api_error", "Something went wrong on Stripe's end.")]]
+    with pytest.raises(PaymentsUnavailable):
+        await checkout(stripe)
+    opened = await checkout(stripe)
+    assert [asked.headers["idempotency-key"].count("-2") for asked in stripe.asked[-2:]] == [0, 1]
+    assert await checkout(stripe) == opened
+    assert len(stripe.sessions) == 1
+
+
+async def test_a_failure_that_is_repeated_under_every_key_is_unavailable(stripe: Processor) -> None:
+    failure = error(500, "api_error", "Something went wrong on Stripe's end.")
+    stripe.script = [[failure], [failure], [failure]]
+    for asked in (1, 2, 3, 3):
+        stripe.asked.clear()
+        with pytest.raises(PaymentsUnavailable):
+            await checkout(stripe)
+        assert len(stripe.asked) == asked
+
+
+async def test_a_version_that_asks_otherwise_gets_a_session_of_its_own(stripe: Processor) -> None:
+    await checkout(stripe)
+    moved = StripePayments(
+        SECRET_KEY, Links("https://moved.test", bytes(32)), seconds=5.0, hold_ms=HOLD_MS, url=stripe.url
+    )
+    assert (await moved.checkout(MADE, "Autumn")).url.endswith("cs_test_2")
+
+
+UNAVAILABLE = {
+    "a failure of Stripe": error(500, "api_error", "Oops."),
+    "a failure that is no JSON": (502, b"<html>Bad Gateway</html>"),
+    "overload": (503, {"error": {"message": "overloaded"}}),
+    "too many requests": error(429, "invalid_request_error", "Too many requests", code="rate_limit"),
+    "the same key at this moment": error(409, "idempotency_error", "There is another request in progress."),
+    "a key that is not accepted": error(401, "invalid_request_error", "Invalid API Key provided: sk_test_***"),
+    "a key that may not": error(403, "invalid_request_error", "The key rk_live_abc lacks the permission"),
+    "no JSON": (200, b"hello"),
+    "half of it": (200, b'{"id": "cs_test_1", "obj'),
+    "nothing": (200, b""),
+    "bytes": (200, b"\xff\xfe\x00"),
+    "null": (200, None),
+    "a list": (200, [1, 2]),
+    "a text": (200, "cs_test_1"),
+    "an object without anything": (200, {}),
+    "an address that is none": (200, {"object": "checkout.session", "url": 7, "expires_at": 1}),
+    "no end": (200, {"object": "checkout.session", "url": "https://checkout.example.com", "expires_at": None}),
+    "an error of another shape": (400, {"error": ["no"]}),
+    "an error without an object": (400, [{}]),
+    "a moved address": (302, {}),
+    "the connection is dropped": "drop",
+    "the answer is lost": "lose",
+}
+
+
+@pytest.mark.parametrize("what", UNAVAILABLE)
+async def test_what_is_no_answer_means_ask_again(stripe: Processor, what: str) -> None:
+    stripe.script = [UNAVAILABLE[what]]
+    with pytest.raises(PaymentsUnavailable) as caught:
+        await checkout(stripe)
+    assert len(stripe.asked) == 1, "who asks again is the caller"
+    _check_words(str(caught.value))
+    assert (await checkout(stripe)).url.startswith("https://checkout.example.com/")
+
+
+@pytest.mark.parametrize("what", UNAVAILABLE)
+async def test_for_a_refund_it_means_the_same(stripe: Processor, what: str) -> None:
+    stripe.script = [UNAVAILABLE[what]]
+    with pytest.raises(PaymentsUnavailable):
+        await refund(stripe)
+    assert await refund(stripe) is True
+    assert stripe.payments["pi_1"].refunded == 125_000
+
+
+REFUSED = {
+    "a parameter": error(400, "invalid_request_error", "Amount must convert to at least 50 cents.", param="line_items"),
+    "a card": error(402, "card_error", "Your card was declined.", code="card_declined"),
+    "a thing that is missing": error(404, "invalid_request_error", "No such price", code="resource_missing"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_what_stripe_will_not_do_is_refused_with_its_words(stripe: Processor, what: str) -> None:
+    for ask in (checkout, refund):
+        stripe.script = [REFUSED[what]]
+        with pytest.raises(PaymentsRefused) as caught:
+            await ask(stripe)
+        assert REFUSED[what][1]["error"]["message"] in str(caught.value)
+        _check_words(str(caught.value))
+
+
+async def test_no_word_of_a_key_is_said(stripe: Processor) -> None:
+    with pytest.raises(PaymentsUnavailable) as caught:
+        await checkout(stripe, key="sk_live_a_real_one_of_another_account")
+    assert "Invalid API Key provided: ***" in str(caught.value)
+    _check_words(str(caught.value))
+
+
+def _check_words(words: str) -> None:
+    assert words.isprintable()
+    assert len(words) < 400
+    for secret in (SECRET_KEY, "sk_", "rk_", "a_real_one", "lnk_"):
+        assert secret not in words
+
+
+async def test_where_nobody_listens_payments_are_unavailable() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(PaymentsUnavailable):
+            await StripePayments(SECRET_KEY, LINKS, url=url, seconds=5.0, hold_ms=HOLD_MS).checkout(MADE, "Autumn")
+
+
+# Bounds.
+
+
+@pytest.mark.parametrize("mishap", ["hang", "drip"])
+async def test_a_processor_that_does_not_answer_is_given_up_in_time(stripe: Processor, mishap: str) -> None:
+    stripe.script = [mishap]
+    began = trio.current_time()
+    with pytest.raises(PaymentsUnavailable):
+        await checkout(stripe, seconds=0.2)
+    assert trio.current_time() - began < 2
+
+
+async def test_more_calls_than_may_be_under_way_are_refused_at_once(stripe: Processor) -> None:
+    stripe.script = ["hang"]
+    bounded = payments(stripe, calls=1, waiting=0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_unavailable, bounded)
+        assert await trio.to_thread.run_sync(stripe.hanging.wait, 10)
+        began = trio.current_time()
+        await _unavailable(bounded)
+        assert trio.current_time() - began < 1
+        stripe.released.set()
+    assert len(stripe.asked) == 1
+    assert (await bounded.checkout(MADE, "Autumn")).url, "the place is free again"
+
+
+async def test_calls_wait_for_a_place_within_their_time(stripe: Processor) -> None:
+    bounded = payments(stripe, calls=1, waiting=20)
+    async with trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(bounded.checkout, replace(MADE, id=f"bok_{number}"), "Autumn")
+    assert len(stripe.sessions) == 10
+
+
+async def _unavailable(bounded: StripePayments) -> None:
+    with pytest.raises(PaymentsUnavailable):
+        await bounded.checkout(MADE, "Autumn")
+
+
+# Refunds.
+
+
+async def test_a_refund_pays_all_back_once_however_often_it_is_asked(stripe: Processor) -> None:
+    assert [await refund(stripe) for _ in range(3)] == [True, True, True]
+    assert stripe.payments["pi_1"].refunded == 125_000
+    assert len(stripe.refunds) == 1
+    asked = stripe.asked[0]
+    assert asked.form == {"payment_intent": "pi_1", "metadata[booking_id]": "bok_1"}
+    assert asked.headers["idempotency-key"] == "refund-bok_1"
+
+
+async def test_what_was_paid_back_by_hand_is_paid_back(stripe: Processor) -> None:
+    stripe.payments["pi_1"].refunded = 125_000
+    assert await refund(stripe) is True
+    assert stripe.refunds == {}
+
+
+async def test_of_what_was_paid_back_in_part_the_rest_is(stripe: Processor) -> None:
+    stripe.payments["pi_1"].refunded = 25_000
+    assert await refund(stripe) is True
+    assert stripe.refunds["re_1"]["amount"] == 100_000
+
+
+@pytest.mark.parametrize("status", ["pending", "requires_action"])
+async def test_a_refund_under_way_is_not_done(stripe: Processor, status: str) -> None:
+    stripe.refund_status = status
+    assert await refund(stripe) is False
+
+
+async def test_a_refund_that_was_under_way_is_asked_about_anew(stripe: Processor) -> None:
+    """Stripe repeats what it said at first; how it is now has to be read."""
+    stripe.refund_status = "pending"
+    assert await refund(stripe) is False
+    assert await refund(stripe) is False
+    stripe.refunds["re_1"]["status"] = "succeeded"
+    assert await refund(stripe) is True
+    assert len(stripe.refunds) == 1
+
+
+@pytest.mark.parametrize("status", ["failed", "canceled"])
+async def test_a_refund_that_fails_is_refused_and_made_anew_when_it_is_ordered_anew(
+    stripe: Processor, status: str
+) -> None:
+    stripe.refund_status = status
+    with pytest.raises(PaymentsRefused, match=status):
+        await refund(stripe)
+    stripe.refund_status = "succeeded"
+    assert await refund(stripe) is True
+    assert stripe.payments["pi_1"].refunded == 125_000
+    assert len(stripe.refunds) == 2
+
+
+async def test_a_refund_that_failed_after_it_succeeded_is_made_anew(stripe: Processor) -> None:
+    await refund(stripe)
+    stripe.refunds["re_1"]["status"], stripe.payments["pi_1"].refunded = "failed", 0
+    assert await refund(stripe) is True
+    assert stripe.payments["pi_1"].refunded == 125_000
+
+
+async def test_a_refund_that_fails_each_time_is_refused_in_the_end(stripe: Processor) -> None:
+    stripe.refund_status = "failed"
+    for _ in range(4):
+        with pytest.raises(PaymentsRefused):
+            await refund(stripe)
+    assert len(stripe.refunds) == 3
+
+
+async def test_a_refusal_that_stripe_only_repeats_does_not_stop_the_next_order(stripe: Processor) -> None:
+    stripe.script = [[error(402, "card_error", "Insufficient funds", code="insufficient_funds")]]
+    with pytest.raises(PaymentsRefused):
+        await refund(stripe)
+    assert await refund(stripe) is True
+
+
+async def test_a_refund_in_a_state_that_nobody_knows_is_asked_about_later(stripe: Processor) -> None:
+    stripe.refund_status = "dancing"
+    with pytest.raises(PaymentsUnavailable):
+        await refund(stripe)
+
+
+async def test_a_refund_of_a_payment_that_is_not_there_is_refused(stripe: Processor) -> None:
+    with pytest.raises(PaymentsRefused, match="No such payment_intent"):
+        await refund(stripe, replace(PAID, payment_id="pi_gone"))
+    with pytest.raises(PaymentsRefused, match="no payment"):
+        await refund(stripe, MADE)
+
+
+async def test_refunds_at_once_on_two_nodes_move_money_once(stripe: Processor) -> None:
+    done: list[bool] = []
+
+    async def one() -> None:
+        done.append(await refund(stripe))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(6):
+            nursery.start_soon(one)
+    assert done == [True] * 6
+    assert stripe.payments["pi_1"].refunded == 125_000
+
+
+def test_one_week_is_not_weeks() -> None:
+    assert product_name(booking(weeks=1)) == "Left column, 1 week from 23 November 2026"

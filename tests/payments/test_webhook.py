@@ -1,0 +1,264 @@
+"""The webhook over the real application and the real ledger: each event once, in whatever order, or not at all."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+import trio
+
+from actors.bookings.records import Booking, BookingStatus, Mode
+from actors.clock import SECOND_MS
+from tests.http.asgi import Response
+from tests.http.world import NOON_MS, away, broken
+from tests.payments.bank import LIVE, NEXT_WEEK_MS, Bank, booking, in_virtual_time, open_bank
+from tests.payments.events import charge, dumped, event, paid, refund, session, signature
+
+pytestmark = pytest.mark.trio(run=in_virtual_time)
+
+PATH = "/api/v1/webhooks/stripe"
+
+
+@pytest.fixture
+async def bank() -> AsyncIterator[Bank]:
+    async with open_bank(**LIVE) as opened:
+        opened.books.put(booking(mode=Mode.LIVE))
+        yield opened
+
+
+async def post(bank: Bank, body: bytes, header: str | None) -> Response:
+    headers = {} if header is None else {"Stripe-Signature": header}
+    return await bank.world.client.post(PATH, headers=headers, body=body)
+
+
+async def tell(bank: Bank, told: Any) -> Response:
+    """What Stripe does: a signed event, now."""
+    body = dumped(told)
+    return await post(bank, body, signature(body, bank.world.now_ms // SECOND_MS))
+
+
+async def heard(bank: Bank, *told: Any) -> Booking:
+    """Tell these events, each of which is taken: the booking after them."""
+    for one in told:
+        response = await tell(bank, one)
+        assert (response.words, response.json) == ("200", {"received": True})
+    return bank.books.tables.bookings["bok_1"]
+
+
+def refunded_by_hand(event_id: str = "evt_refund", **fields: Any) -> dict[str, Any]:
+    return event("charge.refunded", charge(**fields), event_id)
+
+
+async def test_a_paid_session_makes_the_booking_paid(bank: Bank) -> None:
+    made = await heard(bank, paid())
+    assert (made.status, made.payment_id, made.paid_ms) == (BookingStatus.PAID, "pi_1", NOON_MS)
+
+
+async def test_an_event_that_comes_again_changes_nothing(bank: Bank) -> None:
+    await heard(bank, paid(), paid(), paid())
+    assert bank.books.actions == ["booking.paid"]
+
+
+async def test_events_that_come_at_once_count_once(bank: Bank) -> None:
+    async with trio.open_nursery() as nursery:
+        for _ in range(8):
+            nursery.start_soon(tell, bank, paid())
+    assert bank.books.actions == ["booking.paid"]
+
+
+async def test_two_events_of_one_payment_are_one_payment(bank: Bank) -> None:
+    later = event("checkout.session.async_payment_succeeded", session(), "evt_2")
+    made = await heard(bank, paid(), later)
+    assert bank.books.actions == ["booking.paid"]
+    assert made.payment_issue is None
+
+
+async def test_a_second_payment_is_an_issue(bank: Bank) -> None:
+    other = event("checkout.session.completed", session(payment_intent="pi_2"), "evt_2")
+    made = await heard(bank, paid(), other)
+    assert (made.status, made.payment_id, made.payment_issue) == (BookingStatus.PAID, "pi_1", "paid_twice")
+
+
+async def test_another_amount_goes_back(bank: Bank) -> None:
+    made = await heard(bank, paid(amount_total=124_999))
+    assert (made.status, made.payment_issue) == (BookingStatus.REFUNDING, "amount_mismatch")
+
+
+async def test_a_payment_after_the_hold_gets_the_weeks_where_they_are_free(bank: Bank) -> None:
+    bank.world.clock.at_ms += 60 * 60 * SECOND_MS
+    await bank.world.services.ledger.expire_hold("bok_1")
+    assert (await heard(bank, paid())).status == BookingStatus.PAID
+
+
+async def test_a_payment_after_the_hold_goes_back_where_they_are_not(bank: Bank) -> None:
+    bank.world.clock.at_ms += 60 * 60 * SECOND_MS
+    await bank.world.services.ledger.expire_hold("bok_1")
+    bank.books.put(booking("bok_2", mode=Mode.LIVE, status=BookingStatus.PAID, week_start_ms=NEXT_WEEK_MS))
+    made = await heard(bank, paid())
+    assert (made.status, made.payment_issue) == (BookingStatus.REFUNDING, "paid_after_expiry")
+
+
+# Refunds.
+
+
+async def test_a_refund_made_by_hand_settles_the_booking(bank: Bank) -> None:
+    made = await heard(bank, paid(), refunded_by_hand())
+    assert (made.status, made.refunded_cents) == (BookingStatus.REFUNDED, 125_000)
+    assert bank.books.tables.weeks == {}
+
+
+async def test_a_partial_refund_made_by_hand_is_left_alone(bank: Bank) -> None:
+    made = await heard(bank, paid(), refunded_by_hand(refunded=False, amount_refunded=100))
+    assert (made.status, made.refunded_cents) == (BookingStatus.PAID, 0)
+
+
+async def test_a_refund_that_is_told_before_its_payment_ends_the_same(bank: Bank) -> None:
+    made = await heard(bank, refunded_by_hand(), paid())
+    assert (made.status, made.refunded_cents, made.payment_issue) == (BookingStatus.REFUNDED, 125_000, None)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: Bank, order: tuple[int, ...]) -> None:
+    told = [paid(), refunded_by_hand(), event("refund.updated", refund(), "evt_3")]
+    await heard(bank, *(told[number] for number in order))
+    made = await heard(bank, *told, *reversed(told))
+    assert (made.status, made.refunded_cents, made.payment_issue) == (BookingStatus.REFUNDED, 125_000, None)
+    assert bank.books.actions == ["booking.paid", "booking.refund_ordered", "booking.refunded"]
+
+
+async def test_paying_back_a_second_payment_by_hand_leaves_the_first(bank: Bank) -> None:
+    other = event("checkout.session.completed", session(payment_intent="pi_2"), "evt_2")
+    made = await heard(bank, paid(), other, refunded_by_hand(payment_intent="pi_2"))
+    assert (made.status, made.payment_id, made.refunded_cents) == (BookingStatus.PAID, "pi_1", 0)
+
+
+def _refunding(bank: Bank) -> Booking:
+    made = bank.books.put(booking(mode=Mode.LIVE, status=BookingStatus.PAID, paid_ms=NOON_MS, payment_id="pi_1"))
+    made = replace(made, status=BookingStatus.REFUNDING, refund_due_ms=NOON_MS)
+    bank.books.tables.bookings[made.id] = made
+    return made
+
+
+async def test_a_refund_under_way_is_settled_when_it_is_made(bank: Bank) -> None:
+    _refunding(bank)
+    assert (await heard(bank, event("refund.updated", refund(status="pending")))).status == BookingStatus.REFUNDING
+    made = await heard(bank, event("refund.updated", refund(), "evt_2"))
+    assert (made.status, made.refund_due_ms) == (BookingStatus.REFUNDED, None)
+
+
+@pytest.mark.parametrize("kind", ["refund.failed", "refund.updated"])
+async def test_a_refund_that_fails_leaves_the_booking_paid_with_an_issue(bank: Bank, kind: str) -> None:
+    _refunding(bank)
+    made = await heard(bank, event(kind, refund(status="failed", failure_reason="expired_or_canceled_card")))
+    assert (made.status, made.payment_issue) == (BookingStatus.PAID, "refund_declined")
+
+
+async def test_a_refund_that_fails_afterwards_is_an_issue(bank: Bank) -> None:
+    _refunding(bank)
+    failed = event("refund.failed", refund(status="failed"), "evt_2")
+    made = await heard(bank, event("refund.updated", refund()), failed)
+    assert (made.status, made.payment_issue, made.refunded_cents) == (BookingStatus.REFUNDED, "refund_failed", 0)
+
+
+async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_ordered_anew(bank: Bank) -> None:
+    _refunding(bank)
+    failure = refund(status="failed")
+    await heard(bank, event("refund.failed", failure, "evt_2"))
+    await bank.world.services.ledger.order_refund("bok_1", None, bank.world.agent)
+    made = await heard(bank, event("refund.updated", failure, "evt_3"))
+    assert made.status == BookingStatus.REFUNDING
+
+
+# What is none of our business, and what is not Stripe's.
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        paid(booking_id="bok_of_nobody"),
+        paid(booking_id=None),
+        refunded_by_hand(booking_id="bok_of_nobody"),
+        event("refund.updated", refund("order-17")),
+        event("invoice.paid", {"id": "in_1"}),
+        {},
+        [],
+        None,
+        "evt_1",
+    ],
+)
+async def test_other_events_are_received_and_change_nothing(bank: Bank, told: Any) -> None:
+    assert (await heard(bank, told)).status == BookingStatus.CHECKOUT
+    assert bank.books.actions == []
+
+
+async def test_a_refund_of_what_was_not_paid_here_is_received(bank: Bank) -> None:
+    made = await heard(bank, event("refund.updated", refund()))
+    assert made.status == BookingStatus.CHECKOUT
+
+
+async def test_a_body_that_is_not_signed_by_stripe_is_refused(bank: Bank) -> None:
+    body, now = dumped(paid()), NOON_MS // SECOND_MS
+    for header in (None, "", "t=1", signature(body, now, "whsec_guess"), signature(body + b" ", now), "t=\xe9,v1=\xe9"):
+        assert (await post(bank, body, header)).words == "400 invalid_request"
+    assert bank.books.status() == "checkout"
+
+
+async def test_an_old_signature_is_refused_so_that_nothing_can_be_replayed(bank: Bank) -> None:
+    body = dumped(paid())
+    header = signature(body, NOON_MS // SECOND_MS)
+    bank.world.clock.at_ms += 301 * SECOND_MS
+    assert (await post(bank, body, header)).words == "400 invalid_request"
+    assert bank.books.status() == "checkout"
+
+
+async def test_a_signed_body_that_is_no_json_is_refused(bank: Bank) -> None:
+    for body in (b"", b"{", b"\xff", b"[" * 10_000):
+        assert (await post(bank, body, signature(body, NOON_MS // SECOND_MS))).words == "400 invalid_request"
+
+
+async def test_an_event_that_is_too_long_is_refused(bank: Bank) -> None:
+    assert (await tell(bank, paid(metadata={"other": "x" * 20_000}))).words == "413 payload_too_large"
+
+
+async def test_in_test_mode_there_is_no_webhook() -> None:
+    async with open_bank() as bank:
+        bank.books.put(booking())
+        assert (await tell(bank, paid())).words == "404 not_found"
+        assert bank.books.status() == "checkout"
+
+
+# A ledger that cannot.
+
+
+async def test_what_the_ledger_cannot_keep_now_is_delivered_again(bank: Bank) -> None:
+    before, bank.books.before = bank.books.before, away
+    response = await tell(bank, paid())
+    assert response.words == "503 service_unavailable"
+    bank.books.before = before
+    assert (await heard(bank, paid())).status == BookingStatus.PAID
+
+
+async def test_between_the_two_steps_of_a_refund_the_ledger_may_go_away(bank: Bank) -> None:
+    """The payment of a refund is kept, the refund is not: the same event finishes it later."""
+    before, commits = bank.books.before, 0
+
+    async def away_at_the_second() -> None:
+        nonlocal commits
+        commits += 1
+        if commits == 2:
+            await away()
+
+    bank.books.before = away_at_the_second
+    assert (await tell(bank, refunded_by_hand())).words == "503 service_unavailable"
+    assert bank.books.status() == "paid"
+    bank.books.before = before
+    assert (await heard(bank, refunded_by_hand())).status == BookingStatus.REFUNDED
+
+
+async def test_a_bug_in_the_ledger_is_not_taken_for_an_answer(bank: Bank) -> None:
+    before, bank.books.before = bank.books.before, broken
+    assert (await tell(bank, paid())).words == "500 internal_error"
+    bank.books.before = before
+    await bank.world.pass_seconds(1)
+    assert (await heard(bank, paid())).status == BookingStatus.PAID

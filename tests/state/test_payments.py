@@ -1,0 +1,394 @@
+"""The rules of money: payments in time and late, twice and wrong; refunds ordered, settled, declined and failed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from actors.bookings.records import BookingStatus, BookingView
+from actors.bookings.weeks import WEEK_MS
+from actors.values import Code
+from tests.state.ledger import (
+    ANN,
+    BOB,
+    DAY,
+    HOLD,
+    MINUTE,
+    MONDAY,
+    NOON,
+    PAIR,
+    PRICE,
+    SLOT,
+    Ledger,
+    booked,
+    furnished,
+    holds_only_what_it_may,
+    refused,
+)
+
+CHECKOUT, PAID, EXPIRED = BookingStatus.CHECKOUT, BookingStatus.PAID, BookingStatus.EXPIRED
+CANCELLED, REFUNDING, REFUNDED = BookingStatus.CANCELLED, BookingStatus.REFUNDING, BookingStatus.REFUNDED
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    """Ann has brought a booking of this week, `b1`, to checkout."""
+    ledger = furnished()
+    ledger.act(ledger.reserve("b1"), ledger.checkout("b1"))
+    ledger.audits.clear()
+    return ledger
+
+
+def kept_nothing(ledger: Ledger) -> bool:
+    decision = ledger.last
+    rows = (decision.bookings, decision.weeks_freed, decision.weeks_taken, decision.audits)
+    return not any(rows) and not decision.visible
+
+
+def goes_back(ledger: Ledger, booking_id: str, issue: str) -> None:
+    """Assert that a payment was taken and waits to be paid back."""
+    booking = ledger.bookings[booking_id]
+    assert (booking.status, booking.payment_issue) == (REFUNDING, issue)
+    assert (booking.refund_due_ms, booking.paid_ms, booking.refunded_cents) == (ledger.now_ms, ledger.now_ms, 0)
+    assert booking.payment_id is not None
+    assert ledger.held(booking_id) == []
+    action, changes = ledger.told()[-1]
+    assert (action, changes["status"][1], changes["paymentIssue"]) == ("booking.paid_too_late", "refunding", issue)
+    holds_only_what_it_may(ledger)
+
+
+# In time.
+
+
+def test_a_payment_makes_the_week_the_sponsors(ledger: Ledger) -> None:
+    ledger.pass_ms(MINUTE)
+    booking = booked(ledger.one(ledger.pay("b1")))
+    assert (booking.status, booking.payment_id, booking.paid_ms) == (PAID, "pay_1", NOON + MINUTE)
+    assert (booking.payment_issue, booking.refund_due_ms, booking.refunded_cents) == (None, None, 0)
+    assert ledger.held("b1") == [0]
+    assert ledger.last.events == [("evt_1", "b1")]
+    assert (ledger.last.weeks_freed, ledger.last.weeks_taken, ledger.last.visible) == ({}, {}, True)
+    assert ledger.told() == [("booking.paid", {"status": ["checkout", "paid"]})]
+    assert (ledger.audits[0].actor_type, ledger.audits[0].actor_id) == ("system", "payments")
+
+
+def test_the_same_event_is_handled_once(ledger: Ledger) -> None:
+    first = booked(ledger.one(ledger.pay("b1")))
+    assert booked(ledger.one(ledger.pay("b1"))) == first
+    assert booked(ledger.one(ledger.pay("b1", payment="pay_other"))) == first
+    assert kept_nothing(ledger)
+    assert ledger.last.events == []
+
+
+def test_the_same_event_twice_in_a_batch_is_handled_once(ledger: Ledger) -> None:
+    first, second = ledger.act(ledger.pay("b1"), ledger.pay("b1"))
+    assert booked(first) == booked(second)
+    assert (ledger.last.events, len(ledger.audits)) == ([("evt_1", "b1")], 1)
+
+
+def test_another_event_of_the_same_payment_changes_nothing(ledger: Ledger) -> None:
+    first = booked(ledger.one(ledger.pay("b1")))
+    assert booked(ledger.one(ledger.pay("b1", event="evt_2"))) == first
+    assert kept_nothing(ledger)
+    assert ledger.last.events == [("evt_2", "b1")]
+
+
+def test_a_second_payment_is_an_issue_for_a_person(ledger: Ledger) -> None:
+    first = booked(ledger.one(ledger.pay("b1")))
+    second = booked(ledger.one(ledger.pay("b1", event="evt_2", payment="pay_2")))
+    assert second == replace(first, payment_issue="paid_twice")
+    assert (second.status, second.payment_id, ledger.held("b1")) == (PAID, "pay_1", [0])
+    facts = {"paymentId": "pay_2", "amountCents": PRICE, "currency": "usd"}
+    assert ledger.told()[-1] == ("booking.paid_twice", facts)
+    third = booked(ledger.one(ledger.pay("b1", event="evt_3", payment="pay_3")))
+    assert third == second
+    assert ledger.told()[-1] == ("booking.paid_twice", facts | {"paymentId": "pay_3"})
+
+
+def test_a_booking_that_never_came_to_checkout_is_not_paid(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b2", week=1))
+    ledger.audits.clear()
+    refused(ledger.one(ledger.pay("b2")), Code.INVALID_STATE)
+    assert kept_nothing(ledger)
+    assert ledger.status("b2") == "reserved"
+
+
+@pytest.mark.parametrize(("amount", "currency"), [(PRICE - 1, "usd"), (PRICE + 1, "usd"), (0, "usd"), (PRICE, "eur")])
+@pytest.mark.parametrize("late", [False, True])
+def test_another_amount_or_currency_goes_back(ledger: Ledger, amount: int, currency: str, late: bool) -> None:
+    ledger.pass_ms(HOLD if late else 0)
+    ledger.act(ledger.pay("b1", amount=amount, currency=currency))
+    goes_back(ledger, "b1", "amount_mismatch")
+
+
+def test_the_week_of_a_payment_that_goes_back_can_be_sold(ledger: Ledger) -> None:
+    _, other = ledger.act(ledger.pay("b1", amount=1), ledger.reserve("b2", owner=BOB))
+    assert booked(other).id == "b2"
+    assert ledger.last.weeks_freed == {(SLOT, MONDAY): "b1"}
+    assert ledger.last.weeks_taken == {(SLOT, MONDAY): "b2"}
+
+
+# Late.
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_a_late_payment_gets_weeks_that_are_still_free(ledger: Ledger, swept: bool) -> None:
+    ledger.pass_ms(HOLD)
+    if swept:
+        ledger.act(ledger.expire("b1"))
+        assert (ledger.status("b1"), ledger.held("b1")) == (EXPIRED, [])
+    booking = booked(ledger.one(ledger.pay("b1")))
+    assert (booking.status, booking.payment_issue, ledger.held("b1")) == (PAID, None, [0])
+    assert ledger.told()[-1] == ("booking.paid", {"status": ["expired" if swept else "checkout", "paid"]})
+
+
+def test_a_late_payment_goes_back_when_the_weeks_are_held(ledger: Ledger) -> None:
+    ledger.pass_ms(HOLD)
+    ledger.act(ledger.reserve("b2", owner=BOB))
+    assert ledger.status("b1") is EXPIRED
+    ledger.act(ledger.pay("b1"))
+    goes_back(ledger, "b1", "paid_after_expiry")
+    assert ledger.held("b2") == [0]
+
+
+def test_a_late_payment_goes_back_when_the_weeks_are_sold(ledger: Ledger) -> None:
+    ledger.pass_ms(HOLD)
+    ledger.paid("b2", owner=BOB)
+    ledger.act(ledger.pay("b1", event="evt_late"))
+    goes_back(ledger, "b1", "paid_after_expiry")
+    assert (ledger.status("b2"), ledger.held("b2")) == (PAID, [0])
+
+
+def test_a_late_payment_takes_weeks_of_a_hold_that_ran_out_too(ledger: Ledger) -> None:
+    ledger.pass_ms(HOLD)
+    ledger.act(ledger.reserve("b2", owner=BOB), ledger.checkout("b2", BOB))
+    ledger.pass_ms(HOLD)
+    ledger.audits.clear()
+    assert booked(ledger.one(ledger.pay("b1"))).status is PAID
+    assert (ledger.status("b2"), ledger.held("b1"), ledger.held("b2")) == (EXPIRED, [0], [])
+    assert [(record.action, record.target_id) for record in ledger.audits] == [
+        ("booking.expired", "b2"),
+        ("booking.paid", "b1"),
+    ]
+    ledger.act(ledger.pay("b2", event="evt_2", payment="pay_2"))
+    goes_back(ledger, "b2", "paid_after_expiry")
+
+
+def test_a_late_payment_needs_all_weeks_of_its_package(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b2", PAIR, week=1), ledger.checkout("b2"))
+    ledger.pass_ms(HOLD)
+    ledger.act(ledger.expire("b2"), ledger.reserve("b3", PAIR, week=2, owner=BOB))
+    ledger.act(ledger.pay("b2", amount=2 * PRICE))
+    goes_back(ledger, "b2", "paid_after_expiry")
+    assert ledger.held("b3") == [2, 3]
+
+
+def test_a_late_payment_of_a_package_takes_each_week_it_needs(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b2", PAIR, week=2), ledger.checkout("b2"))
+    ledger.pass_ms(HOLD)
+    ledger.act(ledger.reserve("b3", PAIR, week=1, owner=BOB))
+    ledger.pass_ms(HOLD)
+    assert booked(ledger.one(ledger.pay("b2", amount=2 * PRICE))).status is PAID
+    assert (ledger.held("b2"), ledger.held("b3"), ledger.status("b3")) == ([2, 3], [], EXPIRED)
+
+
+@pytest.mark.parametrize(("moment", "status"), [(MONDAY + WEEK_MS - 1, PAID), (MONDAY + WEEK_MS, REFUNDING)])
+def test_a_late_payment_goes_back_when_the_weeks_are_over(ledger: Ledger, moment: int, status: BookingStatus) -> None:
+    ledger.now_ms = moment
+    assert booked(ledger.one(ledger.pay("b1"))).status is status
+    if status is REFUNDING:
+        goes_back(ledger, "b1", "paid_after_expiry")
+
+
+def test_a_package_is_over_with_its_last_week(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b2", PAIR), ledger.checkout("b2"))
+    ledger.now_ms = MONDAY + 2 * WEEK_MS - 1
+    assert booked(ledger.one(ledger.pay("b2", amount=2 * PRICE))).status is PAID
+
+
+def test_a_payment_after_cancelling_goes_back_though_the_weeks_are_free(ledger: Ledger) -> None:
+    ledger.act(ledger.cancel("b1"))
+    ledger.act(ledger.pay("b1"))
+    goes_back(ledger, "b1", "paid_after_cancel")
+    assert ledger.told()[-1][1]["status"] == ["cancelled", "refunding"]
+
+
+def test_a_second_payment_while_the_first_goes_back_is_an_issue(ledger: Ledger) -> None:
+    ledger.act(ledger.cancel("b1"), ledger.pay("b1"), ledger.pay("b1", event="evt_2", payment="pay_2"))
+    assert (ledger.status("b1"), ledger.bookings["b1"].payment_issue) == (REFUNDING, "paid_twice")
+    assert ledger.bookings["b1"].refund_due_ms == NOON
+
+
+# Refunds that are ordered.
+
+
+@pytest.mark.parametrize(("reason", "told"), [("Wrong week", {"reason": "Wrong week"}), (None, {})])
+def test_a_refund_waits_for_the_processor_and_keeps_its_weeks(reason: str | None, told: dict[str, Any]) -> None:
+    ledger = furnished()
+    ledger.paid("b1")
+    ledger.pass_ms(DAY)
+    booking = booked(ledger.one(ledger.refund("b1", reason)))
+    assert (booking.status, booking.refund_due_ms, booking.refunded_cents) == (REFUNDING, NOON + DAY, 0)
+    assert ledger.held("b1") == [0]
+    assert ledger.told()[-1] == ("booking.refund_ordered", {"status": ["paid", "refunding"], **told})
+
+
+def test_a_refund_that_is_ordered_twice_is_one() -> None:
+    ledger = furnished()
+    ledger.paid("b1")
+    ledger.act(ledger.refund("b1"))
+    before = ledger.bookings["b1"]
+    ledger.pass_ms(MINUTE)
+    assert booked(ledger.one(ledger.refund("b1"))) == before
+    assert kept_nothing(ledger)
+    ledger.act(ledger.settle("b1"))
+    assert booked(ledger.one(ledger.refund("b1"))).status is REFUNDED
+    assert kept_nothing(ledger)
+
+
+@pytest.mark.parametrize("status", ["reserved", "checkout", "expired", "cancelled"])
+def test_what_is_not_paid_is_not_paid_back(status: str) -> None:
+    ledger = furnished()
+    ledger.act(ledger.reserve("b1"))
+    if status != "reserved":
+        ledger.act(ledger.checkout("b1"))
+    if status == "cancelled":
+        ledger.act(ledger.cancel("b1"))
+    if status == "expired":
+        ledger.pass_ms(HOLD)
+        ledger.act(ledger.expire("b1"))
+    for message in (ledger.refund("b1"), ledger.settle("b1")):
+        told = refused(ledger.one(message), Code.INVALID_STATE)
+        assert told.message.startswith(f"A booking that is {status} cannot be refund")
+        assert kept_nothing(ledger)
+    assert booked(ledger.one(ledger.settle("b1", "No such charge"))).status == status
+    assert kept_nothing(ledger)
+
+
+def test_a_refund_clears_the_issue_that_was_there() -> None:
+    ledger = furnished()
+    ledger.paid("b1")
+    ledger.act(ledger.pay("b1", event="evt_2", payment="pay_2"))
+    assert booked(ledger.one(ledger.refund("b1"))).payment_issue is None
+
+
+# Refunds that are settled.
+
+
+@pytest.fixture
+def going_back() -> Ledger:
+    """A package of two weeks was paid, and its refund ordered."""
+    ledger = furnished()
+    ledger.paid("b1", PAIR)
+    ledger.act(ledger.refund("b1"))
+    ledger.audits.clear()
+    return ledger
+
+
+def test_a_refund_pays_all_back_and_frees_the_weeks(going_back: Ledger) -> None:
+    going_back.pass_ms(MINUTE)
+    booking = booked(going_back.one(going_back.settle("b1")))
+    assert (booking.status, booking.refunded_cents, booking.refund_due_ms) == (REFUNDED, 2 * PRICE, None)
+    assert (going_back.held("b1"), going_back.last.visible) == ([], True)
+    assert going_back.told() == [("booking.refunded", {"status": ["refunding", "refunded"]})]
+    assert booked(going_back.one(going_back.settle("b1"))) == booking
+    assert kept_nothing(going_back)
+
+
+def test_an_event_of_a_refund_is_handled_once(going_back: Ledger) -> None:
+    going_back.act(going_back.settle("b1", event="evt_r"))
+    going_back.act(going_back.settle("b1", event="evt_r"))
+    assert kept_nothing(going_back)
+    assert booked(going_back.one(going_back.settle("b1", "Too late", event="evt_r"))).status is REFUNDED
+    assert kept_nothing(going_back)
+
+
+def test_a_refund_by_hand_at_the_processors_is_taken_as_ordered() -> None:
+    ledger = furnished()
+    ledger.paid("b1")
+    ledger.audits.clear()
+    booking = booked(ledger.one(ledger.settle("b1", event="evt_r")))
+    assert (booking.status, booking.refunded_cents, ledger.held("b1")) == (REFUNDED, PRICE, [])
+    assert ledger.told() == [
+        ("booking.refund_ordered", {"status": ["paid", "refunding"]}),
+        ("booking.refunded", {"status": ["refunding", "refunded"]}),
+    ]
+    assert booked(ledger.one(ledger.refund("b1"))) == booking
+
+
+def test_a_late_payment_is_paid_back_without_touching_the_weeks(ledger: Ledger) -> None:
+    ledger.pass_ms(HOLD)
+    ledger.act(ledger.reserve("b2", owner=BOB))
+    ledger.act(ledger.pay("b1"))
+    booking = booked(ledger.one(ledger.settle("b1")))
+    assert (booking.status, booking.refunded_cents) == (REFUNDED, PRICE)
+    assert booking.payment_issue == "paid_after_expiry"
+    assert (ledger.held("b2"), ledger.last.weeks_freed) == ([0], {})
+
+
+def test_the_week_that_was_paid_back_can_be_sold_in_the_same_batch(going_back: Ledger) -> None:
+    _, other = going_back.act(going_back.settle("b1"), going_back.reserve("b2", PAIR, week=1, owner=BOB))
+    assert booked(other).id == "b2"
+    assert (going_back.held("b1"), going_back.held("b2")) == ([], [1, 2])
+
+
+# Refunds that are declined.
+
+
+def test_a_declined_refund_leaves_the_booking_paid_with_an_issue(going_back: Ledger) -> None:
+    booking = booked(going_back.one(going_back.settle("b1", "Too old")))
+    assert (booking.status, booking.payment_issue, booking.refund_due_ms) == (PAID, "refund_declined", None)
+    assert (booking.refunded_cents, going_back.held("b1")) == (0, [0, 1])
+    changes = {"status": ["refunding", "paid"], "why": "Too old", "paymentIssue": "refund_declined"}
+    assert going_back.told() == [("booking.refund_declined", changes)]
+    assert booked(going_back.one(going_back.settle("b1", "Too old"))) == booking
+    assert kept_nothing(going_back)
+    again = booked(going_back.one(going_back.refund("b1")))
+    assert (again.status, again.payment_issue) == (REFUNDING, None)
+
+
+def test_a_declined_refund_without_weeks_waits_for_an_administrator(ledger: Ledger) -> None:
+    ledger.act(ledger.cancel("b1"), ledger.pay("b1"))
+    booking = booked(ledger.one(ledger.settle("b1", "Account closed")))
+    assert (booking.status, booking.payment_issue, booking.refund_due_ms) == (REFUNDING, "refund_declined", None)
+    assert ledger.told()[-1] == ("booking.refund_declined", {"why": "Account closed"})
+    ledger.pass_ms(DAY)
+    again = booked(ledger.one(ledger.refund("b1", "Other account")))
+    assert (again.status, again.refund_due_ms) == (REFUNDING, NOON + DAY)
+    assert ledger.told()[-1] == ("booking.refund_ordered", {"reason": "Other account"})
+    assert booked(ledger.one(ledger.settle("b1"))).status is REFUNDED
+
+
+def test_a_refund_that_fails_later_is_an_issue_and_nothing_is_paid_back(going_back: Ledger) -> None:
+    going_back.act(going_back.settle("b1"))
+    booking = booked(going_back.one(going_back.settle("b1", "Returned by the bank", event="evt_f")))
+    assert (booking.status, booking.payment_issue, booking.refunded_cents) == (REFUNDED, "refund_failed", 0)
+    assert going_back.held("b1") == []
+    assert going_back.told()[-1] == ("booking.refund_declined", {"why": "Returned by the bank"})
+
+
+# Refunds that are put off.
+
+
+def test_a_refund_can_be_tried_later(going_back: Ledger) -> None:
+    booking = booked(going_back.one(going_back.postpone("b1", NOON + DAY)))
+    assert (booking.status, booking.refund_due_ms) == (REFUNDING, NOON + DAY)
+    assert going_back.bookings["b1"] == booking
+    assert going_back.audits == []
+
+
+@pytest.mark.parametrize("settled", ["refunded", "paid", "waiting"])
+def test_what_is_not_due_is_not_put_off(going_back: Ledger, settled: str) -> None:
+    if settled == "waiting":
+        going_back.bookings["b1"] = replace(going_back.bookings["b1"], refund_due_ms=None)
+    else:
+        going_back.act(going_back.settle("b1", None if settled == "refunded" else "No"))
+    assert booked(going_back.one(going_back.postpone("b1", NOON + DAY))).refund_due_ms is None
+    assert kept_nothing(going_back)
+
+
+def test_what_was_delivered_stays_told_after_a_refund(going_back: Ledger) -> None:
+    going_back.delivered["b1"] = (5, 1)
+    view = going_back.one(going_back.settle("b1"))
+    assert isinstance(view, BookingView)
+    assert (view.impressions, view.clicks, view.booking.tenant_id) == (5, 1, ANN)
