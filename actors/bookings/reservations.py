@@ -207,7 +207,7 @@ def settle_refund(desk: Desk, message: SettleRefund) -> Answer:
         return desk.view(booking)
     if message.declined is not None:
         return _refund_declined(desk, booking, message)
-    if booking.status is BookingStatus.REFUNDED:
+    if booking.status is BookingStatus.REFUNDED or _is_old_news(booking, message):
         return desk.view(booking)
     if booking.status is BookingStatus.PAID:
         # Paid back at the processor's, by hand: nobody ordered it here.
@@ -221,6 +221,12 @@ def settle_refund(desk: Desk, message: SettleRefund) -> Answer:
         refunded_cents=0 if booking.payment_issue == "amount_mismatch" else booking.amount_cents,
         refund_due_ms=None,
     )
+
+
+def _is_old_news(booking: Booking, message: SettleRefund) -> bool:
+    """Whether a cashier tells of a refund that has come back since: nobody has ordered another one."""
+    failed = booking.payment_issue == "refund_failed" and booking.refund_due_ms is None
+    return failed and message.event_id is None
 
 
 def _refund_declined(desk: Desk, booking: Booking, message: SettleRefund) -> Answer:

@@ -63,7 +63,8 @@ class LedgerStore(Protocol):
 
         Bookings that are named or remembered lead to their sponsor, campaign and slot, and campaigns to their sponsor;
         sponsors lead to their open bookings; slots lead to their taken weeks from `wanted.from_week_ms` or the earliest
-        such booking on, and those to the bookings that hold them (whose sponsors and campaigns are not read for that).
+        such booking on, and those to the bookings that hold them, with all of their weeks (whose sponsors and campaigns
+        are not read for that).
         `delivered` is read for bookings that are named or remembered.
 
         Locks are taken on sponsors, campaigns, slots and bookings, in this order, each sorted; the weeks of a slot

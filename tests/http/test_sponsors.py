@@ -114,6 +114,7 @@ async def _review(admin: Person, campaign_id: str, decision: str, note: str | No
 
 async def test_a_campaign_goes_its_way_through_review(world: World) -> None:
     person, admin = sponsor(world), administrator(world)
+    await person.profile()
     campaign = await person.campaign()
     path = f"{API}/campaigns/{campaign}"
     steps = [

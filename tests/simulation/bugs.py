@@ -1,8 +1,8 @@
 """Bugs to plant, one at a time, for one run: the oracle has to find each. Product code knows nothing of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import trio
@@ -22,46 +22,11 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
 from storage.memory.quota import MemoryQuota
+from tests.simulation import booking_bugs
 from tests.simulation.faults import Link, LinkedKeys
-from tests.simulation.node import Parts
+from tests.simulation.planting import Bug, replaced, swapped
 
 D = TypeVar("D")
-
-
-@dataclass(frozen=True, slots=True)
-class Bug:
-    """`plant` makes the parts of a run's nodes wrong, and all is right again when its block is left."""
-
-    sentence: str
-    plant: Callable[[Parts], AbstractContextManager[Parts]]
-
-
-@contextmanager
-def patched(owner: object, name: str, value: object) -> Iterator[None]:
-    """Another value for an attribute, for the life of the block."""
-    right = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, right)
-
-
-def _swapped(**parts: Any) -> Callable[[Parts], AbstractContextManager[Parts]]:
-    @contextmanager
-    def plant(right: Parts) -> Iterator[Parts]:
-        yield replace(right, **parts)
-
-    return plant
-
-
-def _replaced(owner: object, name: str, value: object) -> Callable[[Parts], AbstractContextManager[Parts]]:
-    @contextmanager
-    def plant(right: Parts) -> Iterator[Parts]:
-        with patched(owner, name, value):
-            yield right
-
-    return plant
 
 
 # Commits.
@@ -231,36 +196,38 @@ class _Immortal(KeyDirectory):
         self._life_ms *= 100
 
 
-BUGS: Mapping[str, Bug] = {
+KEYS_AND_QUOTA: Mapping[str, Bug] = {
     "answered-before-commit": Bug(
-        "Callers are answered before the batch is kept.", _swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
+        "Callers are answered before the batch is kept.", swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
     ),
-    "turns-not-journaled": Bug("A batch whose outcome was unknown is kept once more.", _swapped(link=_ForgetfulLink)),
+    "turns-not-journaled": Bug("A batch whose outcome was unknown is kept once more.", swapped(link=_ForgetfulLink)),
     "cap-checked-outside": Bug(
-        "Counters are read before the transaction locks them.", _swapped(quota_store=_UnlockedQuota)
+        "Counters are read before the transaction locks them.", swapped(quota_store=_UnlockedQuota)
     ),
     "claim-checked-outside": Bug(
-        "Keys and claims are read before the transaction locks them.", _swapped(key_store=_UnlockedKeys)
+        "Keys and claims are read before the transaction locks them.", swapped(key_store=_UnlockedKeys)
     ),
-    "audit-apart": Bug("The audit is written in a transaction of its own.", _swapped(key_store=_LateAuditKeys)),
-    "answers-reversed": Bug("A batch is answered in the wrong order.", _swapped(accountant=_Reversed)),
-    "refund-in-wrong-window": Bug("A charge of yesterday is given back to today.", _swapped(accountant=_WrongWindow)),
+    "audit-apart": Bug("The audit is written in a transaction of its own.", swapped(key_store=_LateAuditKeys)),
+    "answers-reversed": Bug("A batch is answered in the wrong order.", swapped(accountant=_Reversed)),
+    "refund-in-wrong-window": Bug("A charge of yesterday is given back to today.", swapped(accountant=_WrongWindow)),
     "refund-not-followed": Bug(
-        "A charge of a tenant that was merged meanwhile is not given back.", _swapped(accountant=_NotFollowed)
+        "A charge of a tenant that was merged meanwhile is not given back.", swapped(accountant=_NotFollowed)
     ),
-    "window-never-turned": Bug("A new day does not begin.", _replaced(quota_state, "turned", _never_turned)),
-    "cap-one-too-high": Bug("One request a day too many.", _replaced(quota_state, "charged", _one_too_many)),
-    "cap-one-too-low": Bug("One request a day too few.", _replaced(quota_state, "charged", _one_too_few)),
-    "attempts-not-charged": Bug("A code may be guessed for ever.", _swapped(keeper=_FreeAttempts)),
-    "attempts-per-node": Bug("Each node counts guesses for itself.", _swapped(keeper=_LocalAttempts)),
+    "window-never-turned": Bug("A new day does not begin.", replaced(quota_state, "turned", _never_turned)),
+    "cap-one-too-high": Bug("One request a day too many.", replaced(quota_state, "charged", _one_too_many)),
+    "cap-one-too-low": Bug("One request a day too few.", replaced(quota_state, "charged", _one_too_few)),
+    "attempts-not-charged": Bug("A code may be guessed for ever.", swapped(keeper=_FreeAttempts)),
+    "attempts-per-node": Bug("Each node counts guesses for itself.", swapped(keeper=_LocalAttempts)),
     "merge-loses-counts": Bug(
-        "A claimed key's usage is not added to its account.", _replaced(key_state, "merged", _lossy_merge)
+        "A claimed key's usage is not added to its account.", replaced(key_state, "merged", _lossy_merge)
     ),
     "limit-per-batch": Bug(
         "Keys won in the same batch do not count towards the most an account may have.",
-        _replaced(key_state._Desk, "_live_keys", _live_before_the_batch),
+        replaced(key_state._Desk, "_live_keys", _live_before_the_batch),
     ),
-    "change-not-noticed": Bug("A changed key is not forgotten.", _swapped(directory=_Deaf)),
-    "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", _swapped(directory=_Unaware)),
-    "memory-without-end": Bug("A remembered key is never read again.", _swapped(directory=_Immortal)),
+    "change-not-noticed": Bug("A changed key is not forgotten.", swapped(directory=_Deaf)),
+    "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", swapped(directory=_Unaware)),
+    "memory-without-end": Bug("A remembered key is never read again.", swapped(directory=_Immortal)),
 }
+
+BUGS: Mapping[str, Bug] = {**KEYS_AND_QUOTA, **booking_bugs.BUGS}

@@ -43,6 +43,15 @@ class Board:
     hot: list[Holding] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
     changed: list[Holding] = field(default_factory=list)
+    # Of the sponsorship area: full keys and campaigns by email, and what else may be named.
+    office_keys: dict[str, list[Holding]] = field(default_factory=dict)
+    campaigns: dict[str, list[str]] = field(default_factory=dict)
+    slots: list[str] = field(default_factory=list)
+    bookings: list[str] = field(default_factory=list)
+    paid: list[str] = field(default_factory=list)
+    wishes: list[tuple[Holding, Any]] = field(default_factory=list)
+    scoped: list[Holding] = field(default_factory=list)
+    named: int = 0
 
 
 class Client:
@@ -360,7 +369,3 @@ CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (watcher, 1),
     (stranger, 1),
 )
-
-
-def population(world: "World") -> list[Client]:
-    return [Client(world, f"{live.__name__}-{number}", live) for live, size in CROWD for number in range(size)]

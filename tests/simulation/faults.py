@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
+from actors.bookings.records import Booking
 from actors.keys.messages import Resolved
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
 from storage.memory.keys import MemoryKeys
+from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 
 if TYPE_CHECKING:
@@ -41,6 +43,18 @@ BASE_RATES: Mapping[str, float] = {
     # Notifications, for each node that should hear one.
     "notice_lost": 0.30,
     "notice_late": 0.40,
+    # At the payment processor, for each call, payment, refund or event.
+    "checkout_unavailable": 0.05,
+    "other_amount": 0.05,
+    "refund_unavailable": 0.10,
+    "refund_answer_lost": 0.20,
+    "refund_declined": 0.30,
+    "refund_pending": 0.15,
+    "refund_declined_later": 0.40,
+    "refund_failed": 0.10,
+    "refunded_by_hand": 0.08,
+    "event_late": 0.25,
+    "event_repeated": 0.25,
     # Nodes and links, for each turn of the nemesis.
     "node_killed": 0.20,
     "node_stopped": 0.08,
@@ -153,6 +167,16 @@ class LinkedKeys(MemoryKeys):
         if link._faults.strikes("slow_look_up"):
             await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
         return found
+
+
+class LinkedSponsorship(MemorySponsorship):
+    """The cashier's reads, which fail plainly."""
+
+    async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
+        return await _plainly(super().due_holds(now_ms, limit))
+
+    async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
+        return await _plainly(super().due_refunds(now_ms, limit))
 
 
 async def _plainly(look_up: Awaitable[D]) -> D:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import trio
 
 from actors.keys.messages import Letter
-from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable, Tier
+from actors.values import ActorFailed, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
 
 T = TypeVar("T")
 
@@ -80,14 +80,46 @@ class SetTo:
 
 @dataclass(frozen=True, slots=True)
 class IssueFor:
+    """`granted_by` is the id of the key that gives the fresh one its scopes; an operator needs none."""
+
     email: str
     scoped: bool
+    scopes: tuple[Scope, ...] = ()
+    name: str | None = None
+    granted_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Paced:
     subject: str
     tier: Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A key is shown for an operation, by the operation's name."""
+
+    operation: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """`body` is all that makes one body different from another: slot and week first."""
+
+    owner: str
+    operation: str
+    key: str
+    body: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something is to happen to a row. `owner` None is an administrator, or the service itself."""
+
+    target: str
+    owner: str | None = None
+    what: str = ""
 
 
 @dataclass(slots=True, eq=False)

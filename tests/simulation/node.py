@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from actors.actor import Actor
+from actors.bookings.actor import BookingLedger
 from actors.clock import TrioClock
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.directory import KeyDirectory
@@ -17,7 +19,7 @@ from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
 from actors.mailbox import request_id
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
-from actors.troupe import IntensityExceeded, running
+from actors.troupe import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
     Agent,
@@ -30,9 +32,12 @@ from actors.values import (
     Tenant,
     Tier,
 )
+from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
-from tests.simulation.faults import Link, LinkedKeys
+from tests.simulation.faults import Link, LinkedKeys, LinkedSponsorship
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
+from tests.simulation.office import CountedCashier, Office
+from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import CAPS, DRAIN_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES, SECRET
 
 if TYPE_CHECKING:
@@ -54,6 +59,11 @@ class Parts:
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
     key_store: type[LinkedKeys] = LinkedKeys
+    ledger: type[BookingLedger] = BookingLedger
+    ledger_store: type[MemoryLedger] = MemoryLedger
+    sponsorship: type[LinkedSponsorship] = LinkedSponsorship
+    cashier: type[CountedCashier] = CountedCashier
+    payments: type[LinkedPayments] = LinkedPayments
 
 
 class SeededEntropy:
@@ -103,7 +113,11 @@ class Node:
         self.life += 1
         self._assemble(self.world.parts)
         self._end = trio.Event()
-        members = (self.quota, self.keeper, self.directory)
+        actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.directory]
+        members: list[Member] = [*actors]
+        if self.world.sells:
+            actors.append(self.office.ledger)
+            members += [self.office.ledger, self.office.cashier]
         try:
             with trio.CancelScope() as self._scope:
                 async with (
@@ -118,7 +132,7 @@ class Node:
         except* IntensityExceeded:
             self.world.count("intensity exceeded")
         finally:
-            for statistics in (member.statistics() for member in members):
+            for statistics in (actor.statistics() for actor in actors):
                 self.world.count("batches", statistics.batches)
                 self.world.count("messages", statistics.messages)
                 self.world.count("settled", statistics.settled)
@@ -132,6 +146,7 @@ class Node:
         self.quota = parts.accountant(parts.quota_store(link), clock, CAPS, PER_MINUTE, node=self.name, limits=LIMITS)
         self.keeper = parts.keeper(keys, clock, entropy, SECRET, RULES, node=self.name, limits=LIMITS)
         self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
+        self.office = Office(self, parts, link, clock, entropy)
 
     def kill(self) -> None:
         """End the process where it stands."""
@@ -152,7 +167,7 @@ class Node:
         kind, _, name = topic.partition(":")
         if kind == "key":
             self.directory.forget([bytes.fromhex(name)])
-        else:
+        elif kind == "tenant":
             self.directory.forget(tenants=[name])
 
     def listen_again(self) -> None:
@@ -213,25 +228,25 @@ class Node:
         return allowance.allowed
 
     async def resolve(self, text: str) -> Resolved | None:
-        return await self._intent("resolve", text, lambda: self.directory.resolve(text))
+        return await self.intent("resolve", text, lambda: self.directory.resolve(text))
 
     async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
-        return await self._intent(
+        return await self.intent(
             "charge", Charge(tenant_id, usecase), lambda: self.quota.charge(tenant_id, usecase=usecase)
         )
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
         about = Refund(tenant.id, usecase, tenant.month, tenant.day)
-        await self._intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
+        await self.intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
 
     async def mint(self) -> Minted:
-        return await self._intent("mint", None, self.keeper.mint)
+        return await self.intent("mint", None, self.keeper.mint)
 
     async def start_claim(self, token: str, email: str) -> Sent | Refused:
-        return await self._intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
+        return await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
 
     async def complete_claim(self, about: Complete, code: str) -> Claimed | Refused:
-        answer = await self._intent(
+        answer = await self.intent(
             "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code)
         )
         if isinstance(answer, Claimed):
@@ -239,13 +254,13 @@ class Node:
         return answer
 
     async def revoke(self, key_id: str) -> Kept | Refused:
-        answer = await self._intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
+        answer = await self.intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
         if isinstance(answer, Kept):
             self.directory.forget(answer.changed)
         return answer
 
     async def set_tier(self, email: str, tier: Tier) -> TierSet | Refused:
-        answer = await self._intent(
+        answer = await self.intent(
             "tier", SetTo(email, tier), lambda: self.keeper.set_tier(email, tier, Agent("cli", "sim"))
         )
         if isinstance(answer, TierSet):
@@ -254,11 +269,11 @@ class Node:
 
     async def issue(self, email: str, *, scoped: bool) -> Issued | Refused:
         scopes = (Scope.LIBRARY_READ,) if scoped else None
-        return await self._intent(
+        return await self.intent(
             "issue", IssueFor(email, scoped), lambda: self.keeper.issue(email, Agent("cli", "sim"), scopes=scopes)
         )
 
-    async def _intent(self, kind: str, about: Any, ask: Callable[[], Awaitable[R]]) -> R:
+    async def intent(self, kind: str, about: Any, ask: Callable[[], Awaitable[R]]) -> R:
         answer = await self.world.history.intent(self.name, kind, about, ask)
         if isinstance(answer, Refused):
             self.world.count(f"{kind} refused {answer.code}")

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 
 from actors.actor import ActorLimits
+from actors.bookings.cashier import CashierLimits
+from actors.bookings.records import Mode
+from actors.bookings.state import BookingRules
 from actors.clock import SECOND_MS
 from actors.keys.state import KeyRules
 from actors.quota.state import Caps
@@ -35,5 +38,14 @@ HEALED_SECONDS = 2.5
 """How long after the last fault that has to be the case."""
 LONGEST_SECONDS = 60.0
 """How long after the end a world may take to come to rest."""
+REST_SECONDS = 6.0
+"""How long a world that sells rests after its end: by then holds have run out and what is due is paid back."""
 MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
 """2026-11-28 00:00 UTC, the turn of a day, and 2026-12-01 00:00 UTC, that of a month too."""
+MONDAY_MS = 1_795_996_800_000
+"""2026-11-30 00:00 UTC, the turn of a week."""
+
+BOOKINGS = BookingRules(hold_ms=2_500, open_holds=2, horizon_weeks=2, mode=Mode.LIVE)
+CASHIER = CashierLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
+PAGE_MS = 1_500
+"""How long after its hold the processor's page of a booking still takes money."""

@@ -9,20 +9,29 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.bookings.records import Side, Slot
 from actors.clock import SECOND_MS
 from actors.keys import state as key_state
 from actors.keys.messages import Letter
 from actors.keys.secret import code_from, code_proof, digest
 from actors.values import Turn
 from storage.memory.tables import Memory
-from tests.simulation import kernel, oracle
-from tests.simulation.bugs import BUGS, patched
-from tests.simulation.clients import Board, Client, population
+from tests.simulation import buyers, clients, kernel, oracle
+from tests.simulation.bugs import BUGS
+from tests.simulation.clients import Board, Client
 from tests.simulation.faults import Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
-from tests.simulation.rules import LONGEST_SECONDS, MIDNIGHTS_MS, QUIET_SECONDS, SECRET
+from tests.simulation.oracle import commits
+from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION
+from tests.simulation.oracle.keys import too_many_keys
+from tests.simulation.oracle.log import KEEPER, LEDGER, Commit, Log
+from tests.simulation.oracle.quota import totals
+from tests.simulation.oracle.sights import sights
+from tests.simulation.planting import patched
+from tests.simulation.processor import Processor
+from tests.simulation.rules import LONGEST_SECONDS, MIDNIGHTS_MS, MONDAY_MS, QUIET_SECONDS, REST_SECONDS, SECRET
 
 D = TypeVar("D")
 
@@ -40,6 +49,16 @@ class Report:
     violations: list[str] = field(repr=False)
 
 
+def sells(seed: int) -> bool:
+    """Every other world is one of sponsors; the rest are of keys and quota."""
+    return seed % 2 == 0
+
+
+def population(world: "World") -> list[Client]:
+    crowd = buyers.CROWD if world.sells else clients.CROWD
+    return [Client(world, f"{live.__name__}-{number}", live) for live, size in crowd for number in range(size)]
+
+
 class World:
     """One run of one seed."""
 
@@ -54,14 +73,29 @@ class World:
         self.memory.listeners.append(self._announced)
         self.board = Board()
         self.ended = False
+        self.ended_at = 0.0
         self.late: dict[str, trio.Event] = {}
         self.counts: dict[str, int] = {}
         self.violations: list[str] = []
         self.comparisons: dict[bytes, list[bool]] = {}
+        self.sells = sells(seed)
+        self.log = Log()
+        self.processor = Processor(self)
         chance = Random(f"{seed}-world")
-        self.base_ms = chance.choice(MIDNIGHTS_MS) - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
+        turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
+        self.base_ms = turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
         self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice((2, 3)))]
         self.clients: list[Client] = population(self)
+        if self.sells:
+            self._open_office()
+
+    def _open_office(self) -> None:
+        """What stands before anybody comes: three slots and an administrator."""
+        for slot_id, cents, weeks in (("top", 12_000, 1), ("side", 7_500, 2), ("foot", 4_000, 1)):
+            self.memory.slots[slot_id] = Slot(slot_id, slot_id, Side.LEFT, cents, self.base_ms, weeks=weeks)
+            self.board.slots.append(slot_id)
+        self.memory.administrators["admin-0@example.org"] = self.base_ms
+        self.log.begin(self.memory)
 
     async def run(self) -> None:
         """Live until the clients are done, then bring every node to rest."""
@@ -75,11 +109,20 @@ class World:
                 async with trio.open_nursery() as crowd:
                     for client in self.clients:
                         crowd.start_soon(client.run)
-                self.ended = True
+                if self.sells:
+                    await self._rest()
+                self.ended, self.ended_at = True, trio.current_time()
                 for node in self.nodes:
                     node.stop()
         if bound.cancelled_caught:
             self.violations.append(f"the world did not come to rest within {LONGEST_SECONDS:g} s of its end")
+
+    async def _rest(self) -> None:
+        """Until every event was answered, and then until holds have run out and what is due was paid back."""
+        with trio.move_on_after(LONGEST_SECONDS / 2):
+            await trio.sleep(REST_SECONDS)
+            await self.processor.all_told()
+            await trio.sleep(REST_SECONDS)
 
     async def _heal(self) -> None:
         await trio.sleep(self.heal_at)
@@ -102,17 +145,17 @@ class World:
 
         await trio.sleep(delays.uniform(0.0, 0.02))
         if not node.up:
-            return oracle.REFUSED_CONNECTION
+            return REFUSED_CONNECTION
         if self.faults.strikes("request_lost"):
             await trio.sleep(0.8)
-            return oracle.LOST
+            return LOST
         node.accept(serve, answer)
         if self.faults.strikes("request_repeated"):
             node.accept(serve, lambda value: None)
         await arrived.wait()
         if self.faults.strikes("answer_lost"):
             await trio.sleep(0.5)
-            return oracle.LOST
+            return LOST
         return result[0]
 
     def _announced(self, topic: str) -> None:
@@ -148,20 +191,36 @@ class World:
     # What is watched from outside while it happens.
 
     def watched(self, turn: Turn, work: Callable[[], D]) -> Callable[[], D]:
-        """`work`, with the promises that hold for each transaction of the keeper checked around it."""
-        if not turn.owner.endswith("/keys"):
-            return work
+        """`work`, with the promises that hold for each transaction checked around it."""
+        owner = turn.owner.rpartition("/")[2]
+        watching = {"keys": self._keeping, "bookings": self._selling}.get(owner)
+        return work if watching is None else lambda: watching(turn, work)
 
-        def watching() -> D:
-            before = oracle.totals(self.memory)
-            done = work()
-            after = oracle.totals(self.memory)
-            if before != after:
-                self.violations.append(f"{turn!r} changed the sums of all counters from {before} to {after}")
-            self.violations.extend(oracle.too_many_keys(self, turn))
-            return done
+    def _keeping(self, turn: Turn, work: Callable[[], Any]) -> Any:
+        before = totals(self.memory)
+        done, _ = self._logged(turn, work, KEEPER)
+        after = totals(self.memory)
+        if before != after:
+            self.violations.append(f"{turn!r} changed the sums of all counters from {before} to {after}")
+        self.violations.extend(too_many_keys(self, turn))
+        return done
 
-        return watching
+    def _selling(self, turn: Turn, work: Callable[[], Any]) -> Any:
+        done, commit = self._logged(turn, work, LEDGER)
+        if commit is not None:
+            self.violations.extend(commits.judge(self, commit))
+        return done
+
+    def _logged(self, turn: Turn, work: Callable[[], Any], tables: tuple[str, ...]) -> tuple[Any, Commit | None]:
+        """The work done, and what it changed: only where somebody looks at it later."""
+        if not self.sells:
+            return work(), None
+        before = self.log.picture(self.memory, tables)
+        done = work()
+        name = turn.owner.partition("/")[0]
+        node = self.nodes[int(name[1:].partition(".")[0])]
+        wall_ms = self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
+        return done, self.log.note(self.memory, before, self.history.tick(), turn.owner, wall_ms)
 
     def compare(self, one: bytes, other: bytes) -> bool:
         """In the place of `secret.same`: counts how often each code was compared."""
@@ -182,7 +241,7 @@ def run(seed: int, *, seconds: float = 20.0, bug: str | None = None, keep_trace:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
     violations = world.violations + oracle.judge(world)
-    for what, met in oracle.sights(world).items():
+    for what, met in sights(world).items():
         world.count(what, met)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
     return Report(

@@ -616,6 +616,7 @@ def test_the_table_holds_what_was_decided() -> None:
         ("reserved", "cancelled"),
         ("checkout", "cancelled"),
         ("refunding", "paid"),
+        ("refunded", "refunding"),
         # Money that comes late.
         ("expired", "paid"),
         ("expired", "refunding"),

@@ -84,7 +84,7 @@ def test_a_new_campaign_waits_for_review_and_is_not_seen() -> None:
     assert not ledger.last.visible
     [(action, changes)] = ledger.told()
     assert action == "campaign.created"
-    assert (changes["name"], changes["headline"], changes["target_url"]) == (
+    assert (changes["name"], changes["headline"], changes["targetUrl"]) == (
         "Campaign cmp_new",
         CONTENT.headline,
         CONTENT.target_url,
@@ -105,6 +105,7 @@ def test_a_campaign_is_answered_with_its_sponsors_name() -> None:
 @pytest.mark.parametrize("move", [move for move in CampaignMove if move is not CampaignMove.EDIT])
 def test_a_campaign_moves_as_the_table_says_and_not_otherwise(status: CampaignStatus, move: CampaignMove) -> None:
     ledger = put(furnished(), status, "Before")
+    before = ledger.campaigns[MINE]
     answer = ledger.one(ledger.move(MINE, move, note="Because"))
     there = after(CAMPAIGN_MOVES, status, move)
     if there is None:
@@ -112,11 +113,11 @@ def test_a_campaign_moves_as_the_table_says_and_not_otherwise(status: CampaignSt
         assert told.message == f"A campaign that is {status} cannot be {PAST[move]}."
         assert (ledger.campaigns[MINE].status, ledger.audits, ledger.last.campaigns) == (status, [], {})
         return
-    reviewed = move in (CampaignMove.APPROVE, CampaignMove.REJECT)
-    note = "Because" if reviewed else "Before"
-    assert campaigned(answer) == replace(ledger.campaigns[MINE], status=there, review_note=note)
+    assert campaigned(answer) == replace(ledger.campaigns[MINE], status=there, review_note="Because")
     assert ledger.campaigns[MINE].status is there
-    changes = {"status": [status, there]} | ({"reviewNote": ["Before", "Because"]} if reviewed else {})
+    changes = {"status": [status, there], "reviewNote": ["Before", "Because"]}
+    if move is CampaignMove.APPROVE and ledger.campaigns[MINE].shown_as != before.shown_as:
+        changes["shownAs"] = [before.shown_as, f"Brand of {ANN}"]
     assert ledger.told() == [(f"campaign.{PAST[move]}", changes)]
     assert ledger.last.visible == (APPROVED in (status, there))
 
@@ -155,6 +156,44 @@ def test_moves_of_one_batch_see_each_other() -> None:
     assert len(ledger.audits) == 3
 
 
+def test_pausing_without_a_note_keeps_the_last_one() -> None:
+    ledger = put(furnished(), APPROVED, "Well done")
+    assert campaigned(ledger.one(ledger.move(MINE, CampaignMove.PAUSE))).review_note == "Well done"
+
+
+def test_an_approval_is_of_the_sponsors_name_too() -> None:
+    ledger = put(furnished(), PENDING)
+    assert campaigned(ledger.one(ledger.move(MINE, CampaignMove.APPROVE))).shown_as == f"Brand of {ANN}"
+    ledger.act(ledger.save_profile(ANN, "Another brand"))
+    assert ledger.campaigns[MINE].shown_as == f"Brand of {ANN}"
+    ledger.act(ledger.edit(MINE, headline="New"), ledger.move(MINE, CampaignMove.APPROVE))
+    assert ledger.campaigns[MINE].shown_as == "Another brand"
+
+
+def test_without_a_profile_there_is_no_name_to_approve() -> None:
+    ledger = Ledger()
+    ledger.act(ledger.create_campaign("cmp_new"))
+    refused(ledger.one(ledger.move("cmp_new", CampaignMove.APPROVE)), Code.PROFILE_REQUIRED)
+    assert ledger.campaigns["cmp_new"].status is PENDING
+
+
+def test_what_was_edited_after_it_was_read_is_not_decided_on() -> None:
+    ledger = put(furnished(), PENDING)
+    seen = replace(ledger.move(MINE, CampaignMove.APPROVE), seen=CONTENT)
+    ledger.act(ledger.edit(MINE, headline="New"))
+    refused(ledger.one(seen), Code.INVALID_STATE)
+    assert ledger.campaigns[MINE].status is PENDING
+    ledger.act(replace(seen, seen=replace(CONTENT, headline="New")))
+    assert ledger.campaigns[MINE].status is APPROVED
+
+
+@pytest.mark.parametrize("move", [CampaignMove.APPROVE, CampaignMove.REJECT])
+def test_an_owner_does_not_review(move: CampaignMove) -> None:
+    ledger = put(furnished(), PENDING)
+    refused(ledger.one(ledger.move(MINE, move, ANN)), Code.FORBIDDEN)
+    assert ledger.campaigns[MINE].status is PENDING
+
+
 # Editing.
 
 
@@ -167,7 +206,7 @@ def test_other_content_has_to_be_reviewed_again(status: CampaignStatus) -> None:
     assert (edited.review_note, ledger.campaigns[MINE]) == ("A note", edited)
     [(action, changes)] = ledger.told()
     assert action == "campaign.edited"
-    expected = {"headline": ["A headline", "New"], "target_url": [CONTENT.target_url, "https://example.org/"]}
+    expected = {"headline": ["A headline", "New"], "targetUrl": [CONTENT.target_url, "https://example.org/"]}
     if edited.status is not status:
         expected["status"] = [status, edited.status]
     assert changes == expected

@@ -265,11 +265,12 @@ def test_what_is_not_paid_is_not_paid_back(status: str) -> None:
     assert kept_nothing(ledger)
 
 
-def test_a_refund_clears_the_issue_that_was_there() -> None:
+def test_a_refund_leaves_the_mark_of_a_second_payment_which_it_does_not_give_back() -> None:
     ledger = furnished()
     ledger.paid("b1")
     ledger.act(ledger.pay("b1", event="evt_2", payment="pay_2"))
-    assert booked(ledger.one(ledger.refund("b1"))).payment_issue is None
+    assert booked(ledger.one(ledger.refund("b1"))).payment_issue == "paid_twice"
+    assert booked(ledger.one(ledger.settle("b1"))).payment_issue == "paid_twice"
 
 
 # Refunds that are settled.
@@ -359,12 +360,17 @@ def test_a_declined_refund_without_weeks_waits_for_an_administrator(ledger: Ledg
     assert booked(ledger.one(ledger.settle("b1"))).status is REFUNDED
 
 
-def test_a_refund_that_fails_later_is_an_issue_and_nothing_is_paid_back(going_back: Ledger) -> None:
+def test_a_refund_that_fails_later_is_no_refund_and_can_be_ordered_again(going_back: Ledger) -> None:
     going_back.act(going_back.settle("b1"))
     booking = booked(going_back.one(going_back.settle("b1", "Returned by the bank", event="evt_f")))
-    assert (booking.status, booking.payment_issue, booking.refunded_cents) == (REFUNDED, "refund_failed", 0)
-    assert going_back.held("b1") == []
-    assert going_back.told()[-1] == ("booking.refund_declined", {"why": "Returned by the bank"})
+    assert (booking.status, booking.payment_issue, booking.refunded_cents) == (REFUNDING, "refund_failed", 0)
+    assert (going_back.held("b1"), booking.refund_due_ms) == ([], None)
+    facts = {"status": ["refunded", "refunding"], "why": "Returned by the bank", "paymentIssue": "refund_failed"}
+    assert going_back.told()[-1] == ("booking.refund_failed", facts)
+    late = booked(going_back.one(going_back.settle("b1")))
+    assert (late.status, kept_nothing(going_back)) == (REFUNDING, True), "a cashier's answer from before it failed"
+    assert booked(going_back.one(going_back.refund("b1"))).refund_due_ms == going_back.now_ms
+    assert booked(going_back.one(going_back.settle("b1"))).status is REFUNDED
 
 
 # Refunds that are put off.

@@ -52,4 +52,4 @@ def test_a_refund_that_the_processor_says_has_failed_is_noted():
     decision = declined(event_id="re_1.failed")
     assert decision.bookings["bok_1"].payment_issue == "refund_failed"
     assert decision.bookings["bok_1"].refunded_cents == 0
-    assert [audit.action for audit in decision.audits] == ["booking.refund_declined"]
+    assert [audit.action for audit in decision.audits] == ["booking.refund_failed"]

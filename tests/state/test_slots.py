@@ -24,9 +24,9 @@ def test_a_new_slot_is_kept_shown_and_audited() -> None:
     assert ledger.last.visible
     [(action, changes)] = ledger.told()
     assert action == "slot.created"
-    assert changes["week_price_cents"] == PRICE
-    assert changes["package_kind"] == "bundle"
-    assert {"id", "created_ms", "demo"}.isdisjoint(changes)
+    assert changes["weekPriceCents"] == PRICE
+    assert changes["packageKind"] == "bundle"
+    assert {"id", "createdMs", "demo"}.isdisjoint(changes)
     [record] = ledger.audits
     assert (record.target_type, record.target_id, record.created_ms) == ("slot", "slt_new", NOON)
     assert (record.actor_type, record.actor_id, record.actor_email) == ("key", AGENT.id, AGENT.email)
@@ -53,7 +53,7 @@ def test_an_edit_changes_what_is_given_and_says_the_difference() -> None:
             {
                 "name": ["A slot", "Better"],
                 "side": ["left", "right"],
-                "week_price_cents": [PRICE, 1],
+                "weekPriceCents": [PRICE, 1],
                 "active": [True, False],
             },
         )
@@ -93,7 +93,7 @@ def test_activating_brings_a_retired_slot_back() -> None:
     ledger = furnished()
     retired, back = (slotted(answer) for answer in ledger.act(ledger.retire(), ledger.edit_slot(active=True)))
     assert (retired.retired_ms, back.retired_ms, back.active) == (NOON, None, True)
-    assert ledger.told()[-1] == ("slot.edited", {"active": [False, True], "retired_ms": [NOON, None]})
+    assert ledger.told()[-1] == ("slot.edited", {"active": [False, True], "retiredMs": [NOON, None]})
 
 
 def test_another_edit_leaves_a_slot_retired() -> None:
@@ -137,3 +137,18 @@ def test_bookings_keep_the_price_the_weeks_and_the_name_of_their_slot() -> None:
     ledger.act(ledger.checkout("b1"), ledger.pay("b1"))
     assert (ledger.bookings["b1"].amount_cents, ledger.bookings["b1"].tenant_id) == (PRICE, ANN)
     assert ledger.status("b1") == "paid"
+
+
+@pytest.mark.parametrize(
+    ("weeks", "cents", "sold"), [(1, 99_999_999, True), (10, 10_000_000, False), (9, 11_111_111, True)]
+)
+def test_a_booking_costs_no_more_than_a_card_can_pay(weeks: int, cents: int, sold: bool) -> None:
+    ledger = furnished()
+    for message in (
+        ledger.create_slot("slt_new", weeks=weeks, week_price_cents=cents),
+        ledger.edit_slot(weeks=weeks, week_price_cents=cents),
+    ):
+        answer = ledger.one(message)
+        assert isinstance(answer, SlotKept) == sold
+        if not sold:
+            refused(answer, Code.INVALID_REQUEST)

@@ -1,0 +1,390 @@
+"""The clients of the sponsorship area: sponsors, owners of campaigns, administrators, and who hands out scoped keys.
+
+Several clients share an account, and all want the same few weeks.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.bookings.records import Booking, BookingView, CampaignView, Slot
+from actors.bookings.transitions import CampaignMove
+from actors.bookings.weeks import WEEK_MS, week_of
+from actors.clock import SECOND_MS
+from actors.keys.actor import Issued
+from actors.values import Refused, Scope
+from tests.simulation.clients import Client, Holding
+from tests.simulation.office import Wish
+from tests.simulation.rules import BOOKINGS
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+SPONSORS = 3
+ADMINISTRATORS = 2
+SCOPES = tuple(Scope)
+WEEKS = (-1, *(0, 1, 2) * 8, 3)
+"""Which weeks from now on are wanted: those that can be had, the last one and one too far ahead."""
+
+
+# What they ask for.
+
+
+async def _key(me: Client, email: str) -> Holding | None:
+    """A full key of the account: one that somebody has, or a new one."""
+    known = me.world.board.office_keys.setdefault(email, [])
+    if len(known) < 2:
+        holding = await me.issue(email)
+        if holding is None:
+            return known[0] if known else None
+        known.append(holding)
+    return me.random.choice(known)
+
+
+async def _ask(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]], node: "Node | None" = None) -> Any:
+    return await me.ask(kind, serve, node)
+
+
+async def _until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]]) -> Any:
+    """Again after each lost answer, a few times: that is what idempotency is for."""
+    for _ in range(4):
+        answer = await me.ask(kind, serve)
+        if isinstance(answer, BookingView | Refused):
+            break
+        await me.think(0.1)
+    return answer
+
+
+async def _campaign(me: Client, key: Holding) -> str | None:
+    """A campaign of the account, at times a new one."""
+    known = me.world.board.campaigns.setdefault(key.email, [])
+    if not known or me.chance(0.1):
+        view = await me.ask("create campaign", lambda node: node.office.create_campaign(key.text, "Example Tools"))
+        if isinstance(view, CampaignView):
+            known.append(view.campaign.id)
+    return me.random.choice(known[-4:]) if known else None
+
+
+def _uuid(me: Client) -> str:
+    digits = f"{me.random.getrandbits(128):032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+async def _wish(me: Client, key: Holding) -> Wish:
+    world = me.world
+    this_week = week_of(world.base_ms + int(trio.current_time() * SECOND_MS))
+    week_ms = this_week + me.random.choice(WEEKS) * WEEK_MS + (me.chance(0.02) * 3_600_000)
+    slot_id = me.random.choice(world.board.slots[-4:]) if not me.chance(0.02) else "of-nobody"
+    campaign_id = None if me.chance(0.35) else await _campaign(me, key)
+    if campaign_id is not None and me.chance(0.03):
+        campaign_id = "cmp_of_nobody"
+    return Wish(_uuid(me), slot_id, week_ms, campaign_id, f"Example {me.random.choice('ABC')}")
+
+
+async def _book(me: Client, key: Holding, wish: Wish) -> Booking | None:
+    """Book in one of several ways: once, twice at once, again, and with another body under the same key."""
+    book = partial(_booking, key.text, wish)
+    if me.chance(0.2):
+        twice = [partial(_ask, me, "book", book, node) for node in me.world.nodes]
+        await me.at_once(*twice)
+    view = await _until_answered(me, "book", book)
+    if me.chance(0.15):
+        other = Wish(wish.key, wish.slot_id, wish.week_ms + WEEK_MS, wish.campaign_id, wish.name)
+        await me.ask("book", partial(_booking, key.text, other))
+    if me.chance(0.25):
+        me.world.board.wishes.append((key, wish))
+    if me.chance(0.2) and me.world.board.wishes:
+        old_key, old_wish = me.random.choice(me.world.board.wishes[-5:])
+        await me.ask("book", partial(_booking, old_key.text, old_wish))
+    if not isinstance(view, BookingView):
+        return None
+    me.world.board.bookings.append(view.booking.id)
+    return view.booking
+
+
+async def _booking(text: str, wish: Wish, node: "Node") -> Any:
+    return await node.office.book(text, wish)
+
+
+async def _checkout(me: Client, key: Holding, booking: Booking) -> Any:
+    return await _until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
+
+
+def _pay(me: Client, booking: Booking, seconds: float = 0.0) -> None:
+    me.world.processor.pay(booking.id, seconds)
+    me.world.board.paid.append(booking.id)
+
+
+async def _cancel(me: Client, key: Holding, booking: Booking) -> Any:
+    return await me.ask("cancel", lambda node: node.office.cancel(key.text, booking.id))
+
+
+# Sponsors.
+
+
+async def sponsor(me: Client) -> None:
+    """Wants a week, and pays for it or not, in time or not."""
+    email = f"sponsor-{int(me.name.rpartition('-')[2]) % SPONSORS}@example.org"
+    key = await _key(me, email)
+    if key is None:
+        return
+    if me.chance(0.1):
+        await me.ask("profile", lambda node: node.office.save_profile(key.text, "Example Tools"))
+    if me.chance(0.1):
+        await _grab(me, key)
+        return
+    booking = await _book(me, key, await _wish(me, key))
+    if booking is None:
+        await me.think(0.5)
+    else:
+        await me.random.choice(WAYS)(me, key, booking)
+
+
+async def _grab(me: Client, key: Holding) -> None:
+    """Wants more weeks at once than an account may hold."""
+    node, this_week = me.node(), week_of(me.world.base_ms + int(trio.current_time() * SECOND_MS))
+    wishes = [
+        Wish(_uuid(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
+        for slot_id in me.random.sample(me.world.board.slots, 3)
+    ]
+    await me.at_once(*[partial(_ask, me, "book", partial(_booking, key.text, wish), node) for wish in wishes])
+
+
+async def _pay_at_once(me: Client, key: Holding, booking: Booking) -> None:
+    await _checkout(me, key, booking)
+    _pay(me, booking)
+
+
+async def _pay_in_time(me: Client, key: Holding, booking: Booking) -> None:
+    await _checkout(me, key, booking)
+    await me.think(0.6)
+    await _checkout(me, key, booking)
+    _pay(me, booking, me.random.uniform(0.0, 1.0))
+
+
+async def _pay_late(me: Client, key: Holding, booking: Booking) -> None:
+    """Begins in time, and the money comes when the hold is over, or about then."""
+    await _checkout(me, key, booking)
+    await me.think(0.5)
+    _pay(me, booking, BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(-1.0, 2.5))
+
+
+async def _pay_late_for_what_another_wants(me: Client, key: Holding, booking: Booking) -> None:
+    """The week is asked for again the moment that its hold is over."""
+    await _checkout(me, key, booking)
+    _pay(me, booking, BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(0.5, 3.0))
+    await trio.sleep(BOOKINGS.hold_ms / SECOND_MS)
+    other = await _key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
+    if other is not None:
+        wish = Wish(_uuid(me), booking.slot_id, booking.week_start_ms, None)
+        await _until_answered(me, "book", partial(_booking, other.text, wish))
+
+
+async def _pay_after_expiry(me: Client, key: Holding, booking: Booking) -> None:
+    await _checkout(me, key, booking)
+    await trio.sleep(BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(-0.2, 1.8))
+    _pay(me, booking)
+
+
+async def _pay_twice(me: Client, key: Holding, booking: Booking) -> None:
+    await _checkout(me, key, booking)
+    _pay(me, booking)
+    _pay(me, booking, me.random.uniform(0.0, 1.5))
+
+
+async def _cancel_it(me: Client, key: Holding, booking: Booking) -> None:
+    if me.chance(0.5):
+        await _checkout(me, key, booking)
+    await me.think(0.3)
+    await _cancel(me, key, booking)
+    if me.chance(0.5):
+        await _cancel(me, key, booking)
+
+
+async def _cancel_and_pay(me: Client, key: Holding, booking: Booking) -> None:
+    await _checkout(me, key, booking)
+    if me.chance(0.5):
+        _pay(me, booking, me.random.uniform(0.0, 0.4))
+    await _cancel(me, key, booking)
+    _pay(me, booking)
+
+
+async def _vanish(me: Client, key: Holding, booking: Booking) -> None:
+    if me.chance(0.5):
+        await _checkout(me, key, booking)
+
+
+async def _come_too_late(me: Client, key: Holding, booking: Booking) -> None:
+    """Pays about when the hold runs out, or finds it over."""
+    if me.chance(0.5):
+        await _checkout(me, key, booking)
+    await trio.sleep(BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(-0.5, 0.5))
+    await _checkout(me, key, booking)
+    _pay(me, booking)
+    await _cancel(me, key, booking)
+
+
+WAYS = (
+    _pay_at_once,
+    _pay_in_time,
+    _pay_late,
+    _pay_late_for_what_another_wants,
+    _pay_after_expiry,
+    _pay_twice,
+    _cancel_it,
+    _cancel_and_pay,
+    _vanish,
+    _come_too_late,
+)
+
+
+async def owner(me: Client) -> None:
+    """Edits, submits, withdraws, pauses and resumes campaigns of an account."""
+    key = await _key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
+    if key is None:
+        return
+    campaign_id = await _campaign(me, key)
+    if campaign_id is None:
+        return
+    move = me.random.choice(
+        (CampaignMove.SUBMIT, CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME, CampaignMove.EDIT)
+    )
+    if move is CampaignMove.EDIT:
+        words = me.random.choice(({"headline": f"Now {me.random.randint(1, 3)} times faster"}, {"name": "Autumn"}))
+        await me.ask("edit campaign", lambda node: node.office.edit_campaign(key.text, campaign_id, **words))
+    else:
+        await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, move))
+        if move is CampaignMove.PAUSE:
+            resume = CampaignMove.RESUME
+            await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, resume))
+
+
+# Administrators.
+
+
+async def administrator(me: Client) -> None:
+    """Reviews, refunds and looks after slots, as long as it may; and tries when it may not."""
+    key = await _key(me, f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org")
+    if key is None:
+        return
+    text, board = key.text, me.world.board
+    if me.chance(0.3):
+        campaigns = [each for email in sorted(board.campaigns) for each in board.campaigns[email][-3:]]
+        move = me.random.choice((CampaignMove.APPROVE, CampaignMove.APPROVE, CampaignMove.REJECT, CampaignMove.PAUSE))
+        if campaigns:
+            campaign_id = me.random.choice(campaigns)
+            await me.ask("review", lambda node: node.office.review(text, campaign_id, move))
+    elif board.bookings and me.chance(0.8):
+        booking_id = me.random.choice(board.paid[-5:] if board.paid and me.chance(0.9) else board.bookings[-10:])
+        if me.chance(0.15):
+            await me.ask("video", lambda node: node.office.describe_video(text, booking_id))
+        else:
+            await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))
+    else:
+        await _look_after_slots(me, text)
+
+
+async def _look_after_slots(me: Client, text: str) -> None:
+    board, slot_id = me.world.board, me.random.choice(me.world.board.slots)
+    now_ms = me.world.base_ms + int(trio.current_time() * SECOND_MS)
+    match me.random.randrange(6):
+        case 0 | 1 if len(board.slots) < 8:
+            new, weeks = f"slot-{len(board.slots)}", me.random.choice((1, 1, 2))
+            slot = await me.ask("create slot", lambda node: node.office.create_slot(text, new, 7_000, weeks))
+            if isinstance(slot, Slot):
+                board.slots.append(new)
+        case 2:
+            await me.ask("retire slot", lambda node: node.office.retire_slot(text, slot_id))
+            await me.think(0.6)
+            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, active=True))
+        case 3:
+            ends_ms = now_ms + me.random.randint(500, 4_000)
+            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, offer_ends_ms=ends_ms))
+            await me.think(1.0)
+            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, clear=("offer_ends_ms",)))
+        case _:
+            cents, weeks = me.random.choice((5_000, 9_000)), me.random.choice((1, 1, 2))
+            await me.ask(
+                "edit slot", lambda node: node.office.edit_slot(text, slot_id, week_price_cents=cents, weeks=weeks)
+            )
+
+
+async def operator(me: Client) -> None:
+    """Makes accounts administrators and takes it back, by the command line; then they try at once whether it holds."""
+    email = f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org"
+    await me.ask("appoint", lambda node: node.office.appoint(email, grant=me.chance(0.75)))
+    if me.chance(0.6):
+        await administrator(me)
+        await administrator(me)
+    await me.think(1.0)
+
+
+# Scoped keys.
+
+
+async def delegate(me: Client) -> None:
+    """Hands out scoped keys with full and with scoped ones, uses them for what they may and may not, and revokes them."""
+    email = me.random.choice(("sponsor-0@example.org", "admin-0@example.org"))
+    full = await _key(me, email)
+    if full is None:
+        return
+    board = me.world.board
+    granting = [full, *(each for each in board.scoped if each.email == email)]
+    giver = me.random.choice(granting[-3:])
+    scopes = tuple(me.random.sample(SCOPES, me.random.randint(1, 4)))
+    if me.chance(0.6) and Scope.KEYS_MANAGE not in scopes:
+        scopes = (*scopes, Scope.KEYS_MANAGE)
+    board.named += 1
+    name = f"scoped-{board.named}"
+    if giver is not full and me.chance(0.3):
+        create = partial(_create_key, me, giver, name, scopes)
+        await me.at_once(create, partial(_revoke_key, me, full, giver), create)
+    else:
+        await _create_key(me, giver, name, scopes)
+    if board.scoped:
+        scoped = me.random.choice(board.scoped[-3:])
+        await _use(me, scoped)
+        remover = me.random.choice((full, scoped))
+        if remover.email == scoped.email and me.chance(0.5):
+            await _revoke_key(me, remover, scoped)
+            await _use(me, scoped)
+
+
+async def _create_key(me: Client, giver: Holding, name: str, scopes: tuple[Scope, ...]) -> None:
+    issued = await me.ask("create key", lambda node: node.office.create_key(giver.text, name, scopes))
+    if isinstance(issued, Issued):
+        me.world.board.scoped.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=giver.email))
+
+
+async def _revoke_key(me: Client, remover: Holding, scoped: Holding) -> None:
+    await me.ask("revoke key", lambda node: node.office.revoke_key(remover.text, scoped.key_id))
+    board = me.world.board
+    board.changed.append(scoped)
+    if scoped in board.scoped and me.chance(0.6):
+        board.scoped.remove(scoped)
+
+
+async def _use(me: Client, scoped: Holding) -> None:
+    board = me.world.board
+    match me.random.randrange(4):
+        case 0:
+            await me.ask("profile", lambda node: node.office.save_profile(scoped.text, "Example Tools"))
+        case 1 if board.bookings:
+            booking_id = me.random.choice(board.bookings[-6:])
+            await me.ask("order refund", lambda node: node.office.order_refund(scoped.text, booking_id))
+        case 2:
+            await _look_after_slots(me, scoped.text)
+        case _:
+            wish = Wish(_uuid(me), me.random.choice(board.slots), week_of(me.world.base_ms) + WEEK_MS, None)
+            await me.ask("book", partial(_booking, scoped.text, wish))
+
+
+CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
+    (sponsor, 8),
+    (owner, 1),
+    (administrator, 1),
+    (operator, 1),
+    (delegate, 1),
+)

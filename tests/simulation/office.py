@@ -1,0 +1,307 @@
+"""The sponsorship area of a node: the ledger, the cashier, and what the HTTP edge would do with them.
+
+Who may do what is asked of the service's own rules and rows, as the dispatcher does; every intent is recorded.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
+
+from actors.bookings.actor import RESERVE, BookingLedger
+from actors.bookings.cashier import Cashier
+from actors.bookings.payments import PaymentsUnavailable
+from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
+from actors.bookings.transitions import CampaignMove
+from actors.clock import Clock, Entropy
+from actors.keys.actor import Issued
+from actors.keys.messages import Kept, Membership
+from actors.values import Agent, Refused, Scope
+from service import authorization, callers
+from service.callers import Caller
+from service.operations import admin, bookings, scoped_keys, sponsors
+from tests.simulation.faults import Link
+from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
+from tests.simulation.processor import PaymentTold, Told
+from tests.simulation.rules import BOOKINGS, CASHIER, LIMITS
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node, Parts
+
+R = TypeVar("R")
+
+OPERATIONS = {row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *admin.ROWS, *scoped_keys.ROWS)}
+CLI = Agent("cli", "sim")
+WEBSITE = "https://tools.example.com/"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants to book, under which idempotency key. Without a campaign it is by `bookings/start`."""
+
+    key: str
+    slot_id: str
+    week_ms: int
+    campaign_id: str | None
+    name: str = "Example Tools"
+
+
+class CountedCashier(Cashier):
+    """Its failures count as those of actors do."""
+
+    node: "Node"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        try:
+            await super().run(task_status=task_status)
+        except Exception:
+            self.node.world.count("actor restarts")
+            raise
+
+
+class Office:
+    """One life of a node's sponsorship area. `text` is the caller's API key, each time."""
+
+    def __init__(self, node: "Node", parts: "Parts", link: Link, clock: Clock, entropy: Entropy) -> None:
+        self.node = node
+        self.payments = parts.payments(node)
+        self.ledger: BookingLedger = parts.ledger(
+            parts.ledger_store(link), clock, entropy, BOOKINGS, node=node.name, limits=LIMITS
+        )
+        self.cashier = parts.cashier(parts.sponsorship(link), self.ledger, self.payments, clock, CASHIER)
+        self.cashier.node = node
+
+    # Who may do what.
+
+    async def admit(self, text: str, operation: str) -> Caller | Refused:
+        return await self.node.intent("admit", Admission(operation, text), lambda: self._admit(text, operation))
+
+    async def _admit(self, text: str, operation: str) -> Caller | Refused:
+        row, node = OPERATIONS[operation], self.node
+        caller = await callers.authenticate(
+            f"Bearer {text}", row.access, "203.0.113.7", node.directory, node.clock, fresh=row.admin
+        )
+        return caller if isinstance(caller, Refused) else authorization.authorize(row, caller) or caller
+
+    async def _as(
+        self,
+        text: str,
+        operation: str,
+        kind: str,
+        about: Callable[[Caller], Any],
+        ask: Callable[[Caller], Awaitable[R]],
+    ) -> R | Refused:
+        caller = await self.admit(text, operation)
+        if isinstance(caller, Refused):
+            return caller
+        return await self.node.intent(kind, about(caller), lambda: ask(caller))
+
+    # Sponsors.
+
+    async def save_profile(self, text: str, name: str) -> Sponsor | Refused:
+        return await self._as(
+            text,
+            "saveProfile",
+            "profile",
+            lambda caller: Change(caller.owner, caller.owner, name),
+            lambda caller: self.ledger.save_profile(caller.owner, name, WEBSITE, caller.agent),
+        )
+
+    async def create_campaign(self, text: str, name: str) -> CampaignView | Refused:
+        content = Content(f"{name} today", "A bot that answers your mail.", "Try it", WEBSITE, "ET")
+        return await self._as(
+            text,
+            "createCampaign",
+            "create campaign",
+            lambda caller: Change("", caller.owner, name),
+            lambda caller: self.ledger.create_campaign(caller.owner, name, content, caller.agent),
+        )
+
+    async def edit_campaign(self, text: str, campaign_id: str, **fields: str) -> CampaignView | Refused:
+        return await self._as(
+            text,
+            "editCampaign",
+            "edit campaign",
+            lambda caller: Change(campaign_id, caller.owner),
+            lambda caller: self.ledger.edit_campaign(caller.owner, campaign_id, caller.agent, **fields),
+        )
+
+    async def move_campaign(self, text: str, campaign_id: str, move: CampaignMove) -> CampaignView | Refused:
+        return await self._as(
+            text,
+            f"{move}Campaign",
+            "move campaign",
+            lambda caller: Change(campaign_id, caller.owner, move),
+            lambda caller: self.ledger.move_campaign(caller.owner, campaign_id, move, caller.agent),
+        )
+
+    async def book(self, text: str, wish: Wish) -> BookingView | Refused:
+        if wish.campaign_id is None:
+            return await self._start(text, wish)
+        campaign_id = wish.campaign_id
+        return await self._as(
+            text,
+            "createBooking",
+            "book",
+            lambda caller: Book(caller.owner, RESERVE, wish.key, (wish.slot_id, wish.week_ms, campaign_id)),
+            lambda caller: self.ledger.reserve(
+                caller.owner, campaign_id, wish.slot_id, wish.week_ms, wish.key, caller.agent
+            ),
+        )
+
+    async def _start(self, text: str, wish: Wish) -> BookingView | Refused:
+        rest = (wish.name, WEBSITE, f"{wish.name} today", "Try us.")
+        return await self._as(
+            text,
+            "startBooking",
+            "book",
+            lambda caller: Book(caller.owner, "bookings/start", wish.key, (wish.slot_id, wish.week_ms, *rest)),
+            lambda caller: self.ledger.start(caller.owner, *rest, wish.slot_id, wish.week_ms, wish.key, caller.agent),
+        )
+
+    async def checkout(self, text: str, booking_id: str) -> BookingView | Refused | Unknown:
+        view = await self._as(
+            text,
+            "openCheckout",
+            "checkout",
+            lambda caller: Change(booking_id, caller.owner),
+            lambda caller: self.ledger.open_checkout(caller.owner, booking_id, caller.agent),
+        )
+        if isinstance(view, BookingView):
+            try:
+                await self.payments.checkout(view.booking, view.campaign_name)
+            except PaymentsUnavailable:
+                return Unknown("5xx")
+        return view
+
+    async def cancel(self, text: str, booking_id: str) -> BookingView | Refused:
+        return await self._as(
+            text,
+            "cancelBooking",
+            "cancel",
+            lambda caller: Change(booking_id, caller.owner),
+            lambda caller: self.ledger.cancel(caller.owner, booking_id, caller.agent),
+        )
+
+    # Administrators.
+
+    async def review(self, text: str, campaign_id: str, move: CampaignMove) -> CampaignView | Refused:
+        return await self._as(
+            text,
+            "reviewCampaign",
+            "move campaign",
+            lambda caller: Change(campaign_id, None, move),
+            lambda caller: self.ledger.move_campaign(None, campaign_id, move, caller.agent, f"{move} it"),
+        )
+
+    async def order_refund(self, text: str, booking_id: str) -> BookingView | Refused:
+        view = await self._as(
+            text,
+            "refundBooking",
+            "order refund",
+            lambda caller: Change(booking_id),
+            lambda caller: self.ledger.order_refund(booking_id, "not delivered", caller.agent),
+        )
+        if isinstance(view, BookingView):
+            self.cashier.nudge()
+        return view
+
+    async def describe_video(self, text: str, booking_id: str) -> BookingView | Refused:
+        url = "https://video.example.com/watch/1"
+        return await self._as(
+            text,
+            "describeVideo",
+            "video",
+            lambda caller: Change(booking_id),
+            lambda caller: self.ledger.describe_video(booking_id, caller.agent, YoutubeStatus.PUBLISHED, url, None),
+        )
+
+    async def create_slot(self, text: str, slot_id: str, cents: int, weeks: int) -> Slot | Refused:
+        return await self._as(
+            text,
+            "createSlot",
+            "create slot",
+            lambda caller: Change(slot_id),
+            lambda caller: self.ledger.create_slot(
+                slot_id, slot_id, Side.LEFT, cents, caller.agent, weeks=weeks, package_kind=PackageKind.BUNDLE
+            ),
+        )
+
+    async def edit_slot(self, text: str, slot_id: str, **fields: Any) -> Slot | Refused:
+        return await self._as(
+            text,
+            "editSlot",
+            "edit slot",
+            lambda caller: Change(slot_id),
+            lambda caller: self.ledger.edit_slot(slot_id, caller.agent, **fields),
+        )
+
+    async def retire_slot(self, text: str, slot_id: str) -> Slot | Refused:
+        return await self._as(
+            text,
+            "retireSlot",
+            "retire slot",
+            lambda caller: Change(slot_id),
+            lambda caller: self.ledger.retire_slot(slot_id, caller.agent),
+        )
+
+    # Scoped keys and administrators.
+
+    async def create_key(self, text: str, name: str, scopes: tuple[Scope, ...]) -> Issued | Refused:
+        keeper = self.node.keeper
+        return await self._as(
+            text,
+            "createScopedKey",
+            "issue",
+            lambda caller: IssueFor(caller.email, True, scopes, name, caller.agent.id),
+            lambda caller: keeper.issue(
+                caller.email, caller.agent, scopes=scopes, name=name, granted_by=caller.agent.id
+            ),
+        )
+
+    async def revoke_key(self, text: str, key_id: str) -> Kept | Refused:
+        keeper = self.node.keeper
+        kept = await self._as(
+            text,
+            "revokeScopedKey",
+            "revoke",
+            lambda caller: key_id,
+            lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
+        )
+        if isinstance(kept, Kept):
+            self.node.directory.forget(kept.changed)
+        return kept
+
+    async def appoint(self, email: str, *, grant: bool) -> Membership:
+        """By the command line: an administrator comes or goes."""
+        keeper = self.node.keeper
+        work = keeper.grant_admin if grant else keeper.revoke_admin
+        return await self.node.intent(
+            "appoint", Change(email, None, "grant" if grant else "revoke"), lambda: work(email, CLI)
+        )
+
+    # The processor.
+
+    async def hear(self, told: Told) -> BookingView | Refused:
+        """An event, signed and opened. What somebody paid back by hand had been paid, in whatever order the two come."""
+        if isinstance(told, PaymentTold):
+            return await self._take(told)
+        if told.payment is not None:
+            taken = await self._take(told.payment)
+            if isinstance(taken, Refused) or taken.booking.payment_id != told.payment.payment_id:
+                return taken
+        return await self.node.intent(
+            "settle refund",
+            Change(told.booking_id, None, told.declined or ""),
+            lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id),
+        )
+
+    async def _take(self, told: PaymentTold) -> BookingView | Refused:
+        return await self.node.intent(
+            "take payment",
+            Change(told.booking_id, None, told.payment_id),
+            lambda: self.ledger.take_payment(
+                told.event_id, told.booking_id, told.payment_id, told.amount_cents, told.currency
+            ),
+        )

@@ -1,0 +1,155 @@
+"""Who was let in, and what keys were given: scopes and administratorship, as they were at some moment of the request."""
+
+from collections.abc import Iterator, Mapping
+
+from actors.keys.messages import Key
+from actors.values import Code, Refused, Scope
+from service.callers import Caller
+from tests.simulation.history import Operation
+from tests.simulation.oracle.case import Case
+from tests.simulation.oracle.directory import stale
+
+NEEDED: Mapping[str, tuple[Scope, ...]] = {
+    "saveProfile": (Scope.SPONSOR_WRITE,),
+    "createCampaign": (Scope.SPONSOR_WRITE,),
+    "editCampaign": (Scope.SPONSOR_WRITE,),
+    "submitCampaign": (Scope.SPONSOR_WRITE,),
+    "withdrawCampaign": (Scope.SPONSOR_WRITE,),
+    "pauseCampaign": (Scope.SPONSOR_WRITE,),
+    "resumeCampaign": (Scope.SPONSOR_WRITE,),
+    "createBooking": (Scope.BILLING_WRITE,),
+    "startBooking": (Scope.SPONSOR_WRITE, Scope.BILLING_WRITE),
+    "openCheckout": (Scope.BILLING_WRITE,),
+    "cancelBooking": (Scope.BILLING_WRITE,),
+    "createScopedKey": (Scope.KEYS_MANAGE,),
+    "revokeScopedKey": (Scope.KEYS_MANAGE,),
+    "reviewCampaign": (Scope.ADMIN_WRITE,),
+    "refundBooking": (Scope.ADMIN_WRITE,),
+    "describeVideo": (Scope.ADMIN_WRITE,),
+    "createSlot": (Scope.ADMIN_WRITE,),
+    "editSlot": (Scope.ADMIN_WRITE,),
+    "retireSlot": (Scope.ADMIN_WRITE,),
+}
+"""The scopes of each operation, by hand; those of administrators need an administrator too."""
+ADMINISTRATION = (Scope.ADMIN_READ, Scope.ADMIN_WRITE)
+
+
+def _given(key: Key) -> tuple[Scope, ...]:
+    return tuple(Scope) if key.scopes is None else key.scopes
+
+
+def _memberships(case: Case, operation: Operation, email: str) -> set[bool]:
+    """Whether an account was an administrator at some moment of an operation, and whether it was not."""
+    rows = case.world.log.during("administrators", email, operation.began, operation.ended)
+    several = any(
+        len(commit.audits_of(email)) > 1
+        for commit in case.world.log.commits
+        if operation.began < commit.tick <= operation.ended
+    )
+    return {True, False} if several else {row is not None for row in rows}
+
+
+def only_who_may_is_let_in(case: Case) -> Iterator[str]:
+    for operation in case.of("admit"):
+        caller = operation.result
+        if not isinstance(caller, Caller):
+            continue
+        assert caller.resolved is not None, "every operation needs a key"
+        key, needed = caller.resolved.key, NEEDED[operation.about.operation]
+        lacking = [scope for scope in needed if scope not in _given(key)]
+        if lacking:
+            yield f"{key.id} lacks {lacking} and was let in for {operation.about.operation}"
+        if key.revoked_ms is not None or caller.resolved.email is None:
+            yield f"{key.id} was let in for {operation.about.operation}: {caller.resolved}"
+        if set(needed) & set(ADMINISTRATION):
+            if True not in _memberships(case, operation, caller.resolved.email or ""):
+                yield f"{caller.resolved.email} was let in for {operation.about.operation}, and is no administrator"
+            rows = case.world.log.during("keys", key.id, operation.began, operation.ended)
+            if all(row is not None and row.revoked_ms is not None for row in rows):
+                yield f"{key.id} was let in for {operation.about.operation}, and had been revoked"
+        yield from stale(case, operation, key, [])
+
+
+def who_may_is_let_in(case: Case) -> Iterator[str]:
+    for operation in case.of("admit"):
+        refused = operation.result
+        if not isinstance(refused, Refused):
+            continue
+        key, needed = case.of_texts[operation.about.text], NEEDED[operation.about.operation]
+        match refused.code:
+            case Code.FORBIDDEN:
+                email = case.accounts.get(key.tenant_id, "")
+                fair = bool(set(needed) & set(ADMINISTRATION)) and False in _memberships(case, operation, email)
+            case Code.INSUFFICIENT_SCOPE:
+                fair = any(scope not in _given(key) for scope in needed)
+            case Code.INVALID_API_KEY:
+                fair = any(each.began < operation.ended and not each.fruitless for each in case.revokes.get(key.id, []))
+            case _:
+                fair = False
+        if not fair:
+            yield f"{key.id} was refused {operation.about.operation} at {operation.start:.3f}: {refused}"
+
+
+def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
+    """Whatever became of the answer: what is kept was given by a key that had it at some moment."""
+    made: dict[str | None, list[Key]] = {}
+    for key in case.memory.keys.values():
+        made.setdefault(key.name, []).append(key)
+    for operation in case.of("issue"):
+        about = operation.about
+        giver = case.memory.keys.get(about.granted_by or "")
+        if giver is None:
+            continue
+        members = _memberships(case, operation, about.email)
+        holders = case.world.log.during("keys", giver.id, operation.began, operation.ended)
+        revoked = {row is None or row.revoked_ms is not None for row in holders}
+        sure = [
+            each
+            for each in about.scopes
+            if each in _given(giver) and (each not in ADMINISTRATION or False not in members)
+        ]
+        might = [
+            each for each in about.scopes if each in _given(giver) and (each not in ADMINISTRATION or True in members)
+        ]
+        for fresh in made.get(about.name, []):
+            if not operation.began < _since(case, fresh) <= operation.ended:
+                continue  # another one's, or nobody waited for it: what was true by then is not known
+            if len(might) < len(about.scopes) or fresh.scopes != about.scopes or False not in revoked:
+                yield f"{giver.id}, with {_given(giver)}, gave {about.scopes}: {fresh}"
+        if isinstance(operation.result, Refused):
+            match operation.result.code:
+                case Code.INSUFFICIENT_SCOPE:
+                    fair = len(sure) < len(about.scopes)
+                case Code.INVALID_API_KEY:
+                    fair = True in revoked
+                case code:
+                    fair = code is Code.KEY_LIMIT
+            if not fair:
+                yield f"{giver.id}, with {_given(giver)}, was refused to give {about.scopes}: {operation.result}"
+
+
+def _since(case: Case, key: Key) -> int:
+    return case.world.log.since("keys", key.id) or 0
+
+
+def memberships_are_as_answered(case: Case) -> Iterator[str]:
+    """Who was made an administrator is one at some moment of it, and each change has its record."""
+    for operation in case.of("appoint"):
+        if not operation.unknown and not operation.fruitless:
+            granted = operation.about.what == "grant"
+            if granted not in _memberships(case, operation, operation.about.target):
+                yield f"{operation.about} was answered, and it was not so"
+    for commit in case.world.log.commits:
+        told = [audit.target_id for audit in commit.audits if audit.action.startswith("admin.")]
+        for email, (before, after) in commit.of("administrators").items():
+            # Gone and come again within one batch makes two records.
+            if told.count(email) % 2 != ((before is None) != (after is None)):
+                yield f"{commit.owner} changed the membership of {email} with {told.count(email)} records"
+
+
+CHECKS = (
+    only_who_may_is_let_in,
+    who_may_is_let_in,
+    no_key_gives_what_it_lacks,
+    memberships_are_as_answered,
+)

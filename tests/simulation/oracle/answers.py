@@ -1,0 +1,281 @@
+"""What the ledger answered: every refusal was true at some moment of its request, every answer told what was so.
+
+When is known by the log of commits, with what a row was at any moment; a node's clock by when it was asked.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from actors.bookings.actor import RESERVE
+from actors.bookings.records import (
+    Booking,
+    BookingStatus,
+    BookingView,
+    CampaignStatus,
+    CampaignView,
+    Remembered,
+    Slot,
+    Sponsor,
+)
+from actors.values import Code, Refused
+from tests.simulation.history import Book, Operation
+from tests.simulation.oracle.bookings import (
+    CAMPAIGN_ACTIONS,
+    CAMPAIGN_MOVES,
+    OPEN,
+    WEEK_MS,
+    is_over,
+    is_sold,
+    keeps_others_out,
+    week_at,
+    weeks,
+)
+from tests.simulation.oracle.case import Case
+from tests.simulation.rules import BOOKINGS
+
+Span = tuple[int, int]
+"""A node's clock when an intent began and when it ended."""
+
+
+def _span(case: Case, operation: Operation) -> Span:
+    return case.now_ms(operation.node, operation.start), case.now_ms(operation.node, operation.end)
+
+
+def _during(case: Case, operation: Operation, table: str, key: Any) -> list[Any]:
+    return case.world.log.during(table, key, operation.began, operation.ended)
+
+
+def _seen(case: Case, operation: Operation, booking: Booking) -> list[Booking]:
+    """What a booking was at some moment of an intent."""
+    return [row for row in _during(case, operation, "bookings", booking.id) if row is not None]
+
+
+# Booking, and its idempotency.
+
+
+def refused_bookings_had_a_reason(case: Case) -> Iterator[str]:
+    for operation in case.of("book"):
+        refused = operation.result
+        if isinstance(refused, Refused) and not _is_fair(case, operation, operation.about, refused.code):
+            yield f"{operation.node} refused {operation.about} at {operation.start:.3f}: {refused}"
+
+
+def _is_fair(case: Case, operation: Operation, about: Book, code: Code) -> bool:
+    slot_id, week_ms = str(about.body[0]), int(about.body[1])
+    early_ms, late_ms = _span(case, operation)
+    slots = _during(case, operation, "slots", slot_id)
+    match code:
+        case Code.SLOT_UNAVAILABLE:
+            over = week_at(week_ms) == week_ms and week_ms < week_at(late_ms)
+            return over or any(not is_sold(slot, late_ms) for slot in slots) or _taken(case, operation, slots)
+        case Code.HOLD_LIMIT:
+            mine = [each for each in case.memory.bookings.values() if each.tenant_id == about.owner]
+            held = [
+                each
+                for each in mine
+                if any(row.status in OPEN and row.hold_ms > early_ms for row in _seen(case, operation, each))
+            ]
+            return len(held) >= BOOKINGS.open_holds
+        case Code.CAMPAIGN_NOT_BOOKABLE:
+            campaigns = _during(case, operation, "campaigns", about.body[2])
+            return any(row is not None and row.status == "rejected" for row in campaigns)
+        case Code.PROFILE_REQUIRED:
+            return about.operation == RESERVE and None in _during(case, operation, "sponsors", about.owner)
+        case Code.INVALID_REQUEST:
+            horizon_ms = week_at(early_ms) + BOOKINGS.horizon_weeks * WEEK_MS
+            return week_at(week_ms) != week_ms or week_ms > horizon_ms
+        case Code.NOT_FOUND:
+            gone = any(slot is None or slot.retired_ms is not None for slot in slots)
+            return gone or (about.operation == RESERVE and not _owns(case, operation, about))
+        case Code.IDEMPOTENCY_CONFLICT:
+            known = _during(case, operation, "booking_keys", (about.owner, about.operation, about.key))
+            return any(row is not None and not _is_body_of(case, about, row) for row in known)
+    return False
+
+
+def _owns(case: Case, operation: Operation, about: Book) -> bool:
+    """Whether the campaign was there from the beginning, and is the owner's."""
+    campaigns = _during(case, operation, "campaigns", about.body[2])
+    return all(row is not None and row.tenant_id == about.owner for row in campaigns)
+
+
+def _taken(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
+    """Whether somebody had one of the weeks at some moment, with a hold that had not run out."""
+    slot_id, week_ms = str(operation.about.body[0]), int(operation.about.body[1])
+    early_ms, _ = _span(case, operation)
+    longest = max((slot.weeks for slot in slots if slot is not None), default=1)
+    wanted = {(slot_id, week_ms + number * WEEK_MS) for number in range(longest)}
+    return any(
+        keeps_others_out(row, early_ms)
+        for booking in case.memory.bookings.values()
+        if not wanted.isdisjoint(weeks(booking))
+        for row in _seen(case, operation, booking)
+    )
+
+
+def _is_body_of(case: Case, about: Book, known: Remembered) -> bool:
+    """Whether this is the body that the key was used with first, by what came of it."""
+    booking = case.memory.bookings[known.booking_id]
+    made: tuple[str | int, ...] = (booking.slot_id, booking.week_start_ms, booking.campaign_id)
+    if about.operation != RESERVE:
+        campaign = case.world.log.versions["campaigns", booking.campaign_id][0][1]
+        content = campaign.content
+        made = (*made[:2], campaign.name, content.target_url, content.headline, content.body)
+    return about.body == made
+
+
+def each_key_has_one_outcome(case: Case) -> Iterator[str]:
+    """A key leads to one booking, and who repeats it with the same body gets that one."""
+    memory = case.memory
+    made = sorted(known.booking_id for known in memory.booking_keys.values())
+    if made != sorted(memory.bookings):
+        yield f"{len(memory.bookings)} bookings were made under {len(made)} keys"
+    for operation in case.of("book"):
+        about, answer = operation.about, operation.result
+        place = (about.owner, about.operation, about.key)
+        known, since = memory.booking_keys.get(place), case.world.log.since("booking_keys", place)
+        if isinstance(answer, BookingView):
+            if known is None or known.booking_id != answer.booking.id:
+                yield f"{place} was answered with {answer.booking.id} and leads to {known}"
+            elif not _is_body_of(case, about, known):
+                yield f"{place} was used with another body, and {operation.node} answered {answer.booking.id}"
+        elif isinstance(answer, Refused) and known is not None and since is not None and since < operation.began:
+            yield from _contradicts(case, operation, known)
+
+
+def _contradicts(case: Case, operation: Operation, known: Remembered) -> Iterator[str]:
+    """A refusal of what had led to a booking before it was asked, where the body is the same."""
+    if _is_body_of(case, operation.about, known):
+        yield f"{operation.about} leads to {known.booking_id}, and {operation.node} answered {operation.result}"
+
+
+# Bookings and campaigns that are there.
+
+LEADS_TO = {
+    "checkout": (BookingStatus.CHECKOUT,),
+    "cancel": (BookingStatus.CANCELLED,),
+    "order refund": (BookingStatus.REFUNDING, BookingStatus.REFUNDED),
+}
+ALLOWED = {
+    "checkout": ("reserved", "checkout"),
+    "cancel": ("reserved", "checkout", "cancelled"),
+    "order refund": ("paid", "refunding", "refunded"),
+    "settle refund": ("paid", "refunding", "refunded"),
+    "take payment": ("checkout", "paid", "expired", "cancelled", "refunding", "refunded"),
+}
+
+
+def answers_tell_what_was_so(case: Case) -> Iterator[str]:
+    for kind in ("book", "checkout", "cancel", "order refund", "video", "take payment", "settle refund"):
+        for operation in case.of(kind):
+            answer = operation.result
+            if not isinstance(answer, BookingView):
+                continue
+            seen = _seen(case, operation, answer.booking)
+            if answer.booking.status not in [row.status for row in seen]:
+                yield f"{kind} was answered with a booking that is {answer.booking.status}; it was {seen}"
+            if answer.booking.status not in LEADS_TO.get(kind, tuple(BookingStatus)):
+                yield f"{kind} was answered with a booking that is {answer.booking.status}"
+
+
+def refusals_of_bookings_had_a_reason(case: Case) -> Iterator[str]:
+    for kind, allowed in ALLOWED.items():
+        for operation in case.of(kind):
+            if not isinstance(operation.result, Refused):
+                continue
+            about = operation.about
+            rows = _during(case, operation, "bookings", about.target)
+            _, late_ms = _span(case, operation)
+            match operation.result.code:
+                case Code.INVALID_STATE:
+                    states = {
+                        "expired" if is_over(row, late_ms) else str(row.status) for row in rows if row is not None
+                    }
+                    states |= {str(row.status) for row in rows if row is not None and kind != "checkout"}
+                    fair = not states <= set(allowed)
+                case Code.NOT_FOUND:
+                    fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
+                case Code.CAMPAIGN_NOT_BOOKABLE:
+                    fair = kind == "checkout" and any(_was_rejected(case, operation, row) for row in rows)
+                case _:
+                    fair = False
+            if not fair:
+                yield f"{kind} of {about.target} was refused: {operation.result}, and it was {rows}"
+
+
+def _was_rejected(case: Case, operation: Operation, booking: Booking | None) -> bool:
+    if booking is None:
+        return False
+    rows = _during(case, operation, "campaigns", booking.campaign_id)
+    return any(row is not None and row.status is CampaignStatus.REJECTED for row in rows)
+
+
+def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
+    for operation in [*case.of("move campaign"), *case.of("edit campaign")]:
+        about, answer = operation.about, operation.result
+        rows = _during(case, operation, "campaigns", about.target)
+        moves = CAMPAIGN_MOVES.get(CAMPAIGN_ACTIONS.get(about.what, ""), ())
+        match answer:
+            case CampaignView(campaign):
+                fair = campaign.status in [row.status for row in rows if row is not None]
+                fair = fair and (not moves or campaign.status in [last for _, last in moves])
+            case Refused(code=Code.INVALID_STATE):
+                fair = any(row is not None and str(row.status) not in [first for first, _ in moves] for row in rows)
+            case Refused(code=Code.NOT_FOUND):
+                fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
+            case Refused(code=Code.PROFILE_REQUIRED):
+                fair = about.what == "approve" and _had_no_profile(case, operation, rows)
+            case Refused():
+                fair = False
+            case _:
+                continue
+        if not fair:
+            yield f"{about} was answered with {answer}, and it was {rows}"
+    for operation in case.of("create campaign"):
+        if isinstance(operation.result, CampaignView) and operation.result.campaign.id not in case.memory.campaigns:
+            yield f"{operation.result.campaign.id} was answered and is not there"
+
+
+def _had_no_profile(case: Case, operation: Operation, campaigns: Sequence[Any]) -> bool:
+    owners = {row.tenant_id for row in campaigns if row is not None}
+    return any(None in _during(case, operation, "sponsors", owner) for owner in owners)
+
+
+def slots_and_profiles_are_as_answered(case: Case) -> Iterator[str]:
+    for kind in ("create slot", "edit slot", "retire slot"):
+        for operation in case.of(kind):
+            rows = _during(case, operation, "slots", operation.about.target)
+            match operation.result:
+                case Slot() as slot:
+                    fair = slot in rows or _blurred(case, operation)
+                case Refused(code=Code.INVALID_STATE):
+                    fair = kind == "create slot" and any(row is not None for row in rows)
+                case Refused(code=Code.NOT_FOUND):
+                    fair = kind != "create slot" and None in rows
+                case Refused():
+                    fair = False
+                case _:
+                    continue
+            if not fair:
+                yield f"{kind} of {operation.about.target} was answered with {operation.result}, and it was {rows}"
+    for operation in case.of("profile"):
+        if isinstance(operation.result, Sponsor) and operation.about.target not in case.memory.sponsors:
+            yield f"{operation.about.target} saved a profile and has none"
+
+
+def _blurred(case: Case, operation: Operation) -> bool:
+    """Whether one commit meanwhile tells of several changes of a slot: what it was in between is not known."""
+    return any(
+        operation.began < commit.tick <= operation.ended and len(commit.audits_of(operation.about.target)) > 1
+        for commit in case.world.log.commits
+    )
+
+
+CHECKS = (
+    refused_bookings_had_a_reason,
+    each_key_has_one_outcome,
+    answers_tell_what_was_so,
+    refusals_of_bookings_had_a_reason,
+    campaigns_move_or_had_a_reason_not_to,
+    slots_and_profiles_are_as_answered,
+)

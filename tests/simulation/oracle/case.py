@@ -1,0 +1,125 @@
+"""A history with the indexes that the checks ask for, and what order its operations had."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from actors.clock import SECOND_MS
+from actors.keys.actor import Issued, Minted
+from actors.keys.messages import Key
+from actors.values import Tier
+from storage.memory.tables import Memory
+from tests.simulation.history import Nothing, Operation, Unknown
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+REFUSED_CONNECTION = Nothing("connection refused")
+LOST = Unknown("lost on the network")
+EPSILON = 1e-6
+
+
+@dataclass(slots=True)
+class Case:
+    """One history with the indexes that checks ask for. A tenant's group is it and all that were merged into it."""
+
+    world: "World"
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    charges: dict[str, list[Operation]] = field(default_factory=dict)
+    refunds: dict[str, list[Operation]] = field(default_factory=dict)
+    completions: dict[str, list[Operation]] = field(default_factory=dict)
+    starts: dict[str, list[Operation]] = field(default_factory=dict)
+    tiers: dict[str, list[Operation]] = field(default_factory=dict)
+    revokes: dict[str, list[Operation]] = field(default_factory=dict)
+    minted: dict[str, Minted] = field(default_factory=dict)
+    accounts: dict[str, str] = field(default_factory=dict)
+    of_texts: dict[str, Key] = field(default_factory=dict)
+    of_groups: dict[str, tuple[list[Operation], list[Operation]]] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> Memory:
+        return self.world.memory
+
+    def of(self, kind: str) -> list[Operation]:
+        return self.world.history.of(kind)
+
+    def now_ms(self, node: str, seconds: float) -> int:
+        """The wall clock of a node at a virtual time."""
+        index = int(node[1:].partition(".")[0])
+        return self.world.base_ms + self.world.nodes[index].skew_ms + int(seconds * SECOND_MS)
+
+    def fastest_ms(self, seconds: float) -> int:
+        return max(self.now_ms(node.name, seconds) for node in self.world.nodes)
+
+    def root(self, tenant_id: str) -> str:
+        tenant = self.memory.tenants.get(tenant_id)
+        return tenant_id if tenant is None or tenant.merged_into is None else self.root(tenant.merged_into)
+
+    def tier_writes(self, tenant_id: str) -> list[Operation]:
+        """Changes of the tier of the account that has this tenant now."""
+        return self.tiers.get(self.accounts.get(tenant_id, ""), [])
+
+
+def case_of(world: "World") -> Case:
+    case = Case(world)
+    for tenant_id in world.memory.tenants:
+        case.groups.setdefault(case.root(tenant_id), []).append(tenant_id)
+    for index, kind, key in (
+        (case.charges, "charge", "tenant_id"),
+        (case.refunds, "refund", "tenant_id"),
+        (case.completions, "complete", "token"),
+        (case.starts, "start", "token"),
+        (case.tiers, "tier", "email"),
+    ):
+        for operation in case.of(kind):
+            index.setdefault(getattr(operation.about, key), []).append(operation)
+    for operation in case.of("revoke"):
+        case.revokes.setdefault(operation.about, []).append(operation)
+    for operation in case.of("mint"):
+        if isinstance(operation.result, Minted):
+            case.minted[operation.result.claim_token] = operation.result
+    for operation in [*case.of("mint"), *case.of("issue")]:
+        if isinstance(operation.result, Minted | Issued):
+            case.of_texts[operation.result.api_key] = operation.result.key
+    case.accounts = {account.tenant_id: account.email for account in world.memory.accounts.values()}
+    return case
+
+
+def any_of(operation: Operation) -> bool:
+    return True
+
+
+# When things happened.
+
+
+def surely_before(one: Operation, other: Operation) -> bool:
+    """Done before the other began."""
+    return not one.unknown and not one.fruitless and one.ended < other.began
+
+
+def maybe_before(one: Operation, other: Operation) -> bool:
+    """May have been done before the other ended. An intent that nobody waited for may be done much later."""
+    return one is not other and not one.fruitless and one.began < other.ended
+
+
+def surely(operation: Operation) -> bool:
+    return not operation.unknown and not operation.fruitless
+
+
+def possible(
+    writes: Sequence[Operation], tier: Tier, read: Operation, stale: Callable[[Operation], bool] = any_of
+) -> bool:
+    """Whether a read may see `tier`: written (or the first), and not surely written over before the read.
+
+    `stale` says of a write whether the read has to see it; by default it has to see what was done before it began.
+    """
+    over = [each for each in writes if surely_before(each, read) and stale(each)]
+    if tier is Tier.CLAIMED and not any(each.about.tier is not tier for each in over):
+        return True
+    for write in writes:
+        if write.about.tier is tier and maybe_before(write, read):
+            later = [each for each in over if each.about.tier is not tier and not write.unknown]
+            if not any(write.ended < each.began for each in later):
+                return True
+    return False

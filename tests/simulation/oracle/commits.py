@@ -1,0 +1,254 @@
+"""The promises of the ledger that hold for each transaction, checked the moment that it is kept."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from actors.bookings.records import Booking, BookingStatus
+from actors.values import AuditRecord
+from tests.simulation.oracle.bookings import (
+    BOOKING_MOVES,
+    CAMPAIGN_MOVES,
+    FIRST_CAMPAIGN_STATUS,
+    HOLDING,
+    NEW,
+    OPEN,
+    SHOWN,
+    STILL,
+    is_over,
+    is_sold,
+    keeps_others_out,
+    may_begin,
+    weeks,
+)
+from tests.simulation.oracle.log import Commit, moved
+from tests.simulation.rules import BOOKINGS
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+OLDEST_DECISION_MS = 4_000
+"""How long a commit may be under way with the time that it was decided with."""
+FIXED = ("tenant_id", "campaign_id", "slot_id", "week_start_ms", "weeks", "amount_cents", "currency", "created_ms")
+
+
+def judge(world: "World", commit: Commit) -> Iterator[str]:
+    for check in CHECKS:
+        for violation in check(world, commit):
+            yield f"{check.__name__}: {commit.owner} at {commit.tick}: {violation}"
+
+
+def no_week_has_two_bookings(world: "World", commit: Commit) -> Iterator[str]:
+    """Every booking that should have its weeks has them, and nobody else has any: so no two share one."""
+    memory, touched = world.memory, set(commit.of("bookings"))
+    for before, after in commit.of("slot_weeks").values():
+        touched |= {holder for holder in (before, after) if holder is not None}
+    for booking_id in sorted(touched):
+        booking = memory.bookings.get(booking_id)
+        if booking is None:
+            yield f"a week is held by {booking_id}, which does not exist"
+            continue
+        held = [memory.slot_weeks.get(week) == booking_id for week in weeks(booking)]
+        if booking.status in HOLDING:
+            fits = all(held)
+        elif booking.status is BookingStatus.REFUNDING:
+            fits = all(held) or not any(held)
+        else:
+            fits = not any(held)
+        if not fits:
+            yield f"{booking_id} is {booking.status} and holds {sum(held)} of its {len(held)} weeks"
+    for week, (_, holder) in commit.of("slot_weeks").items():
+        if holder is not None and week not in weeks(memory.bookings[holder]):
+            yield f"{holder} holds {week}, which it never asked for"
+
+
+def every_move_is_in_the_table_and_audited_once(world: "World", commit: Commit) -> Iterator[str]:
+    for booking_id, (before, after) in commit.of("bookings").items():
+        audits = commit.audits_of(booking_id)
+        first = NEW if before is None else str(before.status)
+        if before is None:
+            if not audits or audits[0].action != "booking.reserved":
+                yield f"{booking_id} is new, without a record of it: {[audit.action for audit in audits]}"
+                continue
+            first, audits = "reserved", audits[1:]
+        yield from _chain(booking_id, first, str(after.status), audits, BOOKING_MOVES, STILL)
+        if not commit.audits_of(booking_id) and not _only_postponed(before, after):
+            yield f"{booking_id} was changed without a record: {before} {after}"
+        if before is not None and any(getattr(before, name) != getattr(after, name) for name in FIXED):
+            yield f"{booking_id} is another: {before} {after}"
+    for campaign_id, (before, after) in commit.of("campaigns").items():
+        audits = commit.audits_of(campaign_id)
+        if not audits:
+            yield f"{campaign_id} was changed without a record"
+        elif before is None:
+            if audits[0].action != "campaign.created":
+                yield f"{campaign_id} is new, and its record is {audits[0].action}"
+            yield from _chain(campaign_id, FIRST_CAMPAIGN_STATUS, str(after.status), audits[1:], CAMPAIGN_MOVES, ())
+        else:
+            yield from _chain(
+                campaign_id, str(before.status), str(after.status), audits, CAMPAIGN_MOVES, ("campaign.edited",)
+            )
+
+
+def _only_postponed(before: Booking | None, after: Booking) -> bool:
+    """When a refund is tried again is not audited."""
+    return before is not None and all(
+        getattr(before, name) == getattr(after, name) for name in Booking.__slots__ if name != "refund_due_ms"
+    )
+
+
+def _chain(
+    target: str,
+    first: str,
+    last: str,
+    audits: list[AuditRecord],
+    table: Mapping[str, tuple[tuple[str, str], ...]],
+    still: tuple[str, ...],
+) -> Iterator[str]:
+    """Whether the records lead from the first state to the last, each by a move of the table."""
+    status = first
+    for audit in audits:
+        move = moved(audit)
+        if move is None:
+            if audit.action not in still:
+                yield f"{target}: {audit.action} moved nothing"
+            elif audit.action == "campaign.edited" and status in ("approved", "paused"):
+                changed = [name for name in SHOWN if name in json.loads(audit.changes)]
+                if changed:
+                    yield f"{target} shows another {changed} and stays {status}"
+            continue
+        if move not in table.get(audit.action, ()) or move[0] != status:
+            yield f"{target} was {status}, and then {audit.action} from {move[0]} to {move[1]}"
+        status = move[1]
+    if status != last:
+        yield f"{target} is {last}, and its records lead to {status}"
+
+
+def every_record_has_its_change(world: "World", commit: Commit) -> Iterator[str]:
+    changed = {key for table in ("bookings", "campaigns", "slots") for key in commit.of(table)}
+    changed |= {after.id for _, after in commit.of("sponsors").values()}
+    told = {audit.target_id for audit in commit.audits}
+    if told - changed:
+        yield f"records without a change: {sorted(told - changed)}"
+    named = {*commit.of("slots"), *(after.id for _, after in commit.of("sponsors").values())}
+    if named - told:
+        yield f"changes without a record: {sorted(named - told)}"
+
+
+def bookings_begin_as_the_rules_say(world: "World", commit: Commit) -> Iterator[str]:
+    now_ms = commit.now_ms
+    remembered = [known.booking_id for _, known in commit.of("booking_keys").values()]
+    for booking_id, (before, booking) in commit.of("bookings").items():
+        if before is not None:
+            continue
+        if not may_begin(booking.week_start_ms, now_ms):
+            yield f"{booking_id} begins with {booking.week_start_ms} at {now_ms}"
+        offers = _versions(world, commit, "slots", booking.slot_id)
+        if not any(
+            is_sold(slot, now_ms)
+            and (slot.weeks, slot.weeks * slot.week_price_cents) == (booking.weeks, booking.amount_cents)
+            for slot in offers
+        ):
+            yield f"{booking_id} has {booking.weeks} weeks for {booking.amount_cents} of {offers}"
+        campaigns = _versions(world, commit, "campaigns", booking.campaign_id)
+        if not any(each.tenant_id == booking.tenant_id and each.status != "rejected" for each in campaigns):
+            yield f"{booking_id} is for a campaign that cannot be booked: {campaigns}"
+        if booking.tenant_id not in world.memory.sponsors:
+            yield f"{booking_id} has no sponsor"
+        if booking.hold_ms != now_ms + BOOKINGS.hold_ms:
+            yield f"{booking_id} is held until {booking.hold_ms} at {now_ms}"
+        if remembered.count(booking_id) != 1:
+            yield f"{booking_id} was made under {remembered.count(booking_id)} keys"
+        held = [
+            each.id
+            for each in world.memory.bookings.values()
+            if each.tenant_id == booking.tenant_id and each.status in OPEN and each.hold_ms > now_ms
+        ]
+        if len(held) > BOOKINGS.open_holds:
+            yield f"{booking.tenant_id} holds {len(held)} bookings of {BOOKINGS.open_holds}"
+
+
+def what_is_started_is_whole(world: "World", commit: Commit) -> Iterator[str]:
+    """`bookings/start` writes profile, campaign and booking, or nothing."""
+    booked = {after.campaign_id for before, after in commit.of("bookings").values() if before is None}
+    for campaign_id, (before, campaign) in commit.of("campaigns").items():
+        if before is None and campaign.content.cta == "Learn more" and campaign_id not in booked:
+            yield f"{campaign_id} was started without a booking"
+
+
+def holds_end_in_time_and_begin_anew_once(world: "World", commit: Commit) -> Iterator[str]:
+    now_ms = commit.now_ms
+    for booking_id, (before, after) in commit.of("bookings").items():
+        actions = [audit.action for audit in commit.audits_of(booking_id)]
+        if "booking.expired" in actions and (before is None or before.hold_ms > now_ms):
+            yield f"{booking_id} was expired at {now_ms}: {before}"
+        opened = "booking.checkout_opened" in actions
+        if opened and (after.hold_ms != now_ms + BOOKINGS.hold_ms or (before is not None and is_over(before, now_ms))):
+            yield f"{booking_id} went to checkout at {now_ms}: {before} {after}"
+        if before is not None and after.hold_ms != before.hold_ms and not opened:
+            yield f"{booking_id} was held until {before.hold_ms} and is until {after.hold_ms}"
+        if "booking.cancelled" in actions and before is not None and is_over(before, now_ms):
+            yield f"{booking_id} was cancelled at {now_ms} after its hold: {before}"
+
+
+def payments_are_taken_as_the_rules_say(world: "World", commit: Commit) -> Iterator[str]:
+    for booking_id, (before, after) in commit.of("bookings").items():
+        actions = [audit.action for audit in commit.audits_of(booking_id)]
+        payment = world.processor.payments.get(after.payment_id or "")
+        if after.payment_id is not None and (payment is None or payment.told.booking_id != booking_id):
+            yield f"{booking_id} was paid by {after.payment_id}, which is not known"
+            continue
+        if before is not None and before.payment_id not in (None, after.payment_id):
+            yield f"{booking_id} was paid by {before.payment_id} and now by {after.payment_id}"
+        if payment is None:
+            continue
+        mismatch = payment.told.amount_cents != after.amount_cents
+        over = weeks(after)[-1][1] + 604_800_000 <= commit.now_ms
+        others = [other for other in _others(world, commit, after) if keeps_others_out(other, commit.now_ms)]
+        if "booking.paid" in actions and (mismatch or over):
+            yield f"{booking_id} is paid with {payment.told.amount_cents} at {commit.now_ms}: {after}"
+        for late in (audit for audit in commit.audits_of(booking_id) if audit.action == "booking.paid_too_late"):
+            fair = {
+                "amount_mismatch": mismatch,
+                "paid_after_cancel": (moved(late) or ("",))[0] == "cancelled",
+                "paid_after_expiry": over or bool(others),
+            }
+            if not fair.get(json.loads(late.changes).get("paymentIssue"), False):
+                yield f"{booking_id} was paid too late: {late.changes} {before} {after}"
+        if "booking.refunded" in actions and not payment.back:
+            yield f"{booking_id} is refunded and nothing was paid back"
+
+
+def _others(world: "World", commit: Commit, booking: Booking) -> list[Booking]:
+    """Who had weeks of a booking before the commit, and who has them after it, each as before and after it."""
+    ids: set[str] = set()
+    for week in weeks(booking):
+        before, after = commit.of("slot_weeks").get(week, (world.memory.slot_weeks.get(week),) * 2)
+        ids |= {holder for holder in (before, after) if holder not in (None, booking.id)}
+    return [each for other in sorted(ids) for each in _versions(world, commit, "bookings", other)]
+
+
+def _versions(world: "World", commit: Commit, table: str, key: str) -> list[Any]:
+    """A row before and after a commit; what it was in between is blurred."""
+    rows = world.log.during(table, key, commit.tick - 1, commit.tick)
+    return [row for row in rows if row is not None]
+
+
+def decisions_are_not_old(world: "World", commit: Commit) -> Iterator[str]:
+    """What is decided late would be decided by a clock that was."""
+    if len({audit.created_ms for audit in commit.audits}) > 1:
+        yield "records of one commit have several times"
+    if not 0 <= commit.wall_ms - commit.now_ms <= OLDEST_DECISION_MS:
+        yield f"it was decided with {commit.now_ms} at {commit.wall_ms}"
+
+
+CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
+    no_week_has_two_bookings,
+    every_move_is_in_the_table_and_audited_once,
+    every_record_has_its_change,
+    bookings_begin_as_the_rules_say,
+    what_is_started_is_whole,
+    holds_end_in_time_and_begin_anew_once,
+    payments_are_taken_as_the_rules_say,
+    decisions_are_not_old,
+)

@@ -1,0 +1,309 @@
+"""The promises of keys, claims and accounts."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from actors.clock import day_of
+from actors.keys.actor import Issued, Minted
+from actors.keys.messages import Claimed, Letter, Sent, TierSet
+from actors.keys.secret import Kind, digest
+from actors.values import Code, Refused, Tier, Turn
+from tests.simulation.history import Complete, Nothing, Operation
+from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before
+from tests.simulation.rules import RULES
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def keys_are_as_they_were_given(case: Case) -> Iterator[str]:
+    """Answered means stored, and a hash never changes."""
+    for operation in [*case.of("mint"), *case.of("issue")]:
+        if isinstance(operation.result, Minted | Issued):
+            given, kept = operation.result.key, case.memory.keys.get(operation.result.key.id)
+            if kept is None or kept.hash != given.hash or kept.hash != digest(operation.result.api_key):
+                yield f"{given.id} was given away and is stored as {kept}"
+    orders = sum(not each.fruitless for each in [*case.of("mint"), *case.of("issue")])
+    if len(case.memory.keys) > orders:
+        yield f"{len(case.memory.keys)} keys are stored and {orders} were asked for"
+
+
+def every_claim_has_one_owner(case: Case) -> Iterator[str]:
+    for token in sorted(case.minted):
+        minted, claim = case.minted[token], case.memory.claims.get(digest(token))
+        key = case.memory.keys.get(minted.key.id)
+        claimed = [each for each in case.completions.get(token, []) if isinstance(each.result, Claimed)]
+        if claim is None or key is None:
+            continue  # `keys_are_as_they_were_given` tells
+        if len({each.about.email for each in claimed}) > 1:
+            yield f"{key.id} was claimed by {sorted({each.about.email for each in claimed})}"
+        if any(each.result.key.id != key.id or each.result.key.hash != key.hash for each in claimed):
+            yield f"a claim of {key.id} was answered with another key"
+        if claimed and claim.completed_ms is None:
+            yield f"the claim of {key.id} was answered and is not stored"
+        if claim.completed_ms is not None:
+            account = case.memory.accounts.get(claim.email or "")
+            if account is None or account.tenant_id != key.tenant_id or key.expires_ms is not None:
+                yield f"{key.id} is claimed by {claim.email} and belongs to {key.tenant_id}"
+            if not any(
+                each.about.letter is not None and not each.fruitless for each in case.completions.get(token, [])
+            ):
+                yield f"{key.id} is claimed and nobody gave its code"
+    for tenant in case.memory.tenants.values():
+        if tenant.merged_into is None and tenant.tier is not Tier.ANONYMOUS and tenant.id not in case.accounts:
+            yield f"{tenant.id} is {tenant.tier} and no account's"
+        if tenant.merged_into is not None and any(key.tenant_id == tenant.id for key in case.memory.keys.values()):
+            yield f"{tenant.id} was merged and still has a key"
+
+
+def codes_are_compared_at_most_five_times(case: Case) -> Iterator[str]:
+    most = RULES.code_attempts
+    for compared in case.world.comparisons.values():
+        wrong = compared.index(True) if True in compared else len(compared)
+        if wrong > most - (True in compared):
+            yield f"a code was compared {wrong} times in vain before {'it was right' if True in compared else 'the end'}"
+
+
+def spent_codes_open_nothing(case: Case) -> Iterator[str]:
+    """The same from outside: after five answered wrong guesses the right code is wrong too."""
+    for operation in case.of("complete"):
+        if not isinstance(operation.result, Claimed) or operation.about.letter is None:
+            continue
+        others = [each for each in case.completions[operation.about.token] if each.about.email == operation.about.email]
+        if any(isinstance(each.result, Claimed) and each is not operation for each in others):
+            continue  # a repetition, whose budget began afresh with the success
+        sent = _sending(case, operation.about)
+        spent = [
+            each
+            for each in others
+            if isinstance(each.result, Refused)
+            and each.result.code is Code.INVALID_CODE
+            and sent is not None
+            and each.began > sent.ended
+            and each.ended < operation.began
+            and each.about.letter is None
+        ]
+        if len(spent) >= RULES.code_attempts:
+            yield f"{len(spent)} guesses were wrong and then {operation.about.email}'s code was right"
+
+
+def _sending(case: Case, about: Complete) -> Operation | None:
+    """The start whose code this is, when it is certain that no other can be."""
+    starts = [
+        each for each in case.starts.get(about.token, []) if not each.fruitless and each.about.email == about.email
+    ]
+    return starts[0] if len(starts) == 1 and isinstance(starts[0].result, Sent) else None
+
+
+def right_codes_are_accepted(case: Case) -> Iterator[str]:
+    for operation in case.of("complete"):
+        refused, letter = operation.result, operation.about.letter
+        if isinstance(refused, Refused) and letter is not None and not _may_be_refused(case, operation, letter):
+            yield f"{operation.about.email} gave the right code at {operation.start:.3f} and got {refused.code}"
+
+
+def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
+    about = operation.about
+    tries = [
+        each
+        for each in case.completions[about.token]
+        if each is not operation and each.began < operation.ended and not isinstance(each.result, Nothing)
+    ]
+    done = any(each.about.letter is not None and _may_be_claimed(each) for each in tries)
+    now_ms = case.now_ms(operation.node, operation.end)
+    match operation.result.code:
+        case Code.INVALID_CODE:
+            return (
+                now_ms >= letter.expires_ms
+                or len(tries) >= RULES.code_attempts
+                or _newer(case, operation, letter)
+                or (done and now_ms > letter.created_ms + RULES.repeat_ms)
+            )
+        case Code.INVALID_CLAIM:
+            return (
+                _maybe_revoked(case, about.token, operation)
+                or letter.recipient != about.email
+                or _newer(case, operation, letter)
+            )
+        case Code.KEY_LIMIT:
+            return most_live(case, about.email, operation) >= RULES.full_keys_per_account
+        case Code.ALREADY_UPGRADED:
+            return any(each.about.email != about.email and _may_be_claimed(each) for each in tries)
+    return False
+
+
+def _maybe_revoked(case: Case, token: str, operation: Operation) -> bool:
+    minted = case.minted.get(token)
+    return minted is not None and any(maybe_before(each, operation) for each in case.revokes.get(minted.key.id, []))
+
+
+def _may_be_claimed(completion: Operation) -> bool:
+    return completion.unknown or isinstance(completion.result, Claimed)
+
+
+def _newer(case: Case, operation: Operation, letter: Letter) -> bool:
+    """Whether a later code may have taken the place of this one."""
+    sendings = [each for each in case.starts[operation.about.token] if maybe_before(each, operation)]
+    return len(sendings) > 1
+
+
+def most_live(case: Case, email: str, operation: Operation) -> int:
+    """How many full keys the account may have had: all that it may have got, less those surely revoked before."""
+    gained = [
+        each
+        for each in case.of("issue")
+        if each.about.email == email and not each.about.scoped and maybe_before(each, operation)
+    ]
+    tokens = [
+        token
+        for token in sorted(case.completions)
+        if any(
+            each.about.email == email and each.about.letter is not None and maybe_before(each, operation)
+            for each in case.completions[token]
+            if _may_be_claimed(each)
+        )
+    ]
+    key_ids = [each.result.key.id for each in gained if isinstance(each.result, Issued)]
+    key_ids += [case.minted[token].key.id for token in tokens if token in case.minted]
+    gone = [
+        key_id for key_id in key_ids if any(surely_before(each, operation) for each in case.revokes.get(key_id, []))
+    ]
+    return len(gained) + len(tokens) - len(gone)
+
+
+def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
+    for operation in case.of("start"):
+        if not isinstance(operation.result, Refused):
+            continue
+        token = operation.about.token
+        others = [each for each in case.starts[token] if maybe_before(each, operation)]
+        claimed = [each for each in case.completions.get(token, []) if each.began < operation.ended]
+        now_ms = case.now_ms(operation.node, operation.start)
+        match operation.result.code:
+            case Code.INVALID_CLAIM:
+                fair = token not in case.minted or _maybe_revoked(case, token, operation)
+            case Code.ALREADY_UPGRADED:
+                fair = any(each.about.letter is not None and _may_be_claimed(each) for each in claimed)
+            case Code.RATE_LIMITED:
+                # An intent that nobody waited for may have been taken up later than its end.
+                fair = len(others) >= RULES.codes_per_day or any(
+                    each.unknown or case.now_ms(each.node, each.end) + RULES.code_pause_ms > now_ms for each in others
+                )
+            case _:
+                fair = False
+        if not fair:
+            yield f"a code for {operation.about.email} was refused: {operation.result}"
+
+
+def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
+    """Letters that were answered as sent are in the outbox; no more of them than a day allows, not too close."""
+    for token in sorted(case.starts):
+        sent = [each for each in case.starts[token] if isinstance(each.result, Sent)]
+        days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
+        for day in sorted({end for _, end in days}):
+            within = days.count((day, day))
+            if within > RULES.codes_per_day:
+                yield f"{within} codes were sent for one token in a day"
+        for one, other in pairwise(sent):
+            gap_ms = case.now_ms(other.node, other.end) - case.now_ms(one.node, one.start)
+            if gap_ms < RULES.code_pause_ms:
+                yield f"two codes for one token within {gap_ms} ms"
+    for email in sorted({each.about.email for each in case.of("start")}):
+        asked = [each for each in case.of("start") if each.about.email == email and not each.fruitless]
+        answered = sum(isinstance(each.result, Sent) for each in asked)
+        letters = sum(letter.recipient == email for letter in case.memory.letters.values())
+        if not answered <= letters <= len(asked):
+            yield f"{email} got {letters} letters; {answered} were answered as sent and {len(asked)} asked for"
+
+
+def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
+    for operation in case.of("issue"):
+        if isinstance(operation.result, Refused):
+            about = operation.about
+            if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
+                continue  # `no_key_gives_what_it_lacks` tells
+            if about.scoped:
+                most = RULES.scoped_keys_per_account
+                live = sum(
+                    each.about.scoped and each.about.email == about.email and maybe_before(each, operation)
+                    for each in case.of("issue")
+                )
+            else:
+                most, live = RULES.full_keys_per_account, most_live(case, about.email, operation)
+            if operation.result.code is not Code.KEY_LIMIT or live < most:
+                yield f"{about.email} has at most {live} of {most} keys and got {operation.result}"
+    for operation in case.of("revoke"):
+        if isinstance(operation.result, Refused) and operation.about in case.memory.keys:
+            yield f"{operation.about} exists and got {operation.result}"
+
+
+def changes_are_stored_and_audited_once(case: Case) -> Iterator[str]:
+    audits: dict[tuple[str, str], int] = {}
+    for audit in case.memory.audits:
+        place = (audit.action, audit.target_id)
+        audits[place] = audits.get(place, 0) + 1
+    for key in case.memory.keys.values():
+        answered = any(surely(each) for each in case.revokes.get(key.id, []))
+        if answered and key.revoked_ms is None:
+            yield f"{key.id} was answered as revoked and is not"
+        if audits.get(("key.revoked", key.id), 0) != (key.revoked_ms is not None):
+            yield f"{key.id} is revoked at {key.revoked_ms} with {audits.get(('key.revoked', key.id), 0)} records"
+        if audits.get(("key.issued", key.id), 0) != (key.kind is not Kind.ANONYMOUS):
+            yield f"{key.id} of kind {key.kind} has {audits.get(('key.issued', key.id), 0)} records of its issue"
+    for claim in case.memory.claims.values():
+        if audits.get(("key.claimed", claim.key_id), 0) != (claim.completed_ms is not None):
+            yield f"the claim of {claim.key_id} at {claim.completed_ms} has {audits.get(('key.claimed', claim.key_id), 0)}"
+    if len({audit.id for audit in case.memory.audits}) != len(case.memory.audits):
+        yield "an audit record is there twice"
+
+
+def tiers_follow_their_audit(case: Case) -> Iterator[str]:
+    for tenant_id in sorted(case.accounts):
+        history = [Tier.CLAIMED]
+        for audit in case.memory.audits:
+            if audit.target_id == tenant_id and audit.action.startswith("tier."):
+                history.append(Tier(audit.action.removeprefix("tier.")))
+        if any(one is other for one, other in pairwise(history)):
+            yield f"{tenant_id} has records of changes that change nothing: {history}"
+        if history[-1] is not case.memory.tenants[tenant_id].tier:
+            yield f"{tenant_id} is {case.memory.tenants[tenant_id].tier} and its records end with {history[-1]}"
+        answered = [each for each in case.tier_writes(tenant_id) if isinstance(each.result, TierSet)]
+        if any(each.result.tenant.tier is not each.about.tier for each in answered):
+            yield f"{tenant_id} was answered with another tier than the one set"
+    for operation in case.of("tier"):
+        if isinstance(operation.result, Refused) and any(
+            isinstance(each.result, Claimed | Issued) and each.ended < operation.began
+            for kind in ("complete", "issue")
+            for each in case.of(kind)
+            if each.about.email == operation.about.email
+        ):
+            yield f"{operation.about.email} has an account and got {operation.result}"
+
+
+def too_many_keys(world: "World", turn: Turn) -> Iterator[str]:
+    """No account has more live keys than it may, at no time."""
+    full: dict[str, int] = {}
+    scoped: dict[str, int] = {}
+    for key in world.memory.keys.values():
+        if key.revoked_ms is None and key.expires_ms is None:
+            counts = full if key.scopes is None else scoped
+            counts[key.tenant_id] = counts.get(key.tenant_id, 0) + 1
+    for counts, most in ((full, RULES.full_keys_per_account), (scoped, RULES.scoped_keys_per_account)):
+        for tenant_id, live in counts.items():
+            if live > most:
+                yield f"{turn!r} left {tenant_id} with {live} live keys of {most}"
+
+
+CHECKS = (
+    keys_are_as_they_were_given,
+    every_claim_has_one_owner,
+    codes_are_compared_at_most_five_times,
+    spent_codes_open_nothing,
+    right_codes_are_accepted,
+    starts_are_refused_for_a_reason,
+    codes_are_sent_at_a_pace,
+    keys_are_refused_for_a_reason,
+    changes_are_stored_and_audited_once,
+    tiers_follow_their_audit,
+)

@@ -1,0 +1,110 @@
+"""What each transaction changed, in the one order in which they were kept: what was true at any moment of a run."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from actors.values import AuditRecord
+from storage.memory.tables import Memory
+
+LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys")
+KEEPER = ("keys", "administrators")
+
+Row = Any
+Change = tuple[Row, Row]
+"""A row before and after; None where there was none, or is none any more."""
+
+
+@dataclass(slots=True, eq=False)
+class Picture:
+    tables: Mapping[str, Mapping[Any, Row]]
+    audits: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commit:
+    """One transaction. `wall_ms` is what its node's clock shows; `now_ms` is the time that it was decided with."""
+
+    tick: int
+    owner: str
+    wall_ms: int
+    changes: Mapping[str, Mapping[Any, Change]]
+    audits: tuple[AuditRecord, ...]
+
+    @property
+    def now_ms(self) -> int:
+        """The deciding clock, by the audit; without an audit nothing was decided that hangs on it."""
+        return self.audits[0].created_ms if self.audits else self.wall_ms
+
+    def of(self, table: str) -> Mapping[Any, Change]:
+        return self.changes.get(table, {})
+
+    def audits_of(self, target_id: str) -> list[AuditRecord]:
+        return [audit for audit in self.audits if audit.target_id == target_id]
+
+
+@dataclass(slots=True, eq=False)
+class Log:
+    """Versions of every row by (table, key): each with the tick since which it was true."""
+
+    commits: list[Commit] = field(default_factory=list)
+    versions: dict[tuple[str, Any], list[tuple[int, Row]]] = field(default_factory=dict)
+    audited: dict[str, list[AuditRecord]] = field(default_factory=dict)
+
+    def begin(self, memory: Memory) -> None:
+        for table in (*LEDGER, *KEEPER):
+            for key, row in getattr(memory, table).items():
+                self.versions[table, key] = [(0, row)]
+
+    def picture(self, memory: Memory, tables: tuple[str, ...]) -> Picture:
+        return Picture({table: dict(getattr(memory, table)) for table in tables}, len(memory.audits))
+
+    def note(self, memory: Memory, before: Picture, tick: int, owner: str, wall_ms: int) -> Commit:
+        """Write down what is different from `before`."""
+        changes = {table: dict(_difference(old, getattr(memory, table))) for table, old in before.tables.items()}
+        commit = Commit(tick, owner, wall_ms, changes, tuple(memory.audits[before.audits :]))
+        self.commits.append(commit)
+        for audit in commit.audits:
+            self.audited.setdefault(audit.target_id, []).append(audit)
+        for table, rows in changes.items():
+            for key, (_, after) in rows.items():
+                versions = self.versions.setdefault((table, key), [])
+                versions.extend((tick, row) for row in _in_between(commit, table, key, after))
+                versions.append((tick, after))
+        return commit
+
+    def during(self, table: str, key: Any, began: int, ended: int) -> list[Row]:
+        """What a row was at some moment of a span, None where there was none."""
+        versions = self.versions.get((table, key), [])
+        seen = [row for tick, row in versions if began < tick <= ended]
+        earlier = [row for tick, row in versions if tick <= began]
+        return [earlier[-1] if earlier else None, *seen]
+
+    def since(self, table: str, key: Any) -> int | None:
+        """The tick since which there has been such a row."""
+        versions = self.versions.get((table, key))
+        return versions[0][0] if versions else None
+
+
+def _difference(before: Mapping[Any, Row], after: Mapping[Any, Row]) -> Iterator[tuple[Any, Change]]:
+    for key, row in after.items():
+        if before.get(key) is not row:
+            yield key, (before.get(key), row)
+    for key, row in before.items():
+        if key not in after:
+            yield key, (row, None)
+
+
+def _in_between(commit: Commit, table: str, key: Any, after: Row) -> Iterator[Row]:
+    """States that a row passed through within one batch, by the audit."""
+    if table in ("bookings", "campaigns"):
+        states = [pair for audit in commit.audits_of(key) if (pair := moved(audit)) is not None]
+        for _, status in states[:-1]:
+            yield replace(after, status=type(after.status)(status))
+
+
+def moved(audit: AuditRecord) -> tuple[str, str] | None:
+    """From which state to which, where an audit tells of a move."""
+    pair = json.loads(audit.changes).get("status")
+    return (pair[0], pair[1]) if isinstance(pair, list) and audit.target_type in ("booking", "campaign") else None

@@ -1,0 +1,101 @@
+"""Where the money is in the end: the processor's books and the ledger tell the same, and nothing is left undone."""
+
+from collections.abc import Iterator
+
+from actors.bookings.records import Booking, BookingStatus
+from tests.simulation.oracle.bookings import OPEN, weeks
+from tests.simulation.oracle.case import Case
+from tests.simulation.processor import Payment
+
+SETTLED_MS = 2_500
+"""How long before the end holds and refunds may have come due and be left: two rounds of the cashier, and clocks."""
+
+
+def nothing_is_paid_back_twice(case: Case) -> Iterator[str]:
+    for payment_id, payment in case.world.processor.payments.items():
+        if sum(payment.back) > payment.told.amount_cents:
+            yield f"of {payment_id}, {payment.told.amount_cents}, was paid back: {payment.back}"
+
+
+def every_payment_is_accounted_for(case: Case) -> Iterator[str]:
+    """A payment is the booking's one, which then says where the money is, or it is noted as one too many."""
+    payments: dict[str, list[str]] = {}
+    for payment_id, payment in case.world.processor.payments.items():
+        payments.setdefault(payment.told.booking_id, []).append(payment_id)
+    for booking in case.memory.bookings.values():
+        known = payments.get(booking.id, [])
+        if bool(known) != (booking.payment_id is not None):
+            yield f"{booking.id} was paid by {known} and says {booking.payment_id}"
+        noted = [audit for audit in case.world.log.audited.get(booking.id, []) if audit.action == "booking.paid_twice"]
+        told = [case.world.processor.payments[each] for each in known if each != booking.payment_id]
+        # One that was paid back by hand is told twice, each time as a payment.
+        if not len(told) <= len(noted) <= len(told) + sum(payment.by_hand for payment in told):
+            yield f"{booking.id} was paid by {known}, and noted {len(noted)} times that it was paid twice"
+        if booking.payment_id is not None:
+            yield from _whereabouts(case, booking, case.world.processor.payments[booking.payment_id])
+
+
+def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str]:
+    """Whose the money is, and whose the weeks. A booking has one issue, and the latest takes the place of another."""
+    has_weeks = all(case.memory.slot_weeks.get(week) == booking.id for week in weeks(booking))
+    match booking.status:
+        case BookingStatus.PAID:
+            fair = has_weeks and not payment.back
+        case BookingStatus.REFUNDED:
+            mismatch = booking.payment_issue == "amount_mismatch"
+            fair = bool(payment.back) and booking.refunded_cents == (0 if mismatch else booking.amount_cents)
+        case BookingStatus.REFUNDING:
+            # Declined or come back for good where nobody ordered it again, and the weeks may be another's.
+            declined = any(
+                audit.action in ("booking.refund_declined", "booking.refund_failed")
+                for audit in case.world.log.audited.get(booking.id, [])
+            )
+            noted = booking.payment_issue in ("refund_declined", "refund_failed", "paid_twice")
+            fair = declined and noted and booking.refund_due_ms is None and not payment.back
+        case _:
+            fair = False
+    if not fair:
+        yield f"{booking} has {'its' if has_weeks else 'no'} weeks, and of {payment.told} was paid back: {payment.back}"
+
+
+def nothing_is_declined_that_the_processor_did_not_decline(case: Case) -> Iterator[str]:
+    for booking_id, audits in case.world.log.audited.items():
+        noted = sum(audit.action == "booking.refund_declined" for audit in audits)
+        said = case.world.processor.declined.get(booking_id, 0)
+        if noted > said:
+            yield f"{booking_id} has {noted} records of a refund that was declined; the processor declined {said}"
+
+
+def nothing_is_left_undone(case: Case) -> Iterator[str]:
+    """Once all is healed and quiet, holds that ran out are expired and what is due is paid back."""
+    end = case.world.ended_at
+    now_ms = min(case.now_ms(node.name, end) for node in case.world.nodes) - SETTLED_MS
+    for booking in case.memory.bookings.values():
+        if booking.status in OPEN and booking.hold_ms < now_ms:
+            yield f"{booking.id} is {booking.status} at {now_ms}, and was held until {booking.hold_ms}"
+        if booking.refund_due_ms is not None and booking.refund_due_ms < now_ms:
+            yield f"{booking.id} is {booking.status} at {now_ms}, and was to be paid back at {booking.refund_due_ms}"
+    if case.world.processor.untold:
+        yield f"{case.world.processor.untold} events were never answered"
+
+
+def what_is_sold_is_the_weeks_that_are_held(case: Case) -> Iterator[str]:
+    """The same as at each commit, for all that is left: no week is sold twice."""
+    sold: dict[tuple[str, int], str] = {}
+    for booking in case.memory.bookings.values():
+        if booking.status in (*OPEN, BookingStatus.PAID):
+            for week in weeks(booking):
+                if week in sold:
+                    yield f"{week} is {booking.id}'s and {sold[week]}'s"
+                sold[week] = booking.id
+    if any(case.memory.slot_weeks.get(week) != booking_id for week, booking_id in sold.items()):
+        yield "weeks are sold that are not held"
+
+
+CHECKS = (
+    nothing_is_paid_back_twice,
+    every_payment_is_accounted_for,
+    nothing_is_declined_that_the_processor_did_not_decline,
+    nothing_is_left_undone,
+    what_is_sold_is_the_weeks_that_are_held,
+)

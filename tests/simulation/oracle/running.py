@@ -1,0 +1,45 @@
+"""The promises of time: every answer is bounded, and faults that are over are over for everybody."""
+
+from collections.abc import Iterator
+
+from actors.keys.actor import Minted
+from tests.simulation.history import Nothing, Unknown
+from tests.simulation.oracle.case import EPSILON, Case
+from tests.simulation.rules import HEALED_SECONDS, LIMITS
+
+
+def every_intent_is_answered_in_time(case: Case) -> Iterator[str]:
+    for kind in sorted(case.world.history.intents):
+        for operation in case.of(kind):
+            if not operation.ended or operation.end - operation.start > LIMITS.answer_seconds + EPSILON:
+                yield f"{kind} of {operation.node} took {operation.end - operation.start:.3f} s"
+
+
+def everybody_is_served_once_the_faults_are_over(case: Case) -> Iterator[str]:
+    since = case.world.heal_at + HEALED_SECONDS
+    waiting = {client.name for client in case.world.clients}
+    for operation in case.world.history.requests:
+        if operation.start < since:
+            continue
+        if isinstance(operation.result, Unknown | Nothing) and operation.result not in (
+            Unknown("5xx"),
+            Nothing("Overloaded"),
+        ):
+            yield f"{operation.who} was not served at {operation.start:.3f}: {operation.result}"
+        if operation.kind == "mint" and isinstance(operation.result, Minted):
+            waiting.discard(operation.who)
+    if waiting:
+        yield f"never served again: {sorted(waiting)}"
+
+
+def actors_fail_only_by_simulated_bugs(case: Case) -> Iterator[str]:
+    restarts, bugs = case.world.counts.get("actor restarts", 0), case.world.faults.hits["crash"]
+    if restarts != bugs:
+        yield f"actors failed {restarts} times, of which {bugs} were simulated"
+
+
+CHECKS = (
+    every_intent_is_answered_in_time,
+    everybody_is_served_once_the_faults_are_over,
+    actors_fail_only_by_simulated_bugs,
+)

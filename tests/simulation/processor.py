@@ -1,0 +1,255 @@
+"""The payment processor of the simulated world: pages, payments, refunds and the events that tell of them.
+
+It keeps books of its own, with which the oracle compares the ledger. What it promises is what real ones do: the same
+refund is made once a key, events come at least once and in any order, those of one payment's refunds one after another.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.records import Booking
+from actors.clock import SECOND_MS
+from tests.simulation.history import Nothing, Unknown
+from tests.simulation.rules import PAGE_MS
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+    from tests.simulation.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentTold:
+    """A booking was paid."""
+
+    event_id: str
+    booking_id: str
+    payment_id: str
+    amount_cents: int
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefundTold:
+    """How a refund went, by whomever. `payment` is set where it was made: what was paid back had been paid."""
+
+    event_id: str
+    booking_id: str
+    declined: str | None = None
+    payment: PaymentTold | None = None
+
+
+Told = PaymentTold | RefundTold
+
+
+@dataclass(slots=True, eq=False)
+class Page:
+    booking_id: str
+    amount_cents: int
+    currency: str
+    expires_ms: int
+
+
+@dataclass(slots=True, eq=False)
+class Payment:
+    """Money that was taken, with what of it was given back: each time an amount."""
+
+    told: PaymentTold
+    back: list[int] = field(default_factory=list)
+    busy: bool = False
+    """A refund is under way, or an event about one."""
+    by_hand: bool = False
+    failed: bool = False
+    """It was given back, and came back to us."""
+
+
+class Processor:
+    """One for the world."""
+
+    def __init__(self, world: "World") -> None:
+        self.pages: dict[str, Page] = {}
+        self.payments: dict[str, Payment] = {}
+        self.untold = 0
+        self.declined: dict[str, int] = {}
+        """How often it said of a booking that it was not, or is no longer, paid back."""
+        self._world = world
+        self._faults = world.faults
+        self._random = world.faults.stream("processor")
+        self._told = trio.Event()
+        self._made: set[str] = set()
+        self._pending: set[str] = set()
+        self._events = 0
+
+    # What nodes ask.
+
+    def page(self, booking: Booking) -> Checkout:
+        """The page of a booking, the same each time."""
+        page = self.pages.setdefault(
+            booking.id, Page(booking.id, booking.amount_cents, booking.currency, booking.hold_ms + PAGE_MS)
+        )
+        return Checkout(f"https://pay.example.com/{booking.id}", page.expires_ms)
+
+    def refund(self, key: str, payment_id: str) -> bool:
+        """Pay all of a payment back, once for each key: True when that is done, False while it is not decided."""
+        payment = self.payments[payment_id]
+        if payment.failed:
+            self._decline(payment)
+            raise PaymentsRefused("simulated: it came back before")
+        if payment.by_hand or key in self._made:
+            return True
+        if key in self._pending:
+            return False
+        if self._faults.strikes("refund_declined"):
+            self._decline(payment)
+            raise PaymentsRefused("simulated: no money to pay it back from")
+        if self._faults.strikes("refund_pending"):
+            payment.busy = True
+            self._pending.add(key)
+            self._start(self._decide, key, payment)
+            return False
+        self._pay_back(key, payment)
+        return True
+
+    async def _decide(self, key: str, payment: Payment) -> None:
+        await trio.sleep(self._random.uniform(0.1, 2.0))
+        if self._faults.strikes("refund_declined_later"):
+            self._decline(payment)
+            await self._tell(RefundTold(self._event("re"), payment.told.booking_id, "simulated: declined later"))
+            payment.busy = False
+        else:
+            self._pay_back(key, payment)
+        self._pending.discard(key)
+
+    def _pay_back(self, key: str, payment: Payment) -> None:
+        payment.busy = True
+        payment.back.append(payment.told.amount_cents)
+        self._made.add(key)
+        self._start(self._told_as_paid_back, payment, self._faults.strikes("refund_failed"))
+
+    async def _told_as_paid_back(self, payment: Payment, fails: bool) -> None:
+        """Where it `fails`, the bank sends back what was paid back, some time after everybody knew that it was."""
+        await self._tell(self._paid_back(payment))
+        if not fails:
+            return
+        await trio.sleep(self._random.uniform(0.1, 1.0))
+        payment.back.pop()
+        payment.failed = True
+        self._decline(payment)
+        await self._tell(RefundTold(self._event("re"), payment.told.booking_id, "simulated: account closed"))
+
+    def _decline(self, payment: Payment) -> None:
+        booking_id = payment.told.booking_id
+        self.declined[booking_id] = self.declined.get(booking_id, 0) + 1
+
+    # What people do.
+
+    def pay(self, booking_id: str, seconds: float = 0.0) -> bool:
+        """Somebody pays; the money is there so many seconds later. False when there is no page or it is closed."""
+        page = self.pages.get(booking_id)
+        if page is None or self._now_ms() >= page.expires_ms:
+            self._world.count("page closed")
+            return False
+        self._start(self._take, page, seconds)
+        return True
+
+    async def _take(self, page: Page, seconds: float) -> None:
+        await trio.sleep(seconds)
+        amount_cents = page.amount_cents - (1 if self._faults.strikes("other_amount") else 0)
+        payment_id = f"pi_{len(self.payments)}"
+        told = PaymentTold(self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency)
+        payment = self.payments[payment_id] = Payment(told)
+        if self._faults.strikes("refunded_by_hand"):
+            self._start(self._refund_by_hand, payment)
+        await self._tell(told)
+
+    async def _refund_by_hand(self, payment: Payment) -> None:
+        await trio.sleep(self._random.uniform(0.0, 3.0))
+        if payment.busy or payment.back:
+            return
+        payment.by_hand = payment.busy = True
+        payment.back.append(payment.told.amount_cents)
+        await self._tell(self._paid_back(payment))
+
+    def _paid_back(self, payment: Payment) -> RefundTold:
+        event_id, told = self._event("evt"), payment.told
+        had_been_paid = PaymentTold(
+            f"{event_id}.payment", told.booking_id, told.payment_id, told.amount_cents, told.currency
+        )
+        return RefundTold(event_id, told.booking_id, None, had_been_paid)
+
+    # What it tells: each event to some node, until one has answered it, and sometimes again.
+
+    async def _tell(self, event: Told) -> None:
+        self.untold += 1
+        if self._faults.strikes("event_late"):
+            await trio.sleep(self._random.uniform(0.5, 4.0))
+        while not self._world.ended:
+            if await self._answered(event):
+                break
+            await trio.sleep(self._random.uniform(0.1, 0.6))
+        self.untold -= 1
+        self._told.set()
+        self._told = trio.Event()
+        if self._faults.strikes("event_repeated"):
+            self._start(self._repeat, event)
+
+    async def all_told(self) -> None:
+        """Wait until every event was answered."""
+        while self.untold:
+            await self._told.wait()
+
+    async def _repeat(self, event: Told) -> None:
+        await trio.sleep(self._random.uniform(0.0, 3.0))
+        if not self._world.ended:
+            await self._answered(event)
+
+    async def _answered(self, event: Told) -> bool:
+        node = self._random.choice(self._world.nodes)
+        send = partial(self._world.request, node, lambda node: node.office.hear(event))
+        answer = await self._world.history.request("processor", node.name, "event", send)
+        return not isinstance(answer, Unknown | Nothing)
+
+    def _event(self, prefix: str) -> str:
+        self._events += 1
+        return f"{prefix}_{self._events}"
+
+    def _now_ms(self) -> int:
+        return self._world.base_ms + int(trio.current_time() * SECOND_MS)
+
+    def _start(self, work: Callable[..., Awaitable[object]], *arguments: object) -> None:
+        self._world.start_soon(work, *arguments)
+
+
+class LinkedPayments:
+    """A node's way to the processor: the port `Payments`, with calls that fail and answers that get lost."""
+
+    def __init__(self, node: "Node") -> None:
+        self.processor = node.world.processor
+        self._faults = node.world.faults
+
+    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+        await self._travel()
+        if self._faults.strikes("checkout_unavailable"):
+            raise PaymentsUnavailable("simulated: no answer")
+        return self.processor.page(booking)
+
+    async def refund(self, booking: Booking) -> bool:
+        await self._travel()
+        if self._faults.strikes("refund_unavailable"):
+            raise PaymentsUnavailable("simulated: no connection")
+        assert booking.payment_id is not None, "only what was paid is paid back"
+        done = self.processor.refund(self.key_of(booking), booking.payment_id)
+        if self._faults.strikes("refund_answer_lost"):
+            raise PaymentsUnavailable("simulated: the answer was lost")
+        await self._travel()
+        return done
+
+    def key_of(self, booking: Booking) -> str:
+        return f"refund-{booking.id}"
+
+    async def _travel(self) -> None:
+        await trio.sleep(self._faults.stream("travel").uniform(0.005, 0.08))
