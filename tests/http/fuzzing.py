@@ -13,6 +13,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,8 @@ def configuration() -> SchemathesisConfig:
 
 
 def schema() -> Any:
-    return schemathesis.openapi.from_dict(DOCUMENT, config=configuration())
+    """A copy of the document: the links that schemathesis infers are put into it."""
+    return schemathesis.openapi.from_dict(deepcopy(DOCUMENT), config=configuration())
 
 
 PUBLIC = {"Keys", "Payments", "Operation"}
