@@ -35,8 +35,7 @@ class Links:
 
         A payment of another amount than ours has none: it goes back as it came.
         """
-        mismatch = booking.payment_issue == "amount_mismatch"
-        return None if booking.paid_ms is None or mismatch else self.result_url(booking)
+        return self.result_url(booking) if booking.paid_cents == booking.amount_cents else None
 
     def result_url(self, booking: Booking) -> str:
         """The page of the receipt whether or not it is paid yet: where a processor sends who has paid."""

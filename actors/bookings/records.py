@@ -125,6 +125,7 @@ class Campaign:
 class Booking:
     """`weeks` consecutive weeks of a slot for a campaign. The ids, the weeks and the amount never change.
 
+    `paid_cents` is what arrived: the amount, unless the processor says otherwise; 0 in another currency than ours.
     `hold_ms` is when an open hold runs out. `payment_id` is the processor's name of the payment, with which it is paid
     back. `refund_due_ms` is set while money is to be paid back: when to try (again).
     """
@@ -148,6 +149,7 @@ class Booking:
     youtube_url: str | None = None
     youtube_notes: str | None = None
     paid_ms: int | None = None
+    paid_cents: int | None = None
     payment_id: str | None = None
     refunded_cents: int = 0
     refund_due_ms: int | None = None

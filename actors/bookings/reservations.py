@@ -154,7 +154,8 @@ def take_payment(desk: Desk, message: TakePayment) -> Answer:
         return desk.view(booking)
     if booking.payment_id is not None:
         return _paid_twice(desk, booking, message)
-    paid = replace(booking, payment_id=message.payment_id, paid_ms=desk.now_ms)
+    arrived = message.amount_cents if message.currency == booking.currency else 0
+    paid = replace(booking, payment_id=message.payment_id, paid_ms=desk.now_ms, paid_cents=arrived)
     issue = _why_too_late(desk, booking, message)
     if issue is None:
         _take(desk, booking, message.origin)
@@ -217,8 +218,7 @@ def settle_refund(desk: Desk, message: SettleRefund) -> Answer:
         booking,
         BookingMove.REFUND,
         message.origin,
-        # Of another amount than ours we only know that all of it goes back.
-        refunded_cents=0 if booking.payment_issue == "amount_mismatch" else booking.amount_cents,
+        refunded_cents=booking.paid_cents,
         refund_due_ms=None,
     )
 

@@ -139,6 +139,7 @@ def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:
         youtube_url=sold.video,
         youtube_notes=sold.notes,
         paid_ms=created_ms + (TOO_LATE_MS if late else PAID_AFTER_MS) if paid else None,
+        paid_cents=amount_cents if paid else None,
         payment_id=f"demo-payment-{booking_id.removeprefix('demo-booking-')}" if paid else None,
         refunded_cents=amount_cents if sold.status is BookingStatus.REFUNDED else 0,
         # Never due: no processor is asked to move money for a demo.

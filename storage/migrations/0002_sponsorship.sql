@@ -72,8 +72,9 @@ create table bookings (
     youtube_url text,
     youtube_notes text,
     paid_ms bigint,
+    paid_cents bigint check (paid_cents >= 0),
     payment_id text,
-    refunded_cents bigint not null check (refunded_cents between 0 and amount_cents),
+    refunded_cents bigint not null check (refunded_cents >= 0),
     refund_due_ms bigint,
     payment_issue text,
     demo boolean not null default false

@@ -43,7 +43,8 @@ select slot_id, week_ms, booking_id from slot_weeks where booking_id in (
 -- name: lock_bookings
 -- Lock bookings by id, and the open ones of these tenants.
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
-    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms, payment_id,
+    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
+    paid_cents, payment_id,
     refunded_cents, refund_due_ms, payment_issue, demo
 from bookings
 where id = any ($1::text[]) or (tenant_id = any ($2::text[]) and status in ('reserved', 'checkout'))
@@ -112,19 +113,19 @@ on conflict (id) do update set
 -- Make bookings, or write what may change of them.
 insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
     mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
-    payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
+    paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::bigint[],
     $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[],
-    $17::text[], $18::text[], $19::bigint[], $20::text[], $21::bigint[], $22::bigint[], $23::text[], $24::boolean[])
-    as changed (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
-    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo)
+    $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[], $23::bigint[], $24::text[],
+    $25::boolean[]) as changed (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents,
+    currency, status, mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url,
+    youtube_notes, paid_ms, paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
 order by id
 on conflict (id) do update set
     status = excluded.status, hold_ms = excluded.hold_ms, youtube_status = excluded.youtube_status,
     youtube_url = excluded.youtube_url, youtube_notes = excluded.youtube_notes, paid_ms = excluded.paid_ms,
-    payment_id = excluded.payment_id, refunded_cents = excluded.refunded_cents, refund_due_ms = excluded.refund_due_ms,
-    payment_issue = excluded.payment_issue
+    paid_cents = excluded.paid_cents, payment_id = excluded.payment_id, refunded_cents = excluded.refunded_cents,
+    refund_due_ms = excluded.refund_due_ms, payment_issue = excluded.payment_issue
 
 -- name: free_weeks
 -- Give weeks back, where the booking still holds them.

@@ -101,6 +101,7 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 -- name: due_refunds
 -- Bookings that are to be paid back now, the longest due first.
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
-    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms, payment_id,
+    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
+    paid_cents, payment_id,
     refunded_cents, refund_due_ms, payment_issue, demo
 from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2

@@ -103,7 +103,15 @@ async def _sweeping(
 
 
 def _paid_back(name: str = "b1", **fields: object) -> Booking:
-    return _booking(name, BookingStatus.REFUNDING, payment_id="pay_1", paid_ms=BASE_MS, refund_due_ms=BASE_MS, **fields)
+    return _booking(
+        name,
+        BookingStatus.REFUNDING,
+        payment_id="pay_1",
+        paid_ms=BASE_MS,
+        paid_cents=1_000,
+        refund_due_ms=BASE_MS,
+        **fields,
+    )
 
 
 @pytest.mark.parametrize("status", [BookingStatus.RESERVED, BookingStatus.CHECKOUT])

@@ -149,7 +149,9 @@ async def test_what_the_ledger_refuses_is_shown_as_it_stands(bank: Bank) -> None
         nonlocal looks
         looks += 1
         if looks == 2:
-            bank.books.put(replace(made, status=BookingStatus.PAID, paid_ms=NOON_MS, payment_id="test_bok_1"))
+            bank.books.put(
+                replace(made, status=BookingStatus.PAID, paid_ms=NOON_MS, paid_cents=125_000, payment_id="test_bok_1")
+            )
 
     bank.books.before = pay_between
     assert "<h1>Paid already</h1>" in text(await press(bank, made, b"action=cancel"))
@@ -294,7 +296,13 @@ async def receipt(bank: Bank, made: Booking) -> str:
 
 
 def paid(**fields: object) -> Booking:
-    past = {"status": BookingStatus.PAID, "paid_ms": NOON_MS, "payment_id": "pi_123", "mode": Mode.LIVE}
+    past = {
+        "status": BookingStatus.PAID,
+        "paid_ms": NOON_MS,
+        "paid_cents": 125_000,
+        "payment_id": "pi_123",
+        "mode": Mode.LIVE,
+    }
     return booking(**(past | fields))
 
 

@@ -20,7 +20,7 @@ from tests.payments.processor import SECRET_KEY, Payment, Processor, error, runn
 NOON = NOON_MS // SECOND_MS
 LINKS = Links("https://catalog.test", b"a secret of the server, 32 bytes")
 MADE = booking(mode=Mode.LIVE)
-PAID = replace(MADE, status=BookingStatus.REFUNDING, payment_id="pi_1", paid_ms=NOON_MS)
+PAID = replace(MADE, status=BookingStatus.REFUNDING, payment_id="pi_1", paid_ms=NOON_MS, paid_cents=125_000)
 MARGIN_MS = 2 * MINUTE_MS
 
 

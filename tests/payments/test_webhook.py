@@ -134,7 +134,9 @@ async def test_paying_back_a_second_payment_by_hand_leaves_the_first(bank: Bank)
 
 
 def _refunding(bank: Bank) -> Booking:
-    made = bank.books.put(booking(mode=Mode.LIVE, status=BookingStatus.PAID, paid_ms=NOON_MS, payment_id="pi_1"))
+    made = bank.books.put(
+        booking(mode=Mode.LIVE, status=BookingStatus.PAID, paid_ms=NOON_MS, paid_cents=125_000, payment_id="pi_1")
+    )
     made = replace(made, status=BookingStatus.REFUNDING, refund_due_ms=NOON_MS)
     bank.books.tables.bookings[made.id] = made
     return made

@@ -58,7 +58,16 @@ PRICE = 10_000
 AGENT = Agent("key", "key_1", "somebody@example.com")
 CONTENT = Content("A headline", "A body", "Go", "https://example.com/go", "EX")
 
-CHANGEABLE = ("status", "hold_ms", "paid_ms", "payment_id", "refunded_cents", "refund_due_ms", "payment_issue")
+CHANGEABLE = (
+    "status",
+    "hold_ms",
+    "paid_ms",
+    "paid_cents",
+    "payment_id",
+    "refunded_cents",
+    "refund_due_ms",
+    "payment_issue",
+)
 CHANGEABLE += ("youtube_status", "youtube_url", "youtube_notes")
 
 

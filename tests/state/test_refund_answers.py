@@ -27,6 +27,7 @@ def refunded() -> Snapshot:
         created_ms=NOW_MS,
         hold_ms=NOW_MS,
         paid_ms=NOW_MS,
+        paid_cents=12_000,
         payment_id="pi_1",
         refunded_cents=12_000,
     )

@@ -100,6 +100,7 @@ FULL_BOOKING = booking(
     youtube_url="https://video.example.com/1",
     youtube_notes="At 3:14",
     paid_ms=NOW + 1,
+    paid_cents=7,
     payment_id="pay_1",
     refunded_cents=5_000,
     refund_due_ms=NOW + 2,

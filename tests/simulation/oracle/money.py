@@ -42,8 +42,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
         case BookingStatus.PAID:
             fair = has_weeks and not payment.back
         case BookingStatus.REFUNDED:
-            mismatch = booking.payment_issue == "amount_mismatch"
-            fair = bool(payment.back) and booking.refunded_cents == (0 if mismatch else booking.amount_cents)
+            fair = booking.refunded_cents == sum(payment.back) == payment.told.amount_cents
         case BookingStatus.REFUNDING:
             # Declined or come back for good where nobody ordered it again, and the weeks may be another's.
             declined = any(
