@@ -8,7 +8,7 @@ VENV ?= .venv
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 
-.PHONY: serve setup test lint simulate bench lock clean
+.PHONY: serve setup test lint simulate fuzz bench lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -27,6 +27,11 @@ lint: $(VENV)/test.stamp
 SEEDS ?= 1000
 simulate: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.simulation --seeds 0:$(SEEDS)
+
+# More generated requests of each operation than the suite's, and longer walks along the links: make fuzz EXAMPLES=1000
+EXAMPLES ?= 1000
+fuzz: $(VENV)/test.stamp
+	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/http/test_schemathesis.py
 
 bench: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench

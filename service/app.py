@@ -1,6 +1,7 @@
 """The Quart-Trio application: a route for every operation and every page, and JSON for everything that goes wrong."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.routing import BaseConverter, Map
 
 from actors.values import Code, Overloaded, Refused, Stopped, StorageUnavailable
 from service.callers import client_address
@@ -17,6 +19,7 @@ from service.dispatch import dispatch, internal_error, refusal
 from service.edge import App, Edge
 from service.errors import Family, unavailable
 from service.metrics import Metrics
+from service.openapi import Described
 from service.operation import Operation
 from service.pages import add_pages
 from service.services import Services
@@ -37,7 +40,7 @@ class ShieldedConnection(TrioASGIHTTPConnection):
             await super()._send_response(send, response)
 
 
-def build_app(services: Services, operations: Sequence[Operation], metrics: Metrics) -> App:
+def build_app(services: Services, operations: Sequence[Operation], described: Described, metrics: Metrics) -> App:
     """The ASGI application of a node."""
     app = QuartTrio("service", template_folder="templates", static_folder="static", static_url_path="/static")
     app.asgi_http_class = ShieldedConnection
@@ -49,11 +52,13 @@ def build_app(services: Services, operations: Sequence[Operation], metrics: Metr
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 0
     app.url_map.merge_slashes = False
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.url_map.converters["unnamed"] = Unnamed
+    paths = tuple(dict.fromkeys(operation.path for operation in operations))
     for operation in operations:
-        _add_operation(app, services, operation)
+        _add_operation(app, services, operation, _rule(operation.path, paths))
     for path in dict.fromkeys(operation.path for operation in operations if operation.cors):
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
-    add_pages(app, services, operations, metrics)
+    add_pages(app, services, described, metrics)
     _refuse_doubled_slash(app)
     _add_errors(app)
     return Edge(cast(App, app), metrics, services.entropy, lambda: services.health.stopping)
@@ -70,7 +75,7 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
     return BoundedRequest
 
 
-def _add_operation(app: QuartTrio, services: Services, operation: Operation) -> None:
+def _add_operation(app: QuartTrio, services: Services, operation: Operation, rule: str) -> None:
     async def view(**path_values: str) -> Response:
         note(operation=operation.name)
         reads = operation.body is not None or operation.raw_body
@@ -78,7 +83,7 @@ def _add_operation(app: QuartTrio, services: Services, operation: Operation) -> 
         return _response(await dispatch(services, operation, _request(services, path_values, body)))
 
     app.add_url_rule(
-        _rule(operation.path),
+        rule,
         endpoint=operation.name,
         view_func=view,
         methods=[operation.method],
@@ -100,7 +105,11 @@ def _add_preflight(app: QuartTrio, path: str, operations: Sequence[Operation]) -
         return _response(Answer(204, headers=headers))
 
     app.add_url_rule(
-        _rule(path), endpoint=f"preflight {path}", view_func=view, methods=["OPTIONS"], provide_automatic_options=False
+        _rule(path, ()),
+        endpoint=f"preflight {path}",
+        view_func=view,
+        methods=["OPTIONS"],
+        provide_automatic_options=False,
     )
 
 
@@ -113,7 +122,20 @@ def _refuse_doubled_slash(app: QuartTrio) -> None:
             abort(404)
 
 
-def _rule(path: str) -> str:
+class Unnamed(BaseConverter):
+    """A part of a path that is none of these names: they are paths of their own, with methods of their own."""
+
+    def __init__(self, rules: Map, *names: str) -> None:
+        super().__init__(rules)
+        self.regex = rf"(?!(?:{'|'.join(map(re.escape, names))})\Z)[^/]+"
+
+
+def _rule(path: str, paths: Collection[str]) -> str:
+    """A path of the table for Werkzeug, which else would read `start` as the id of a booking."""
+    above, _, parameter = path.partition("/{")
+    names = [name for base, _, name in (other.rpartition("/") for other in paths) if base == above and name[0] != "{"]
+    if names and parameter:
+        path = f"{above}/{{unnamed({', '.join(repr(name) for name in names)}):{parameter}"
     return path.replace("{", "<").replace("}", ">")
 
 

@@ -43,6 +43,7 @@ from service.health import Health
 from service.links import Links
 from service.mailing import ConsoleTransport, SmtpTransport
 from service.metrics import Metrics
+from service.openapi import Described
 from service.operations import OPERATIONS
 from service.paying import payments_of
 from service.placements import Placements, PlacementsLimits
@@ -76,7 +77,9 @@ async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> N
             async with open_node(config, data_dir, opened, server.url) as node:
                 _calm_collector()
                 nursery.start_soon(_say_when_stopping, node.services.health, stop)
-                app = build_app(node.services, OPERATIONS, node.metrics)
+                app = build_app(
+                    node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics
+                )
                 await server.serve(app, stop=stop, ready=lambda: ready(server.url))
                 log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()

@@ -1,6 +1,8 @@
 """The OpenAPI 3.1 document, made from the table of operations and the wire models."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -47,6 +49,19 @@ HEADERS: Mapping[str, Any] = {
 
 PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
 """What the parameters of paths look like. Where one looks otherwise there is nothing, and so 404."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The document of a table of operations, and its text. Making it takes a moment, so it is made once."""
+
+    document: dict[str, Any]
+    text: bytes
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation], base_url: str) -> "Described":
+        described = document(operations, base_url)
+        return cls(described, json.dumps(described, indent=1, ensure_ascii=False).encode())
 
 
 def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:

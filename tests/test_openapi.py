@@ -170,6 +170,53 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
 
 
+def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:
+    """A made-up one that looks otherwise need not be asked for: it is 404."""
+    patterns = {"id": "bok_1B2c3D4e5F6g7H8i9J0kLm", "slug": "chasing-late-invoices"}
+    for operation in OPERATIONS:
+        for each in described(operation).get("parameters", ()):
+            if each["in"] == "path":
+                assert each["schema"]["maxLength"] == 100
+                assert re.search(each["schema"]["pattern"], patterns[each["name"]])
+                assert not re.search(each["schema"]["pattern"], "no id")
+
+
+@pytest.mark.parametrize("name", ["CampaignEdit", "SlotEdit", "VideoEdit"])
+def test_an_edit_names_something_and_what_it_leaves_out_is_not_null(name: str) -> None:
+    schema = DOCUMENT["components"]["schemas"][name]
+    assert schema["minProperties"] == 1
+    assert "required" not in schema
+    assert not [field for field in schema["properties"].values() if "default" in field]
+
+
+def test_the_document_tells_what_no_text_may_hold() -> None:
+    """Every text of a sponsor but addresses; a text that breaks the pattern is refused, and one that keeps it is not blank."""
+    texts = DOCUMENT["components"]["schemas"]["CampaignBody"]["properties"]
+    for name in ("name", "headline", "body", "cta", "logoText"):
+        for bad in ("a\nb", "\x00", "\u202e", "\ufeff"):
+            assert not re.search(texts[name]["pattern"], bad)
+        assert re.search(texts[name]["pattern"], "Grüße 東京")
+
+
+def test_links_lead_to_operations_that_take_what_they_carry() -> None:
+    led = [(source.name, target, pointer) for source in OPERATIONS for target, pointer in source.leads_to.items()]
+    assert {("createScopedKey", "revokeScopedKey", "/id"), ("createSlot", "editSlot", "/slot/id")} <= set(led)
+    named = {operation.name: operation for operation in OPERATIONS}
+    for source, target, pointer in led:
+        assert named[target].path_names == ("id",)
+        assert _at(named[source].result.model_json_schema(), pointer)["type"] == "string"
+
+
+def _at(schema: Any, pointer: str) -> Any:
+    """The schema of what a pointer leads to in an answer."""
+    found = schema
+    for name in pointer.split("/")[1:]:
+        found = found["properties"][name]
+        if "$ref" in found:
+            found = schema["$defs"][found["$ref"].rpartition("/")[2]]
+    return found
+
+
 def test_only_these_operations_take_a_body() -> None:
     bodies = {
         operation.name: described(operation)["requestBody"]["required"]

@@ -1,7 +1,6 @@
 """What is served beside the operations: the document, metrics, and the pages that a person sees."""
 
 import json
-from collections.abc import Sequence
 from typing import cast
 from urllib.parse import parse_qsl
 
@@ -11,8 +10,7 @@ from quart_trio import QuartTrio
 from actors.catalog.store import Kind
 from service.callers import is_loopback
 from service.metrics import CONTENT_TYPE, Metrics
-from service.openapi import document
-from service.operation import Operation
+from service.openapi import Described
 from service.pages.checkout import Shown, acted, checkout, receipt
 from service.pages.reference import chapters
 from service.services import Services
@@ -23,14 +21,13 @@ PAGE_POLICY = (
 )
 
 
-def add_pages(app: QuartTrio, services: Services, operations: Sequence[Operation], metrics: Metrics) -> None:
+def add_pages(app: QuartTrio, services: Services, described: Described, metrics: Metrics) -> None:
     """Route the pages. Each is public; `/dev/outbox` exists only without an SMTP server and only for this machine."""
-    described = document(operations, services.base_url)
-    text = json.dumps(described, indent=1, ensure_ascii=False).encode()
 
     @app.get("/openapi.json")
     async def openapi() -> Response:
-        return Response(text, content_type="application/json", headers={"cache-control": "public, max-age=60"})
+        headers = {"cache-control": "public, max-age=60"}
+        return Response(described.text, content_type="application/json", headers=headers)
 
     @app.get("/metrics")
     async def scrape() -> Response:
@@ -46,7 +43,7 @@ def add_pages(app: QuartTrio, services: Services, operations: Sequence[Operation
 
     @app.get("/docs")
     async def docs() -> Response:
-        return await _page("docs.html", chapters=chapters(described), base_url=services.base_url)
+        return await _page("docs.html", chapters=chapters(described.document), base_url=services.base_url)
 
     @app.get("/claim")
     async def claim() -> Response:

@@ -1,7 +1,6 @@
 """What the acceptance tests share: one migrated cluster to copy, one external Postgres, a place for each test."""
 
 import itertools
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,8 +13,7 @@ import trio
 from storage.cluster import Cluster, prepare
 from tests.acceptance.postgres import PostgresServer, started
 from tests.acceptance.processes import command
-
-MEMORY_BYTES = 4 * 1024**3
+from tests.memory import in_memory
 
 _numbers = itertools.count(1)
 
@@ -23,17 +21,10 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def playground() -> Iterator[Path]:
     """A directory that the unprivileged user of Postgres may pass through, unlike pytest's own."""
-    directory = Path(tempfile.mkdtemp(prefix="catalog-acceptance-", dir=_memory()))
+    directory = Path(tempfile.mkdtemp(prefix="catalog-acceptance-", dir=in_memory()))
     directory.chmod(0o711)
     yield directory
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def _memory() -> Path | None:
-    """A file system in memory where there is a roomy one: what these tests kill are processes, not the machine."""
-    place = Path("/dev/shm")
-    roomy = place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > MEMORY_BYTES
-    return place if roomy else None
 
 
 @pytest.fixture(scope="session")

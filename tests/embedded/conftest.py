@@ -8,12 +8,13 @@ import pytest
 import trio
 
 from storage.cluster import make_data_dir, prepare
+from tests.memory import in_memory
 
 
 @contextmanager
 def passable_directory() -> Iterator[Path]:
     """A directory that every user may pass, unlike those of `tmp_path`, which are 0700."""
-    path = Path(tempfile.mkdtemp(prefix="embedded-"))
+    path = Path(tempfile.mkdtemp(prefix="embedded-", dir=in_memory()))
     path.chmod(0o711)
     try:
         yield path

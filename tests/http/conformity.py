@@ -41,6 +41,8 @@ def check(exchange: Exchange) -> None:
 def documented(method: str, path: str) -> tuple[str, str] | None:
     """The document's path and method of a request; None where it describes neither."""
     method = "get" if method == "HEAD" else method.lower()
+    if path in DOCUMENT["paths"]:
+        return (path, method) if method in DOCUMENT["paths"][path] else None
     for template, methods in DOCUMENT["paths"].items():
         if method in methods and re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
             return template, method

@@ -42,6 +42,7 @@ from service.main import (
     placements_limits,
 )
 from service.metrics import Metrics
+from service.openapi import Described
 from service.operations import OPERATIONS
 from service.paying import payments_of
 from service.placements import Placements
@@ -66,6 +67,9 @@ CODES = b"the secret that codes are derived from"
 IDLE = PoolStatistics(
     open=1, busy=0, waiting=0, transactions=0, contended=0, unavailable=0, unknown=0, refused=0, loop_errors=0
 )
+
+
+DESCRIBED = Described.of(OPERATIONS, BASE_URL)
 
 
 class Postbox:
@@ -286,7 +290,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     metrics.watch(services.health.actors, lambda: IDLE)
     metrics.watch_snapshots(catalog.statistics, placements.statistics)
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
-    client = Client(build_app(services, OPERATIONS, metrics), check)
+    client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics), check)
     async with running([changes, catalog, placements, *actors, mail, cashier], intensity=Intensity(5, 60.0)):
         await wait_all_tasks_blocked()
         yield World(
