@@ -190,7 +190,7 @@ def test_an_edit_names_something_and_what_it_leaves_out_is_not_null(name: str) -
 
 
 def test_the_document_tells_what_no_text_may_hold() -> None:
-    """All but that it must not be blank."""
+    """Every text of a sponsor but addresses: what breaks the pattern is refused, and what keeps it is not blank."""
     texts = DOCUMENT["components"]["schemas"]["CampaignBody"]["properties"]
     for name in ("name", "headline", "body", "cta", "logoText"):
         for bad in ("a\nb", "\x00", "\u202e", "\ufeff"):

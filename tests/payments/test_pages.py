@@ -336,7 +336,7 @@ async def test_a_receipt_never_expires_and_shows_what_became_of_the_payment(bank
         (BookingStatus.REFUNDING, "paid_after_expiry", "the refund is under way"),
         (BookingStatus.REFUNDING, "refund_declined", "an administrator looks after it"),
         (BookingStatus.PAID, "refund_declined", "has declined the refund"),
-        (BookingStatus.REFUNDED, "refund_failed", "has declined the refund"),
+        (BookingStatus.REFUNDING, "refund_failed", "has declined the refund"),
     ],
 )
 async def test_a_receipt_tells_of_a_refund_that_is_not_made(

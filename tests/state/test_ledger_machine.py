@@ -215,7 +215,7 @@ class Bookings(RuleBasedStateMachine):
     def money_is_either_kept_or_on_its_way_back(self) -> None:
         for booking in self.ledger.bookings.values():
             assert (booking.payment_id is None) == (booking.status in UNPAID)
-            assert booking.refunded_cents in (0, booking.amount_cents)
+            assert booking.refunded_cents in (0, booking.paid_cents)
             assert booking.refunded_cents == 0 or booking.status is BookingStatus.REFUNDED
             assert booking.refund_due_ms is None or booking.status is BookingStatus.REFUNDING
             if booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is None:
