@@ -15,8 +15,9 @@ serve: $(VENV)/run.stamp
 
 setup: $(VENV)/run.stamp
 
+# Two workers: tests of real processes mostly wait, and leave a core to the others.
 test: $(VENV)/test.stamp
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n 2 --dist loadscope
 
 lint: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .

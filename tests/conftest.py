@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -26,6 +27,19 @@ from tests.memory import in_memory
 
 TEMPLATE = "catalog_template"
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where two workers share the tests: a file stays together, and tests of real processes never run beside one another."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByRoom(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "acceptance" if "tests/acceptance/" in file else file
+
+    return ByRoom(config, log)
 
 
 @dataclass(frozen=True, slots=True)
