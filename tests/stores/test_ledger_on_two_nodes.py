@@ -191,8 +191,9 @@ def _inserts() -> Sequence[str]:
     return (
         "insert into sponsors values ('ten_1', 'spo_1', 'Brand', 'https://example.com/', 1)",
         "insert into campaigns values ('cmp_1', 'ten_1', 'C', 'h', 'b', 'c', 'https://example.com/', 'L', 'pending', 1)",
-        "insert into bookings values ('bok_1', 'ten_1', 'cmp_1', 'left-1', 'S', 0, 1, 1, 'usd', 'expired', 'test', 1, 1,"
-        " null, null, null, null, null, null, null, 0)",
+        "insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency,"
+        " status, mode, created_ms, hold_ms, refunded_cents)"
+        " values ('bok_1', 'ten_1', 'cmp_1', 'left-1', 'S', 0, 1, 1, 'usd', 'expired', 'test', 1, 1, 0)",
         "insert into booking_keys values ('ten_1', 'bookings', 'a-key', 'f', 'bok_1', 1)",
     )
 
