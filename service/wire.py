@@ -13,6 +13,9 @@ Headers = list[tuple[str, str]]
 
 JSON = "application/json"
 
+NO_STORE = (("cache-control", "no-store"),)
+"""For answers that are the caller's alone, or hold what is shown once."""
+
 
 @dataclass(slots=True)
 class Request:

@@ -2,15 +2,18 @@
 
 from functools import partial
 
+from actors.bookings.campaigns import unknown_campaign
 from actors.bookings.records import Content, Slot, Sponsor, YoutubeStatus
+from actors.bookings.reservations import unknown_booking
+from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
 from actors.values import AuditRecord, Code, Refused, Scope
 from service.errors import Family
 from service.operation import Access, Call, Operation
-from service.operations.bookings import booking_of, place_of_booking, shown, unknown_booking
-from service.operations.listing import NO_STORE, listed
-from service.operations.sponsors import place_of_campaign, unknown_campaign
+from service.operations.bookings import booking_of, place_of_booking, shown
+from service.operations.listing import listed
+from service.operations.sponsors import place_of_campaign
 from service.schemas.fields import may_exist
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
 from service.schemas.lists import SponsorshipQuery
@@ -30,7 +33,7 @@ from service.schemas.sponsors import (
 )
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.services import Services
-from service.wire import Answer
+from service.wire import NO_STORE, Answer
 
 
 async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
@@ -140,10 +143,6 @@ async def retire_slot(services: Services, call: Call) -> Answer | Refused:
 
 def _slot(slot: Slot | Refused) -> Answer | Refused:
     return slot if isinstance(slot, Refused) else Answer.of(SlotAnswer(slot=admin_slot_of(slot)), [*NO_STORE])
-
-
-def unknown_slot() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such slot.")
 
 
 _administering = partial(

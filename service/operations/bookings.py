@@ -5,11 +5,12 @@ from functools import partial
 
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import BookingView
+from actors.bookings.reservations import unknown_booking
 from actors.bookings.store import Before
 from actors.values import Code, Refused, Scope
 from service.errors import Family, unavailable
 from service.operation import Access, Call, Operation
-from service.operations.listing import NO_STORE, listed
+from service.operations.listing import listed
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.sponsors import (
@@ -23,7 +24,7 @@ from service.schemas.sponsors import (
     Receipt,
 )
 from service.services import Services
-from service.wire import Answer
+from service.wire import NO_STORE, Answer
 
 log = logging.getLogger(__name__)
 
@@ -117,10 +118,6 @@ def shown(services: Services, view: BookingView | Refused) -> Answer | Refused:
     if isinstance(view, Refused):
         return view
     return Answer.of(BookingAnswer(booking=booking_of(services, view)), [*NO_STORE])
-
-
-def unknown_booking() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such booking.")
 
 
 _bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)

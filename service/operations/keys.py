@@ -8,9 +8,7 @@ from service.operation import Access, Budget, Call, Operation
 from service.operations.usage import usage_of
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage
 from service.services import Services
-from service.wire import Answer
-
-NO_STORE = [("cache-control", "no-store")]
+from service.wire import NO_STORE, Answer
 
 
 async def mint(services: Services, call: Call) -> Answer | Refused:

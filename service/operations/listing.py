@@ -11,11 +11,10 @@ from service.cursors import BadCursor
 from service.operation import Call
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
 from service.services import Services
-from service.wire import Answer
+from service.wire import NO_STORE, Answer
 
 T = TypeVar("T")
 
-NO_STORE = [("cache-control", "no-store")]
 
 Fetch = Callable[[Before | None, int], Awaitable[Sequence[T]]]
 

@@ -8,9 +8,7 @@ from service.errors import Family
 from service.operation import Access, Call, Operation
 from service.schemas.keys import KeyRevoked, ScopedKey, ScopedKeyIssued, ScopedKeyRequest, ScopedKeys
 from service.services import Services
-from service.wire import Answer
-
-NO_STORE = [("cache-control", "no-store")]
+from service.wire import NO_STORE, Answer
 
 _KEY_ID = re.compile(r"key_[0-9A-Za-z_]{1,60}", re.ASCII)
 

@@ -2,13 +2,14 @@
 
 from functools import partial
 
+from actors.bookings.campaigns import unknown_campaign
 from actors.bookings.records import CampaignView
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
 from actors.values import Code, Refused, Scope
 from service.errors import Family
 from service.operation import Access, Call, Handler, Operation
-from service.operations.listing import NO_STORE, listed
+from service.operations.listing import listed
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.sponsors import (
@@ -23,7 +24,7 @@ from service.schemas.sponsors import (
     ProfileSaved,
 )
 from service.services import Services
-from service.wire import Answer
+from service.wire import NO_STORE, Answer
 
 
 async def read_identity(services: Services, call: Call) -> Answer | Refused:
@@ -95,10 +96,6 @@ def _moving(move: CampaignMove) -> Handler:
         return _shown(await services.ledger.move_campaign(call.caller.owner, campaign_id, move, call.caller.agent))
 
     return handler
-
-
-def unknown_campaign() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such campaign.")
 
 
 def _shown(view: CampaignView | Refused) -> Answer | Refused:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from actors.bookings.demo import DeliveryDay, DemoData
-from actors.bookings.records import OPEN, Booking, BookingStatus, Mode, PackageKind, Slot, YoutubeStatus
+from actors.bookings.records import OPEN, Booking, BookingStatus, Mode, Slot, YoutubeStatus
+from actors.bookings.reservations import WITH_VIDEO
 from actors.bookings.weeks import WEEK_MS, week_of
 from actors.clock import DAY_MS, MINUTE_MS, day_of
 from service.samples.cast import (
@@ -105,7 +106,6 @@ SOLD = (
 )
 
 UNPAID = (*OPEN, BookingStatus.EXPIRED, BookingStatus.CANCELLED)
-WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 
 def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:

@@ -5,8 +5,9 @@ The bounds are wide for a person and narrow for a machine; `document_of` bounds 
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from service.schemas.fields import Strict
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
 
@@ -20,13 +21,7 @@ Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
 Milliseconds = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
 
 
-class Wire(BaseModel):
-    """Strict: another field, or a value of another type, is an error."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class Value(Wire):
+class Value(Strict):
     """An inspiration value in USD: a creator's report or an illustrative assumption, and no promise of earnings."""
 
     amount: Line
@@ -35,7 +30,7 @@ class Value(Wire):
     kind: Literal["reported", "illustrative"]
 
 
-class Guide(Wire):
+class Guide(Strict):
     """How to do what a use case did."""
 
     title: Line
@@ -49,7 +44,7 @@ class Guide(Wire):
     value: Value | None = None
 
 
-class UseCase(Wire):
+class UseCase(Strict):
     """A curated use case."""
 
     slug: Slug = Field(description="Stable identifier used in the path /api/v1/usecases/{slug}")
@@ -62,7 +57,7 @@ class UseCase(Wire):
     guide: Guide | None = None
 
 
-class Bot(Wire):
+class Bot(Strict):
     """A bot template."""
 
     slug: Slug = Field(description="Identifier used in /api/v1/bots/{slug}")

@@ -46,13 +46,13 @@ def may_exist(reference: str) -> bool:
     return _ID.fullmatch(reference) is not None
 
 
-class Body(BaseModel):
-    """A strict body: another property, or a value of another type, is an error."""
+class Strict(BaseModel):
+    """What is read strictly: another property, or a value of another type, is an error."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Edit(Body):
+class Edit(Strict):
     """A strict body that changes what it names, and names something."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})

@@ -9,7 +9,7 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
-from service.schemas.fields import Body, optional
+from service.schemas.fields import Strict, optional
 from service.schemas.texts import ONE_LINE
 
 
@@ -85,7 +85,7 @@ class Usage(BaseModel):
     email: str | None = optional()
 
 
-class ScopedKeyRequest(Body):
+class ScopedKeyRequest(Strict):
     """What a new scoped key is for, and what it may do."""
 
     name: Annotated[str, Field(min_length=1, max_length=64), ONE_LINE]
@@ -120,7 +120,7 @@ class KeyRevoked(BaseModel):
     revoked: Literal[True]
 
 
-class TierOrder(Body):
+class TierOrder(Strict):
     """Which tier an account shall have."""
 
     email: Email

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from actors.bookings.records import PackageKind, Side
 from actors.values import Code, Refused
-from service.schemas.catalog import Milliseconds, Wire
-from service.schemas.fields import Edit, absent
+from service.schemas.catalog import Milliseconds
+from service.schemas.fields import Edit, Strict, absent
 from service.schemas.texts import ONE_LINE, READABLE
 
 SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
@@ -32,7 +32,7 @@ COLUMNS = {
 """Fields as the ledger calls them."""
 
 
-class SlotCreate(Wire):
+class SlotCreate(Strict):
     """A new slot; without an `id` it gets one. `offerEndsAt` lies ahead."""
 
     id: SlotId | None = None

@@ -10,7 +10,7 @@ from actors.bookings.records import BookingView, CampaignView, Content
 from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import AuditRecord, Scope
 from service.schemas.catalog import NEWEST_MS
-from service.schemas.fields import Body, Edit, Reference, Uuid, absent, optional
+from service.schemas.fields import Edit, Reference, Strict, Uuid, absent, optional
 from service.schemas.texts import ONE_LINE, READABLE
 from service.schemas.urls import SponsorUrl
 
@@ -30,12 +30,12 @@ Note = Annotated[str, Field(min_length=1, max_length=500), READABLE]
 # Bodies.
 
 
-class ProfileBody(Body):
+class ProfileBody(Strict):
     name: BrandName
     website: SponsorUrl
 
 
-class CampaignBody(Body):
+class CampaignBody(Strict):
     name: CampaignName
     headline: Headline
     body: Copy
@@ -58,7 +58,7 @@ class CampaignEdit(Edit):
     logoText: LogoText = absent()
 
 
-class Seen(Body):
+class Seen(Strict):
     """What of a campaign is shown to visitors, as a reviewer has read it."""
 
     headline: str
@@ -68,7 +68,7 @@ class Seen(Body):
     logoText: str
 
 
-class Review(Body):
+class Review(Strict):
     """An administrator's decision on a campaign. A rejection says why.
 
     `seen` makes sure that it is about what the administrator has read: if the campaign was edited since, it is refused.
@@ -85,14 +85,14 @@ class Review(Body):
         return self
 
 
-class BookingBody(Body):
+class BookingBody(Strict):
     campaignId: Reference
     slotId: Reference
     weekStart: WeekStart
     idempotencyKey: Uuid
 
 
-class BookingStart(Body):
+class BookingStart(Strict):
     name: BrandName
     website: SponsorUrl
     headline: Headline
@@ -102,7 +102,7 @@ class BookingStart(Body):
     idempotencyKey: Uuid
 
 
-class RefundBody(Body):
+class RefundBody(Strict):
     reason: Note | None = None
 
 

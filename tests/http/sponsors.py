@@ -1,6 +1,5 @@
 """Sponsors and administrators of the HTTP tests: who they are, what they send, and short cuts through the area."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -143,7 +142,3 @@ def tables(world: World) -> str:
     memory = world.memory
     kept = (memory.sponsors, memory.slots, memory.campaigns, memory.bookings, memory.slot_weeks, memory.booking_keys)
     return repr((kept, memory.payment_events, memory.audits, memory.keys))
-
-
-def dumped(value: Any) -> bytes:
-    return json.dumps(value).encode()

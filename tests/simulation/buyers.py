@@ -135,11 +135,23 @@ async def sponsor(me: Client) -> None:
     if me.chance(0.1):
         await _grab(me, key)
         return
+    if me.chance(0.1):
+        await _meddle(me, key)
+        return
     booking = await _book(me, key, await _wish(me, key))
     if booking is None:
         await me.think(0.5)
     else:
         await me.random.choice(WAYS)(me, key, booking)
+
+
+async def _meddle(me: Client, key: Holding) -> None:
+    """Wants to give up a booking that may be somebody else's."""
+    ids = sorted(me.world.memory.bookings)
+    if ids:
+        booking_id = me.random.choice(ids)
+        await me.ask("cancel", lambda node: node.office.cancel(key.text, booking_id))
+    await me.think(0.3)
 
 
 async def _grab(me: Client, key: Holding) -> None:

@@ -171,6 +171,8 @@ def answers_tell_what_was_so(case: Case) -> Iterator[str]:
             answer = operation.result
             if not isinstance(answer, BookingView):
                 continue
+            if operation.about.owner not in (None, answer.booking.tenant_id):
+                yield f"{kind} by {operation.about.owner} was answered with {answer.booking.id}, which is another's"
             seen = _seen(case, operation, answer.booking)
             if answer.booking.status not in [row.status for row in seen]:
                 yield f"{kind} was answered with a booking that is {answer.booking.status}; it was {seen}"
