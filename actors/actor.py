@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ActorLimits:
-    """Bounds of one actor. A mailbox that is full refuses; an answer that is late is given up by its caller."""
+    """Bounds of one actor, in messages, or in what `Actor.weigh` counts. A mailbox that is full refuses; an answer that is
+    late is given up by its caller."""
 
     mailbox: int = 4_096
     batch: int = 512
@@ -96,6 +97,10 @@ class Actor(Generic[M, R]):
         """
         raise NotImplementedError
 
+    def weigh(self, message: M) -> int:
+        """How much of a batch, and of the mailbox, a message takes: 1 unless it carries many things."""
+        return 1
+
     def undo(self, message: M, answer: R) -> None:
         """A message was kept after its caller had been refused for lateness; an actor that can make up for it does."""
 
@@ -107,7 +112,7 @@ class Actor(Generic[M, R]):
         Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
         the work is done all the same.
         """
-        envelope: Envelope[M, R] = Envelope(message, request_id=request_id.get())
+        envelope: Envelope[M, R] = Envelope(message, self.weigh(message), request_id=request_id.get())
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
@@ -146,14 +151,16 @@ class Actor(Generic[M, R]):
 
     @property
     def accepting(self) -> bool:
-        return self.state is State.RUNNING and not self._mailbox.closed and len(self._mailbox) < self._mailbox.capacity
+        return (
+            self.state is State.RUNNING and not self._mailbox.closed and self._mailbox.weight < self._mailbox.capacity
+        )
 
     def statistics(self) -> ActorStatistics:
         return ActorStatistics(
             name=self.name,
             state=self.state,
             accepting=self.accepting,
-            waiting=len(self._mailbox),
+            waiting=self._mailbox.weight,
             capacity=self._mailbox.capacity,
             peak=self._mailbox.peak,
             batches=self._batches,

@@ -82,22 +82,25 @@ def twin(error: BaseException) -> BaseException:
 
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
-    """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing."""
+    """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing.
+    `weight` is how much room it takes in a mailbox and in a batch."""
 
     message: M
+    weight: int = 1
     reply: Reply[R] = field(default_factory=Reply)
     request_id: str = ""
     given_up: bool = False
 
 
 class Mailbox(Generic[M, R]):
-    """A queue of at most `capacity` envelopes with one taker."""
+    """A queue of envelopes that weigh `capacity` at most, with one taker. Nearly all envelopes weigh 1."""
 
     def __init__(self, capacity: int) -> None:
         assert capacity > 0
         self.capacity = capacity
         self.closed = False
         self.peak = 0
+        self.weight = 0
         self._waiting: deque[Envelope[M, R]] = deque()
         self._arrival = trio.lowlevel.ParkingLot()
 
@@ -105,24 +108,33 @@ class Mailbox(Generic[M, R]):
         """Add an envelope, or raise `Overloaded` (full) or `Stopped` (closed) at once."""
         if self.closed:
             raise Stopped
-        if len(self._waiting) >= self.capacity:
+        if self.weight + envelope.weight > self.capacity:
             raise Overloaded
         self._waiting.append(envelope)
-        self.peak = max(self.peak, len(self._waiting))
+        self.weight += envelope.weight
+        self.peak = max(self.peak, self.weight)
         self._arrival.unpark()
 
     async def take(self, limit: int) -> list[Envelope[M, R]]:
-        """All that waits, oldest first, at most `limit`; waits for the first. Empty means closed and drained."""
+        """All that waits, oldest first, weighing `limit` at most, or the first alone where it weighs more; waits for
+        the first. Empty means closed and drained."""
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._waiting and not self.closed:
             await self._arrival.park()
-        size = min(limit, len(self._waiting))
-        return [self._waiting.popleft() for _ in range(size)]
+        taken: list[Envelope[M, R]] = []
+        room = limit
+        while self._waiting and (not taken or self._waiting[0].weight <= room):
+            envelope = self._waiting.popleft()
+            room -= envelope.weight
+            self.weight -= envelope.weight
+            taken.append(envelope)
+        return taken
 
     def withdraw(self, envelope: Envelope[M, R]) -> None:
         """Take an envelope back that nobody has taken yet: its sender was told that nothing happened."""
         with suppress(ValueError):
             self._waiting.remove(envelope)
+            self.weight -= envelope.weight
 
     def close(self) -> None:
         """Refuse further messages; what waits can still be taken."""
@@ -132,10 +144,12 @@ class Mailbox(Generic[M, R]):
     def fail_all(self, error: BaseException) -> None:
         """Answer everything that still waits with `error`."""
         while self._waiting:
-            self._waiting.popleft().reply.fail(twin(error))
+            envelope = self._waiting.popleft()
+            self.weight -= envelope.weight
+            envelope.reply.fail(twin(error))
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def __repr__(self) -> str:
-        return f"<Mailbox {len(self)}/{self.capacity}{' closed' if self.closed else ''}>"
+        return f"<Mailbox {self.weight}/{self.capacity}{' closed' if self.closed else ''}>"

@@ -17,6 +17,8 @@ from service.schemas.keys import Email
 PREFIX = "CATALOG__"
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
+EVENTS_IN_A_REQUEST = 500
+"""The most events of one request (decisions, section 9); a transaction must have room for them."""
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -147,6 +149,25 @@ class Bookings(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
 
 
+class Events(Section):
+    bucket_hours: Annotated[int, Field(ge=1, le=24)]
+    per_minute: Count
+    exempt_networks: list[Network]
+    keep_days: Annotated[int, Field(ge=1, le=3_650)]
+    ahead_days: Annotated[int, Field(ge=1, le=60)]
+    sweep_seconds: Seconds
+    mailbox: Count
+    batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
+    remember: Annotated[int, Field(ge=1, le=10_000_000)]
+    shards: Annotated[int, Field(ge=1, le=64)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if 24 % self.bucket_hours:
+            raise ValueError(f"events.bucket_hours: {self.bucket_hours} does not divide a day of 24 hours")
+        return self
+
+
 class Catalog(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
     searches: Count
@@ -186,6 +207,7 @@ class Config(Section):
     admin: Admin
     billing: Billing
     bookings: Bookings
+    events: Events
     catalog: Catalog
     actors: Actors
     http: Http
@@ -203,6 +225,7 @@ class Config(Section):
         _below("database.command_seconds", database.command_seconds, "actors.drain_seconds", actors.drain_seconds)
         _below("database.command_seconds", database.command_seconds, "actors.answer_seconds", actors.answer_seconds)
         _at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
+        _at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
         _at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)
         for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
             _at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)

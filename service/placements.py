@@ -12,8 +12,8 @@ from actors.bookings.desk import Week
 from actors.bookings.records import Side, Slot
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
-from actors.bookings.weeks import WEEK_MS, week_of, weeks_from
 from actors.clock import Clock
+from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.etags import digest_of, etag_of
 from service.following import Follower
 from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of

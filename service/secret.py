@@ -24,6 +24,7 @@ class Secrets:
     codes: bytes = field(repr=False)
     cursors: bytes = field(repr=False)
     links: bytes = field(repr=False)
+    visitors: bytes = field(repr=False)
 
     @classmethod
     async def load(cls, configured: str, data_dir: Path, identity: SecretIdentity) -> "Secrets":
@@ -39,7 +40,7 @@ class Secrets:
                 f"this database is used with another server secret than that of {where}: "
                 "set server.secret to the same text on all nodes"
             )
-        return cls(codes=_derived(root, "codes"), cursors=_derived(root, "cursors"), links=_derived(root, "links"))
+        return cls(**{purpose: _derived(root, purpose) for purpose in ("codes", "cursors", "links", "visitors")})
 
 
 def kept(path: Path) -> bytes:

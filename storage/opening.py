@@ -13,6 +13,7 @@ from storage.embedded import EmbeddedError, endpoint_of_running, running_postgre
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
+from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
@@ -74,6 +75,7 @@ class Opened:
     catalog: PostgresCatalog
     outbox: PostgresOutbox
     demo: PostgresDemo
+    events: PostgresEvents
     ledger: PostgresLedger
     sponsorship: PostgresSponsorship
     identity: Identity
@@ -101,6 +103,7 @@ async def open_storage(
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
+                events=PostgresEvents(database),
                 ledger=PostgresLedger(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),

@@ -19,9 +19,9 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.weeks import weeks_from
 from actors.clock import MINUTE_MS
 from actors.values import Agent, AuditRecord
+from actors.weeks import weeks_from
 
 Week = tuple[str, int]
 """A slot's id and the start of a week."""

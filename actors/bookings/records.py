@@ -6,7 +6,7 @@ A sponsor and all that it owns belong to an account, which is known by its one t
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.bookings.weeks import WEEK_MS
+from actors.weeks import WEEK_MS
 
 
 class Side(StrEnum):

@@ -29,8 +29,8 @@ from actors.bookings.records import (
 )
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
-from actors.bookings.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 from actors.values import Code, Refused
+from actors.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 
 WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from actors.bookings.demo import DemoAccount
 from actors.bookings.records import Campaign, CampaignStatus, Content, PackageKind, Side, Slot, Sponsor
-from actors.bookings.weeks import WEEK_MS
 from actors.clock import DAY_MS, MINUTE_MS
+from actors.weeks import WEEK_MS
 
 MOONBEAM, HEDGEHOG = "demo-tenant-moonbeam", "demo-tenant-hedgehog"
 MOONBEAM_SITE, HEDGEHOG_SITE = "https://moonbeam-filing.example.com", "https://hedgehog-express.example.org"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from actors.bookings.demo import DeliveryDay, DemoData
 from actors.bookings.records import OPEN, Booking, BookingStatus, Mode, Slot, YoutubeStatus
 from actors.bookings.reservations import WITH_VIDEO
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.clock import DAY_MS, MINUTE_MS, day_of
+from actors.weeks import WEEK_MS, week_of
 from service.samples.cast import (
     ACCOUNTS,
     EVENINGS,

@@ -12,6 +12,7 @@ from typing import TypeVar
 import trio
 
 from actors.bookings.records import Booking, Campaign, Remembered, Slot, Sponsor
+from actors.events.messages import Row
 from actors.keys.messages import Account, Claim, Key, Letter
 from actors.mail.messages import OutboxLetter
 from actors.values import AuditRecord, Tenant, Turn
@@ -50,6 +51,8 @@ class Memory:
     payment_events: dict[str, str] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    # The keys of events by day; a day that is there has a partition.
+    events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import trio
 
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.clock import SystemClock
+from actors.weeks import WEEK_MS, week_of
 from tests.acceptance.clients import Reply, Torn, Unanswered, Wire
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, run_all, serving

@@ -24,10 +24,10 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.bookings.state import BookingRules
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.clock import MINUTE_MS, TrioClock
 from actors.troupe import running
 from actors.values import StorageUnavailable
+from actors.weeks import WEEK_MS, week_of
 from storage.memory.ledger import MemoryLedger
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory

@@ -23,7 +23,7 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks
 
-from actors.bookings.weeks import WEEK_MS, week_of
+from actors.weeks import WEEK_MS, week_of
 from tests.http.conformity import DOCUMENT
 from tests.memory import in_memory
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.bookings.records import Side, Slot
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.keys.secret import Kind
 from actors.values import Scope, Tier
+from actors.weeks import WEEK_MS, week_of
 from tests.http.asgi import Response
 from tests.http.world import NOON_MS, World
 

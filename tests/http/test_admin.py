@@ -3,8 +3,8 @@
 import pytest
 
 from actors.bookings.records import PackageKind
-from actors.bookings.weeks import WEEK_MS
 from actors.clock import DAY_MS
+from actors.weeks import WEEK_MS
 from tests.http.sponsors import (
     ADMIN,
     API,

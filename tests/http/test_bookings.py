@@ -4,9 +4,9 @@ import pytest
 import trio
 
 from actors.bookings.records import PackageKind
-from actors.bookings.weeks import WEEK_MS
 from actors.clock import MINUTE_MS
 from actors.values import Scope
+from actors.weeks import WEEK_MS
 from tests.http.sponsors import (
     ADMIN,
     API,

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from actors.bookings.weeks import WEEK_MS
 from actors.values import Code, Refused, Tier
+from actors.weeks import WEEK_MS
 from service.app import family_of
 from service.errors import TABLE, Family, body_of
 from tests.http.asgi import Response

@@ -4,8 +4,8 @@ import pytest
 import trio
 
 from actors.bookings.records import BookingStatus, Side
-from actors.bookings.weeks import WEEK_MS
 from actors.clock import HOUR_MS, MINUTE_MS
+from actors.weeks import WEEK_MS
 from tests.http.asgi import Response
 from tests.http.world import World, away, open_world
 from tests.placements.rows import NOON_MS, booking, hold, slot, week

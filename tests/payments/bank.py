@@ -24,10 +24,10 @@ from actors.bookings.records import (
 )
 from actors.bookings.state import Wanted
 from actors.bookings.store import Decide
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.clock import MINUTE_MS
 from actors.troupe import Intensity, running
 from actors.values import Turn
+from actors.weeks import WEEK_MS, week_of
 from service.main import actor_limits
 from tests.fakes import SeededEntropy
 from tests.http.world import NOON_MS, World, open_world

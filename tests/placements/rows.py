@@ -16,8 +16,8 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.bookings.store import TOPIC, Overview, SoldPlacement, TakenWeek
-from actors.bookings.weeks import WEEK_MS, week_of, weeks_from
 from actors.clock import DAY_MS, HOUR_MS
+from actors.weeks import WEEK_MS, week_of, weeks_from
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 

@@ -9,10 +9,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.bookings.weeks import WEEK_MS
 from actors.clock import SECOND_MS, TrioClock
 from actors.troupe import running
 from actors.values import OutcomeUnknown, StorageUnavailable
+from actors.weeks import WEEK_MS
 from service.placements import Placements, PlacementsLimits
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.bookings.records import Booking, PackageKind, Side, Slot
-from actors.bookings.weeks import WEEK_MS
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from actors.weeks import WEEK_MS
 from service.placements import NEVER_MS, PlacementsSnapshot, render_inventory, render_placements
 from tests.placements.rows import NOON_MS, booking, content, hold, overview_of, slot, week
 

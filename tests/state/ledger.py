@@ -43,8 +43,8 @@ from actors.bookings.records import (
 )
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, wanted
 from actors.bookings.transitions import CampaignMove
-from actors.bookings.weeks import WEEK_MS
 from actors.values import Agent, AuditRecord, Code, Refused
+from actors.weeks import WEEK_MS
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 MONDAY = 20_773 * DAY

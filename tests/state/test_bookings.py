@@ -10,8 +10,8 @@ from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, 
 from actors.bookings.reservations import PAST
 from actors.bookings.state import Wanted, wanted
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
-from actors.bookings.weeks import WEEK_MS
 from actors.values import Code, Refused
+from actors.weeks import WEEK_MS
 from tests.state.ledger import (
     ANN,
     BOB,

@@ -24,8 +24,8 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.slots import sells
-from actors.bookings.weeks import WEEK_MS, is_week_start, week_of
 from actors.clock import DAY_MS, HOUR_MS, day_of
+from actors.weeks import WEEK_MS, is_week_start, week_of
 from service.samples.demo import HOLD_MS, demo_data
 from service.schemas.slots import SlotCreate
 from service.schemas.texts import one_line

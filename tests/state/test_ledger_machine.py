@@ -13,8 +13,8 @@ from actors.bookings.desk import BookingRules
 from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
-from actors.bookings.weeks import WEEK_MS
 from actors.values import Code, Refused
+from actors.weeks import WEEK_MS
 from tests.state.ledger import (
     ANN,
     BOB,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.bookings.weeks import FIRST_MONDAY_MS, WEEK_MS, is_week_start, week_of, weeks_from
+from actors.weeks import FIRST_MONDAY_MS, WEEK_MS, is_week_start, week_of, weeks_from
 from tests.state.ledger import DAY, MONDAY
 
 steady = settings(derandomize=True, database=None, deadline=None)

@@ -20,11 +20,11 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.state import BookingRules, Decision, Snapshot, Wanted, decide, wanted
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import Snapshot as KeysSnapshot
 from actors.keys.state import Wanted as KeysWanted
 from actors.values import Agent, AuditRecord, Tenant, Tier, Turn
+from actors.weeks import WEEK_MS, week_of
 from storage.memory.tables import Memory
 from storage.pool import Connection
 from tests.stores.conftest import Stores

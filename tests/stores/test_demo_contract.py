@@ -13,9 +13,9 @@ from actors.bookings.desk import weeks_of
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
 from actors.bookings.store import TOPIC, DemoStore
-from actors.bookings.weeks import WEEK_MS, week_of
 from actors.keys.messages import Account
 from actors.values import Agent, Contended, StorageUnavailable, Tenant, Tier
+from actors.weeks import WEEK_MS, week_of
 from service.samples import load_demo
 from service.samples.demo import demo_data
 from service.samples.seeding import replace_demo

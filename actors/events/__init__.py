@@ -1,0 +1,1 @@
+"""Placement events: deduplicated, committed, and counted in one transaction."""

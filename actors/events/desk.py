@@ -1,0 +1,67 @@
+"""Where events are handed in: each goes to the deduper of its shard. Counts what became of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+
+import outcome
+import trio
+
+from actors.events.actor import EventDeduper
+from actors.events.messages import Event
+from actors.events.state import shard_of
+
+
+class Fate(StrEnum):
+    """What became of an event; all but `RECORDED` are the words of `X-Event-Dropped` (decisions, section 9)."""
+
+    RECORDED = "recorded"
+    DUPLICATE = "duplicate"
+    INACTIVE = "inactive"
+    CRAWLER = "crawler"
+    PREFETCH = "prefetch"
+
+
+class EventDesk:
+    """One deduper for each shard, so that a transaction never spans two."""
+
+    def __init__(self, dedupers: Sequence[EventDeduper]) -> None:
+        assert dedupers
+        self.dedupers = tuple(dedupers)
+        self.fates: Counter[Fate] = Counter()
+
+    async def record(self, event: Event) -> Fate:
+        """Record one event; raises as `Actor.ask` does."""
+        deduper = self.dedupers[shard_of(event.booking_id, len(self.dedupers))]
+        [recorded] = await deduper.record((event,))
+        return self.drop(Fate.RECORDED if recorded else Fate.DUPLICATE)
+
+    async def record_all(self, events: Sequence[Event]) -> list[Fate]:
+        """Record many events, each shard's by itself; raises what the first shard that failed has raised, when all are
+        done. What the others have recorded stays recorded, and is a duplicate when it comes again."""
+        places: dict[int, list[int]] = {}
+        for place, event in enumerate(events):
+            places.setdefault(shard_of(event.booking_id, len(self.dedupers)), []).append(place)
+        outcomes: dict[int, outcome.Outcome[list[bool]]] = {}
+
+        async def on(shard: int) -> None:
+            deduper = self.dedupers[shard]
+            outcomes[shard] = await outcome.acapture(deduper.record, [events[place] for place in places[shard]])
+
+        async with trio.open_nursery() as nursery:
+            for shard in sorted(places):
+                nursery.start_soon(on, shard)
+        fates = [Fate.DUPLICATE] * len(events)
+        for shard in sorted(places):
+            for place, recorded in zip(places[shard], outcomes[shard].unwrap(), strict=True):
+                fates[place] = Fate.RECORDED if recorded else Fate.DUPLICATE
+        self.fates.update(fates)
+        return fates
+
+    def drop(self, fate: Fate) -> Fate:
+        """Count what became of an event, here or before it was handed in."""
+        self.fates[fate] += 1
+        return fate
+
+    def __repr__(self) -> str:
+        return f"<EventDesk of {len(self.dedupers)}, {dict(self.fates)}>"

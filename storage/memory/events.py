@@ -1,0 +1,58 @@
+"""The event store in memory."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from actors.bookings.records import BookingStatus, CampaignStatus
+from actors.events.messages import NEVER, Kind, Row, Window
+from actors.values import Turn
+from actors.weeks import WEEK_MS
+from storage.memory.tables import Memory
+
+
+class MemoryEvents:
+    """Keys of events by day, and what is delivered for a booking by day."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        tables = self._memory
+
+        def work() -> Collection[bytes]:
+            kept = tables.events.setdefault(day, {})
+            added = [row for row in rows if row.key not in kept]
+            for row in added:
+                kept[row.key] = row
+                impressions, clicks = tables.delivery_days.get((row.booking_id, day), (0, 0))
+                if row.kind is Kind.IMPRESSION:
+                    impressions += 1
+                else:
+                    clicks += 1
+                tables.delivery_days[row.booking_id, day] = (impressions, clicks)
+            return [row.key for row in added]
+
+        return await tables.transact(turn, work)
+
+    async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
+        await self._memory.before()
+        return {each: self._window(each) for each in booking_ids if each in self._memory.bookings}
+
+    async def prepare(self, days: Sequence[int]) -> None:
+        await self._memory.before()
+        for day in days:
+            self._memory.events.setdefault(day, {})
+
+    async def drop_before(self, day: int) -> Sequence[int]:
+        await self._memory.before()
+        dropped = sorted(each for each in self._memory.events if each < day)
+        for each in dropped:
+            del self._memory.events[each]
+        return dropped
+
+    def _window(self, booking_id: str) -> Window:
+        booking = self._memory.bookings[booking_id]
+        held = sum(holder == booking_id for holder in self._memory.slot_weeks.values())
+        approved = self._memory.campaigns[booking.campaign_id].status is CampaignStatus.APPROVED
+        if booking.status is not BookingStatus.PAID or not approved or held != booking.weeks:
+            return NEVER
+        return Window(booking.week_start_ms, booking.week_start_ms + booking.weeks * WEEK_MS)
