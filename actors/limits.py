@@ -29,16 +29,16 @@ class WindowLimiter:
         # key -> (end of its window, hits); in the order in which windows opened.
         self._windows: dict[str, tuple[int, int]] = {}
 
-    def hit(self, key: str, limit: int, now_ms: int) -> Allowance:
-        """Count one request of `key`; a refused one is not counted."""
+    def hit(self, key: str, limit: int, now_ms: int, count: int = 1) -> Allowance:
+        """Count one request of `key`, or `count` at once; what is refused is not counted."""
         end_ms, hits = self._windows.get(key, (0, 0))
         if end_ms <= now_ms or end_ms > now_ms + self._window_ms:
             self._windows.pop(key, None)
             self._make_room(now_ms)
             end_ms, hits = now_ms + self._window_ms, 0
-        allowed = hits < limit
+        allowed = hits + count <= limit
         if allowed:
-            hits += 1
+            hits += count
             self._windows[key] = (end_ms, hits)
         reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
         return Allowance(allowed, limit, max(0, limit - hits), reset_seconds)

@@ -102,7 +102,7 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Netwo
     """The client's address: the rightmost of X-Forwarded-For that is no trusted proxy, where the peer is one."""
     address = peer
     for hop in reversed((forwarded_for or "").split(",")):
-        if not _is_in(address, trusted):
+        if not is_in(address, trusted):
             break
         hop = _without_port(hop.strip())
         if not hop:
@@ -131,7 +131,8 @@ def limited_as(address: str) -> str:
     return str(parsed)
 
 
-def _is_in(address: str, networks: Sequence[Network]) -> bool:
+def is_in(address: str, networks: Sequence[Network]) -> bool:
+    """Whether an address, if it is one, lies in one of the networks."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

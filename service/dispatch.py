@@ -119,11 +119,14 @@ class _Visit:
         """Limits by address or key, what the caller may do, and the charge, in this order. None means: go on."""
         operation, services = self._operation, self._services
         if operation.budget is not None:
-            return too_fast(services.budgets.spend(operation.budget, self._request.client))
+            refused = too_fast(services.budgets.spend(operation.budget, self._request.client))
+            if refused is not None:
+                return refused
         if operation.access is Access.PUBLIC:
             return None
         if caller.resolved is None:
-            return too_fast(services.budgets.read(self._request.client))
+            # A budget of its own stands in the place of the readers'.
+            return None if operation.budget else too_fast(services.budgets.read(self._request.client))
         subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._tell_limits(allowance, None)
@@ -188,7 +191,7 @@ class _Visit:
         return call
 
 
-EXPOSED = "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+EXPOSED = "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id"
 
 
 def refusal(refused: Refused, family: Family) -> Answer:

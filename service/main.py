@@ -23,6 +23,12 @@ from actors.bookings.cashier import Cashier, CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.events.actor import EventDeduper
+from actors.events.desk import EventDesk
+from actors.events.keeper import PartitionKeeper
+from actors.events.state import EventRules, Seals
+from actors.events.store import EventStore
+from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.secret import code_from
@@ -99,11 +105,12 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     node_id = secrets.token_hex(6)
     metrics = Metrics()
     secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
-    services, actors = _services(config, config.server.base_url or url, node_id, opened, secret)
+    services, actors, keeper = _services(config, config.server.base_url or url, node_id, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
     changes = Changes(opened.database, services.directory, services.catalog, services.placements)
-    members: list[Member] = [changes, services.catalog, services.placements, *actors, services.mail, services.cashier]
+    followers: list[Member] = [changes, services.catalog, services.placements]
+    members: list[Member] = [*followers, *actors, services.mail, services.cashier, keeper]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -111,6 +118,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
         metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
+        metrics.watch_events(services.events.fates)
         await appoint_first(services.keys, config, Agent("system", node_id))
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
@@ -118,7 +126,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
 
 def _services(
     config: Config, base_url: str, node: str, opened: Opened, secret: Secrets
-) -> tuple[Services, list[Actor[Any, Any]]]:
+) -> tuple[Services, list[Actor[Any, Any]], PartitionKeeper]:
     clock, entropy = SystemClock(), SystemEntropy()
     limits = actor_limits(config)
     keys = KeyKeeper(opened.keys, clock, entropy, secret.codes, key_rules(config), node=node, limits=limits)
@@ -138,7 +146,8 @@ def _services(
     paying = payments_of(config, links, clock)
     ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
     cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
-    actors: list[Actor[Any, Any]] = [keys, directory, quota, ledger]
+    events = event_members(opened.events, clock, secret.visitors, config, node)
+    actors: list[Actor[Any, Any]] = [keys, directory, quota, ledger, *events.desk.dedupers, events.windows]
     services = Services(
         config=config,
         base_url=base_url,
@@ -153,6 +162,8 @@ def _services(
         ledger=ledger,
         sponsorship=opened.sponsorship,
         cashier=cashier,
+        events=events.desk,
+        windows=events.windows,
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
@@ -160,7 +171,7 @@ def _services(
         payments=paying.payments,
         webhook=paying.webhook,
     )
-    return services, actors
+    return services, actors, events.keeper
 
 
 async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
@@ -260,6 +271,30 @@ def catalog_limits(config: Config) -> CatalogLimits:
 def placements_limits(config: Config) -> PlacementsLimits:
     bookings = config.bookings
     return PlacementsLimits(check_seconds=bookings.check_seconds, horizon_weeks=bookings.horizon_weeks)
+
+
+@dataclass(frozen=True, slots=True)
+class EventMembers:
+    """What takes events in, and what keeps room for them."""
+
+    desk: EventDesk
+    windows: WindowReader
+    keeper: PartitionKeeper
+
+
+def event_members(store: EventStore, clock: Clock, secret: bytes, config: Config, node: str) -> EventMembers:
+    events = config.events
+    rules = EventRules(events.bucket_hours, events.keep_days, events.ahead_days)
+    limits = ActorLimits(events.mailbox, events.batch, config.actors.answer_seconds)
+    seals = Seals(secret)
+    dedupers = [
+        EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=events.remember)
+        for shard in range(events.shards)
+    ]
+    windows = WindowReader(store, node=node, limits=limits)
+    return EventMembers(
+        EventDesk(dedupers), windows, PartitionKeeper(store, clock, rules, sweep_seconds=events.sweep_seconds)
+    )
 
 
 def storage_options(config: Config) -> StorageOptions:

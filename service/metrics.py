@@ -1,12 +1,13 @@
 """Prometheus metrics: requests by operation and status, and a picture of actors and the database at each scrape."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from actors.actor import ActorStatistics
+from actors.events.desk import Fate
 from service.catalog import CatalogStatistics
 from service.placements import PlacementsStatistics
 
@@ -54,6 +55,10 @@ class Metrics:
         """Read actors' and the pool's statistics at each scrape."""
         self.registry.register(_Pictures(actors, database))
 
+    def watch_events(self, fates: Mapping[Fate, int]) -> None:
+        """Read at each scrape how many events were recorded, and how many dropped and why."""
+        self.registry.register(_Events(fates))
+
     def watch_snapshots(
         self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
     ) -> None:
@@ -88,6 +93,17 @@ class _Pictures(Collector):
         for event in ("transactions", "contended", "unavailable", "unknown", "refused", "loop_errors"):
             events.add_metric([event], getattr(pool, event))
         yield from (gauge, events)
+
+
+class _Events(Collector):
+    def __init__(self, fates: Mapping[Fate, int]) -> None:
+        self._fates = fates
+
+    def collect(self) -> Iterable[Metric]:
+        events = CounterMetricFamily("catalog_events", "Placement events by what became of them.", labels=["fate"])
+        for fate in Fate:
+            events.add_metric([fate.value], self._fates.get(fate, 0))
+        yield events
 
 
 class _Snapshots(Collector):

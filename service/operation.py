@@ -26,11 +26,12 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A limit per client address and hour of its own, apart from that of readers."""
+    """A limit per client address of its own, apart from that of readers: events by the minute, others by the hour."""
 
     MINT = "mint"
     CLAIM_START = "claim_start"
     CLAIM_COMPLETE = "claim_complete"
+    EVENTS = "events"
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from actors.bookings.records import Side, Slot
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
 from actors.clock import Clock
+from actors.events.messages import Window
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.etags import digest_of, etag_of
 from service.following import Follower
@@ -27,7 +28,8 @@ NEVER_MS = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class PlacementsSnapshot:
-    """What the public may see, as of one revision. `taken` says until when a week of a slot is not free.
+    """What the public may see, as of one revision. `taken` says until when a week of a slot is not free,
+    `windows` when the placement of a booking is shown.
 
     It holds weeks from `from_week_ms` on without an end, so it stays right however long nothing changes.
     """
@@ -37,6 +39,7 @@ class PlacementsSnapshot:
     slots: Sequence[Slot] = ()
     sold: Sequence[SoldPlacement] = ()
     taken: Mapping[Week, int] = field(default_factory=lambda: MappingProxyType({}))
+    windows: Mapping[str, Window] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, overview: Overview, from_week_ms: int) -> "PlacementsSnapshot":
@@ -51,6 +54,9 @@ class PlacementsSnapshot:
                     (week.slot_id, week.week_ms): NEVER_MS if week.until_ms is None else week.until_ms
                     for week in overview.taken
                 }
+            ),
+            windows=MappingProxyType(
+                {each.booking_id: Window(each.week_start_ms, each.week_end_ms) for each in overview.placements}
             ),
         )
 

@@ -7,12 +7,14 @@ from actors.bookings.cashier import Cashier
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
+from actors.events.desk import EventDesk
+from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.limits import Allowance, WindowLimiter
 from actors.mail.actor import MailSender
 from actors.quota.actor import QuotaAccountant
-from service.callers import limited_as
+from service.callers import is_in, limited_as
 from service.catalog import Catalog
 from service.config import Config
 from service.cursors import Cursors
@@ -25,11 +27,13 @@ from service.placements import Placements
 
 @dataclass(slots=True)
 class Budgets:
-    """Limits per client address in memory: readers without a key by the minute, minting and claiming by the hour."""
+    """Limits per client address in memory: readers without a key and events by the minute, minting and claiming by the
+    hour."""
 
     config: Config
     clock: Clock
     _minutes: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
+    _events: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
     _days: WindowLimiter = field(default_factory=lambda: WindowLimiter(DAY_MS // SECOND_MS))
     _hours: WindowLimiter = field(default_factory=lambda: WindowLimiter(HOUR_MS // SECOND_MS))
 
@@ -39,6 +43,8 @@ class Budgets:
 
     def spend(self, budget: Budget, address: str) -> Allowance:
         """One request of an operation with a budget of its own."""
+        if budget is Budget.EVENTS:
+            return self.events(address, 1)
         now_ms = self.clock.now_ms()
         allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
         if allowance.allowed and budget is Budget.MINT:
@@ -51,6 +57,13 @@ class Budgets:
         most = claim.letters_per_email if budget is Budget.CLAIM_START else claim.guesses_per_email
         return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
 
+    def events(self, address: str, count: int) -> Allowance:
+        """So many events at once: all of them, or none. Relays, in `events.exempt_networks`, are let through."""
+        limit = self.config.events.per_minute
+        if is_in(address, self.config.events.exempt_networks):
+            return Allowance(True, limit, limit, 60)
+        return self._events.hit(limited_as(address), limit, self.clock.now_ms(), count)
+
     def _per_hour(self, budget: Budget) -> int:
         match budget:
             case Budget.MINT:
@@ -59,6 +72,8 @@ class Budgets:
                 return self.config.claim.starts_per_hour
             case Budget.CLAIM_COMPLETE:
                 return self.config.claim.completions_per_hour
+            case Budget.EVENTS:
+                raise AssertionError("events are limited by the minute")
 
 
 @dataclass(slots=True)
@@ -78,6 +93,8 @@ class Services:
     ledger: BookingLedger
     sponsorship: SponsorshipStore
     cashier: Cashier
+    events: EventDesk
+    windows: WindowReader
     cursors: Cursors
     budgets: Budgets
     health: Health

@@ -1,6 +1,6 @@
 """When a booking's placement is shown, for bookings that the node's own picture does not show: look-ups in batches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from actors.actor import Actor, ActorLimits
 from actors.events.messages import Window
@@ -8,17 +8,20 @@ from actors.events.store import EventStore
 from actors.values import Turn
 
 
-class WindowReader(Actor[str, Window | None]):
+class WindowReader(Actor[Sequence[str], Mapping[str, Window]]):
     """Asks the store about bookings; remembers nothing, since what it says is held against the picture's age."""
 
     def __init__(self, store: EventStore, *, node: str, limits: ActorLimits) -> None:
         super().__init__("windows", node, limits)
         self._store = store
 
-    async def window(self, booking_id: str) -> Window | None:
-        """The window of a booking, `NEVER` where it is not shown at any time; None where there is no such booking."""
-        return await self.ask(booking_id)
+    async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
+        """The windows of these bookings, `NEVER` for one that is not shown at any time; unknown ones are left out."""
+        return await self.ask(booking_ids)
 
-    async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[Window | None]:
-        found = await self._store.windows(sorted(set(messages)))
-        return [found.get(booking_id) for booking_id in messages]
+    def weigh(self, message: Sequence[str]) -> int:
+        return len(message)
+
+    async def commit(self, turn: Turn, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
+        found = await self._store.windows(sorted({booking_id for message in messages for booking_id in message}))
+        return [{each: found[each] for each in message if each in found} for message in messages]

@@ -37,6 +37,7 @@ from service.main import (
     caps,
     cashier_limits,
     catalog_limits,
+    event_members,
     key_rules,
     per_minute,
     placements_limits,
@@ -49,6 +50,7 @@ from service.placements import Placements
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from storage.memory.catalog import MemoryCatalog
+from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
 from storage.memory.mail import MemoryOutbox
@@ -259,7 +261,8 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     rules = booking_rules(config)
     ledger = BookingLedger(MemoryLedger(memory), clock, entropy, rules, node="n1", limits=limits)
     cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
-    actors = (keys, directory, quota, ledger)
+    events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
+    actors = (keys, directory, quota, ledger, *events.desk.dedupers, events.windows)
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 
@@ -280,6 +283,8 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         ledger=ledger,
         sponsorship=sponsorship_store,
         cashier=cashier,
+        events=events.desk,
+        windows=events.windows,
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
@@ -289,9 +294,12 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     )
     metrics.watch(services.health.actors, lambda: IDLE)
     metrics.watch_snapshots(catalog.statistics, placements.statistics)
+    metrics.watch_events(events.desk.fates)
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics), check)
-    async with running([changes, catalog, placements, *actors, mail, cashier], intensity=Intensity(5, 60.0)):
+    async with running(
+        [changes, catalog, placements, *actors, mail, cashier, events.keeper], intensity=Intensity(5, 60.0)
+    ):
         await wait_all_tasks_blocked()
         yield World(
             config, clock, memory, catalog_memory, catalog_store, sponsorship_store, services, metrics, client, postbox

@@ -1,0 +1,38 @@
+"""Wire models of placement events (specification, operation 12; decisions, section 9)."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from service.config import EVENTS_IN_A_REQUEST
+from service.schemas.fields import Reference, Strict, Uuid, optional
+
+
+class EventBody(Strict):
+    """What a visitor did with a placement."""
+
+    bookingId: Reference = Field(description="`bookingId` of the placement")
+    kind: Literal["impression", "click"]
+    visitorId: Uuid = Field(description="A random UUID that the website keeps for its visitor")
+
+
+class EventResult(BaseModel):
+    """True means that it is kept, and said so only once; false that it is not, or counts already."""
+
+    recorded: bool
+
+
+class EventBatchBody(Strict):
+    """Events of many visitors, as a relay collects them."""
+
+    events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST)]
+
+
+class BatchResult(EventResult):
+    dropped: Literal["duplicate", "inactive", "crawler", "prefetch"] | None = optional("Why it is not recorded")
+
+
+class EventBatchResult(BaseModel):
+    """What became of each event, in order."""
+
+    results: list[BatchResult]
