@@ -15,7 +15,7 @@ from tests.http.asgi import Exchange, Response
 BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
-CORS_PATHS = re.compile(r"/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements))")
+CORS_PATHS = re.compile(r"/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))")
 """Operations 6 to 11: the only ones that another site's page may call (decisions, section 9)."""
 
 SECURITY = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}

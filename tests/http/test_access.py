@@ -61,6 +61,7 @@ START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey
     "headline": CAMPAIGN["headline"],
     "body": CAMPAIGN["body"],
 }
+EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
 UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
 
 PLACES = {
@@ -76,6 +77,10 @@ PLACES = {
     "getBot": Place("GET", "/api/v1/bots/bot-00", BOTS),
     "getInventory": Place("GET", "/api/v1/sponsors/inventory", OPTIONAL),
     "listPlacements": Place("GET", "/api/v1/sponsors/placements", OPTIONAL),
+    "recordEvent": Place("POST", "/api/v1/sponsors/events", OPTIONAL, EVENT, UNKNOWN),
+    "recordEvents": Place(
+        "POST", "/api/v1/sponsors/events/batch", OPTIONAL, {"events": [EVENT]}, "400 invalid_request"
+    ),
     "getSponsor": Place("GET", "/api/v1/sponsors/me", account("sponsor:read")),
     "saveProfile": Place("PATCH", "/api/v1/sponsors/profile", account("sponsor:write"), PROFILE),
     "listCampaigns": Place("GET", "/api/v1/sponsors/campaigns", account("sponsor:read")),

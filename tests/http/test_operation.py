@@ -178,7 +178,7 @@ async def test_no_client_can_make_a_label(world: World) -> None:
 def _check_labels(samples: Iterable[object]) -> None:
     for sample in samples:
         labels = sample.labels  # type: ignore[attr-defined]
-        assert labels.keys() <= {"operation", "status", "code", "actor", "event", "state", "snapshot", "le"}
+        assert labels.keys() <= {"operation", "status", "code", "actor", "event", "state", "snapshot", "fate", "le"}
         assert labels.get("operation", "other") in NAMES
         assert labels.get("status", "200").isdigit()
 

@@ -23,6 +23,8 @@ PATHS = {
     "/api/v1/bots/bot-00": "GET, HEAD, OPTIONS",
     "/api/v1/sponsors/inventory": "GET, HEAD, OPTIONS",
     "/api/v1/sponsors/placements": "GET, HEAD, OPTIONS",
+    "/api/v1/sponsors/events": "OPTIONS, POST",
+    "/api/v1/sponsors/events/batch": "OPTIONS, POST",
     "/api/v1/sponsors/me": "GET, HEAD",
     "/api/v1/sponsors/profile": "PATCH",
     "/api/v1/sponsors/campaigns": "GET, HEAD, POST",
