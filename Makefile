@@ -8,7 +8,7 @@ VENV ?= .venv
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 
-.PHONY: serve setup test lint simulate fuzz bench lock clean
+.PHONY: serve setup test lint simulate fuzz soak bench lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -33,6 +33,11 @@ simulate: $(VENV)/test.stamp
 EXAMPLES ?= 1000
 fuzz: $(VENV)/test.stamp
 	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/http/test_schemathesis.py
+
+# Events on two nodes while processes are killed and the network breaks: make soak SECONDS=3600 SEED=7
+SECONDS ?= 120
+soak: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench

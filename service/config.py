@@ -158,6 +158,7 @@ class Events(Section):
     sweep_seconds: Seconds
     mailbox: Count
     batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
+    answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=10_000_000)]
     shards: Annotated[int, Field(ge=1, le=64)]
 

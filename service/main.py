@@ -285,7 +285,7 @@ class EventMembers:
 def event_members(store: EventStore, clock: Clock, secret: bytes, config: Config, node: str) -> EventMembers:
     events = config.events
     rules = EventRules(events.bucket_hours, events.keep_days, events.ahead_days)
-    limits = ActorLimits(events.mailbox, events.batch, config.actors.answer_seconds)
+    limits = ActorLimits(events.mailbox, events.batch, events.answer_seconds)
     seals = Seals(secret)
     dedupers = [
         EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=events.remember)

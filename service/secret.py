@@ -33,14 +33,14 @@ class Secrets:
         Raises `ConfigError` when the database is used with another secret: nodes that share one must share the other.
         """
         root = configured.encode() if configured else kept(data_dir / "secret")
-        fingerprint = _derived(root, "fingerprint")
+        fingerprint = derived(root, "fingerprint")
         if not hmac.compare_digest(await identity.claim(fingerprint), fingerprint):
             where = "server.secret" if configured else f"{data_dir / 'secret'}"
             raise ConfigError(
                 f"this database is used with another server secret than that of {where}: "
                 "set server.secret to the same text on all nodes"
             )
-        return cls(**{purpose: _derived(root, purpose) for purpose in ("codes", "cursors", "links", "visitors")})
+        return cls(**{purpose: derived(root, purpose) for purpose in ("codes", "cursors", "links", "visitors")})
 
 
 def kept(path: Path) -> bytes:
@@ -69,5 +69,6 @@ def kept(path: Path) -> bytes:
     return text
 
 
-def _derived(root: bytes, purpose: str) -> bytes:
+def derived(root: bytes, purpose: str) -> bytes:
+    """The key of 32 bytes for one purpose."""
     return hmac.digest(root, b"catalog " + purpose.encode(), "sha256")

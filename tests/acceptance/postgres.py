@@ -8,14 +8,14 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 
 from storage.children import Account, spawn
-from tests.acceptance.processes import children_of, until
+from tests.acceptance.processes import children_of, is_alive, until
 
 _numbers = itertools.count(1)
 
@@ -90,6 +90,17 @@ class PostgresServer:
             self.process.send_signal(order)
             self.process.wait(60)
             self.process = None
+
+    def kill(self) -> None:
+        """kill -9 of every process of the server; the next start recovers."""
+        pids, process = self._pids(), self.process
+        assert process is not None
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(60)
+        until(lambda: not any(is_alive(pid) for pid in pids), what="the end of all backends")
+        self.process = None
 
     def freeze(self) -> None:
         """Stop every process of the server where it stands: connections stay open and nothing answers."""

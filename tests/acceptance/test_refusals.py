@@ -32,11 +32,11 @@ SETTINGS: dict[str, Refusal] = {
     ),
     "contradictory bounds": (
         {"database.statement_seconds": 9},
-        "database.statement_seconds (9) must be below database.command_seconds (6)",
+        "database.statement_seconds (9) must be below database.command_seconds (4)",
     ),
     "contradictory drain": (
-        {"actors.drain_seconds": 5},
-        "database.command_seconds (6) must be below actors.drain_seconds (5)",
+        {"actors.drain_seconds": 3},
+        "database.command_seconds (4) must be below actors.drain_seconds (3)",
     ),
 }
 

@@ -11,6 +11,7 @@ import trio
 
 from storage.pool import Target
 
+SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 
 
@@ -18,6 +19,8 @@ class Weather(Enum):
     """What happens to what passes."""
 
     FAIR = "fair"
+    SLOW = "everything takes a while"
+    HELD = "nothing passes until the weather changes"
     SILENT = "nothing passes, and nobody says so"
     SILENT_AT_LISTEN = "a LISTEN never arrives, and nobody says so"
     CUT_BEFORE_COMMIT = "the connection breaks when a commit comes by; the server never sees it"
@@ -29,19 +32,37 @@ class Proxy:
 
     def __init__(self, target: Target, behind: str) -> None:
         self.target = target
-        self.weather = Weather.FAIR
+        self._weather = Weather.FAIR
+        self._changed = trio.Event()
         self._behind = behind
         self._carried: list[tuple[trio.SocketStream, trio.SocketStream]] = []
         self._committing = False
 
+    @property
+    def weather(self) -> Weather:
+        return self._weather
+
+    @weather.setter
+    def weather(self, weather: Weather) -> None:
+        self._weather = weather
+        self._changed.set()
+        self._changed = trio.Event()
+
     async def carry(self, client: trio.SocketStream) -> None:
-        server = await trio.open_unix_socket(self._behind)
+        try:
+            server = await trio.open_unix_socket(self._behind)
+        except OSError:
+            # Nobody is behind us at the moment.
+            client.socket.close()
+            return
         self._carried.append((client, server))
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._copy, client, server, nursery)
                 nursery.start_soon(self._copy, server, client, nursery)
         finally:
+            if (client, server) in self._carried:
+                self._carried.remove((client, server))
             for stream in (client, server):
                 stream.socket.close()
 
@@ -50,6 +71,10 @@ class Proxy:
             while data := await source.receive_some(65_536):
                 if self.weather is Weather.SILENT:
                     await trio.sleep_forever()
+                if self.weather is Weather.SLOW:
+                    await trio.sleep(SLOW_SECONDS)
+                while self.weather is Weather.HELD:
+                    await self._changed.wait()
                 if self.weather is Weather.SILENT_AT_LISTEN and b"LISTEN" in bytes(data):
                     await trio.sleep_forever()
                 if self.weather is Weather.CUT_BEFORE_COMMIT and COMMIT in bytes(data):
@@ -64,10 +89,9 @@ class Proxy:
 
     async def cut_all(self) -> None:
         """Break every connection that is open now."""
-        for pair in self._carried:
+        for pair in list(self._carried):
             for stream in pair:
                 await trio.aclose_forcefully(stream)
-        self._carried.clear()
 
 
 @asynccontextmanager
