@@ -17,11 +17,12 @@ from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Database
 from storage.postgres.demo import PostgresDemo
-from tests.fakes import together
+from tests.fakes import kinds, together
 from tests.stores.books import NOW
 from tests.stores.conftest import Stores, stores_over
 from tests.stores.tallies import Counts, Tally, keys_of, row
 from tests.stores.test_events_on_nodes import deadlocks, nodes
+from tests.stores.test_ledger_on_two_nodes import while_held
 
 TODAY = day_of(NOW)
 DATA = demo_data(NOW)
@@ -127,3 +128,23 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
     counts = await Tally(stores_over(database)).counts()
     assert counts.keys() >= figures().keys()
     assert sum(impressions for impressions, _ in counts.values()) <= said + sum(i for i, _ in figures().values())
+
+
+async def test_who_counts_waits_for_a_replacement_before_it_has_counted_anything(database: Database) -> None:
+    """Else it could hold a row that the demo is about to write, and wait for one that the demo has removed."""
+    [tally], demo = nodes(database, 1), PostgresDemo(database)
+    await replace(demo, DATA, 1)
+    first, other = sorted(each.booking_id for each in DATA.days if each.day == TODAY)[:2]
+    await tally.stores.events.prepare([TODAY])
+    await database.read(lambda c: c.execute("delete from delivery_days where booking_id = $1", first))
+    # The replacement has removed the figures by then, and not written the new ones.
+    hold = "lock table bookings in share row exclusive mode"
+    some = [of(first, 1), of(other, 2)]
+    results = await while_held(database, hold, partial(replace, demo, DATA, 2), partial(tally.record, TODAY, some))
+    assert kinds(results) == [type(None), list]
+    assert database.statistics().contended == 0
+    counts = figures()
+    for booking_id in (first, other):
+        impressions, clicks = counts[booking_id, TODAY]
+        counts[booking_id, TODAY] = (impressions + 1, clicks)
+    assert await tally.counts() == counts

@@ -51,8 +51,11 @@ async def deadlocks(database: Database) -> int:
 
 
 @pytest.mark.parametrize("count", [2, 3])
-async def test_nodes_that_record_the_same_keys_at_once_record_each_once(database: Database, count: int):
-    """Batches overlap wholly or in part, and meet in many bookings."""
+@pytest.mark.parametrize("apart", [0, 1_000])
+async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_once(
+    database: Database, count: int, apart: int
+):
+    """Batches meet in many keys of many bookings, or in the bookings alone."""
     tallies = nodes(database, count)
     await tallies[0].stores.events.prepare([DAY])
     said: list[bytes] = []
@@ -61,7 +64,8 @@ async def test_nodes_that_record_the_same_keys_at_once_record_each_once(database
     async def node(place: int) -> None:
         chance = random.Random(place)
         for _ in range(30):
-            some = sorted({row(chance.randrange(60), chance.randrange(20), chance.choice([*Kind])) for _ in range(200)})
+            numbers = [apart * place + chance.randrange(60) for _ in range(200)]
+            some = sorted({row(number, chance.randrange(20), chance.choice([*Kind])) for number in numbers})
             turn = tallies[place].turn()
             while True:
                 try:
