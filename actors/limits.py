@@ -43,6 +43,12 @@ class WindowLimiter:
         reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
         return Allowance(allowed, limit, max(0, limit - hits), reset_seconds)
 
+    def give_back(self, key: str, now_ms: int, count: int = 1) -> None:
+        """Count `count` hits of `key` no longer, where the window that they fell into is still open."""
+        end_ms, hits = self._windows.get(key, (0, 0))
+        if end_ms > now_ms:
+            self._windows[key] = (end_ms, max(0, hits - count))
+
     def _make_room(self, now_ms: int) -> None:
         """Forget windows that have ended, oldest first, and more where there is no room: constant work for each hit."""
         for _ in range(2):
