@@ -180,8 +180,14 @@ class Target:
         }
 
     def put_real_names(self, case: schemathesis.Case) -> None:
-        case.path_parameters = self._really(case.path_parameters)
-        case.body = self._really(case.body)
+        # What is set counts as changed by hand, and is no longer judged by what it was made to be.
+        for place in ("path_parameters", "body"):
+            values = getattr(case, place)
+            real = self._really(values)
+            if isinstance(values, dict):
+                values |= real
+            elif isinstance(values, str) and real != values:
+                case.body = real
 
     def _really(self, value: Any) -> Any:
         """A value with the names of what is there in the place of their stand-ins, in any depth and also in JSON as text."""
