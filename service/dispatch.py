@@ -206,6 +206,14 @@ def refusal(refused: Refused, family: Family) -> Answer:
     return Answer(status_of(refused), body, [*headers_of(refused), ("cache-control", "no-store")])
 
 
+def refusal_of(operation: Operation, refused: Refused) -> Answer:
+    """A refusal before the operation is asked; a page that may call it may read that, too."""
+    answer = refusal(refused, operation.family)
+    if operation.cors:
+        answer.headers += CORS
+    return answer
+
+
 def internal_error() -> Refused:
     return Refused(Code.INTERNAL_ERROR, "Something went wrong on our side. The request id tells us what.")
 
