@@ -15,7 +15,7 @@ from werkzeug.routing import BaseConverter, Map
 
 from actors.values import Code, Overloaded, Refused, Stopped, StorageUnavailable
 from service.callers import client_address
-from service.dispatch import dispatch, internal_error, refusal
+from service.dispatch import dispatch, internal_error, refusal, refusal_of
 from service.edge import App, Edge
 from service.errors import Family, unavailable
 from service.metrics import Metrics
@@ -60,7 +60,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
     add_pages(app, services, described, metrics)
     _refuse_doubled_slash(app)
-    _add_errors(app)
+    _add_errors(app, {(each.method, each.path): each for each in operations})
     return Edge(cast(App, app), metrics, services.entropy, lambda: services.health.stopping)
 
 
@@ -170,10 +170,13 @@ def _response(answer: Answer) -> Response:
     return response
 
 
-def _add_errors(app: QuartTrio) -> None:
+def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> None:
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:
-        response = _response(refusal(_refused(error), family_of(request.path)))
+        operation, refused = called.get((request.method, request.scope["path"])), _refused(error)
+        response = _response(
+            refusal(refused, family_of(request.path)) if operation is None else refusal_of(operation, refused)
+        )
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response

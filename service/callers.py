@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from actors.clock import Clock
 from actors.keys.directory import KeyDirectory
@@ -12,6 +13,12 @@ from actors.values import Agent, Code, Refused, Scope, Tier
 from service.operation import Access
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+ADDRESSES = 10_000
+"""How many clients' addresses are remembered as they were read: reading one takes longer than all else that limits it."""
+
+LONGEST_ADDRESS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ async def authenticate(
 
 def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
     """The client's address: the rightmost of X-Forwarded-For that is no trusted proxy, where the peer is one."""
+    if not trusted:
+        return peer
     address = peer
     for hop in reversed((forwarded_for or "").split(",")):
         if not is_in(address, trusted):
@@ -120,24 +129,31 @@ def _without_port(hop: str) -> str:
 
 def limited_as(address: str) -> str:
     """What shares one limit: an IPv4 address, or the /64 of an IPv6 one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address[:64]
+    return _limited_as(address[:LONGEST_ADDRESS])
+
+
+@lru_cache(ADDRESSES)
+def _limited_as(address: str) -> str:
+    parsed = _parsed(address)
     if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
         return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
-    return str(parsed)
+    return address if parsed is None else str(parsed)
 
 
 def is_in(address: str, networks: Sequence[Network]) -> bool:
-    """Whether an address, if it is one, lies in one of the networks."""
+    """Whether an address, if it is one, lies in one of the networks. An IPv4 address does so also as IPv6 writes it, which
+    is how a socket for both names its peers."""
+    parsed = _parsed(address[:LONGEST_ADDRESS]) if networks else None
+    return parsed is not None and any(parsed in network for network in networks)
+
+
+@lru_cache(ADDRESSES)
+def _parsed(address: str) -> Address | None:
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return False
-    return any(parsed in network for network in networks)
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def is_loopback(address: str) -> bool:

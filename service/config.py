@@ -320,7 +320,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _lines(error: ValidationError) -> list[str]:
     lines = []
     for problem in error.errors():
-        place = ".".join(str(part) for part in problem["loc"])
+        # Which of several kinds of network it was held against is named in brackets, and nothing that a person wrote.
+        place = ".".join(str(part) for part in problem["loc"] if "[" not in str(part))
         words = problem["msg"].removeprefix("Value error, ")
         lines.append(f"{place}: {words}" if place and place not in words else words)
     return lines

@@ -6,6 +6,7 @@ The one way into every operation, whoever serves it. Knows no framework.
 import json
 import logging
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -58,7 +59,7 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
         log.exception("%s failed", operation.name)
         outcome = internal_error()
     answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
-    if answer.status >= 500:
+    if answer.status >= 500 or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         await visit.give_back()
     answer.headers += visit.headers
     return answer
@@ -74,8 +75,7 @@ class _Visit:
         self._charged: Tenant | None = None
         self.headers: Headers = []
         if operation.cors:
-            self.headers.append(("access-control-allow-origin", "*"))
-            self.headers.append(("access-control-expose-headers", EXPOSED))
+            self.headers += CORS
 
     async def outcome(self) -> Answer | Refused:
         caller = await self._caller()
@@ -90,7 +90,8 @@ class _Visit:
         return await self._operation.handler(self._services, call)
 
     async def give_back(self) -> None:
-        """A 5xx does not count. The refund is sent in any case and awaited for a moment only."""
+        """A 5xx does not count, and what a handler found to be too much was not let through. The refund is sent in any case
+        and awaited for a moment only."""
         if self._charged is None:
             return
         tenant, self._charged = self._charged, None
@@ -191,7 +192,11 @@ class _Visit:
         return call
 
 
-EXPOSED = "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id"
+CORS = (
+    ("access-control-allow-origin", "*"),
+    ("access-control-expose-headers", "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id"),
+)
+"""What lets a page of any site read an answer."""
 
 
 def refusal(refused: Refused, family: Family) -> Answer:
@@ -199,6 +204,14 @@ def refusal(refused: Refused, family: Family) -> Answer:
     note(refusal=str(refused.code))
     body = _json(body_of(refused, family))
     return Answer(status_of(refused), body, [*headers_of(refused), ("cache-control", "no-store")])
+
+
+def refusal_of(operation: Operation, refused: Refused) -> Answer:
+    """A refusal before the operation is asked; a page that may call it may read that, too."""
+    answer = refusal(refused, operation.family)
+    if operation.cors:
+        answer.headers += CORS
+    return answer
 
 
 def internal_error() -> Refused:
@@ -242,8 +255,14 @@ PLAIN = {
 """Problems that the validator's own words would not explain to everybody."""
 
 
+MOST_PROBLEMS = 2_000
+"""More problems than this are only counted: they could be listed only all at once, which takes some 2 ms for each 1,000."""
+
+
 def words_of(error: ValidationError) -> str:
     """What is wrong, for a person: the place and the reason of the first few problems; never the value itself."""
+    if error.error_count() > MOST_PROBLEMS:
+        return f"there are {error.error_count()} problems"
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     words = []
     for problem in problems[:5]:

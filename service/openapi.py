@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from actors.events.desk import Fate
 from actors.values import Code
 from service.errors import TABLE, Family
 from service.operation import Access, Operation
@@ -44,6 +45,10 @@ HEADERS: Mapping[str, Any] = {
     "RateLimit-Policy": {"description": "The limits of the key, by window.", "schema": {"type": "string"}},
     "RateLimit": {"description": "What is left of each limit.", "schema": {"type": "string"}},
     "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
+    "X-Event-Dropped": {
+        "description": "Why an event is not recorded; absent where it is.",
+        "schema": {"type": "string", "enum": [str(fate) for fate in Fate if fate is not Fate.RECORDED]},
+    },
 }
 
 
@@ -135,13 +140,19 @@ def _operation(operation: Operation) -> dict[str, Any]:
         media: dict[str, Any] = {"schema": _reference(operation.body)}
         if operation.example:
             media["example"] = dict(operation.example)
-        described["requestBody"] = {
-            "required": not operation.body_optional,
-            "content": {"application/json": media},
-        }
+        content = {"application/json": media}
+        if operation.plain_text:
+            content["text/plain"] = _as_text(media)
+        described["requestBody"] = {"required": not operation.body_optional, "content": content}
     elif operation.raw_body:
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
     return described
+
+
+def _as_text(media: Mapping[str, Any]) -> dict[str, Any]:
+    """The same JSON, sent as text."""
+    schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": media["schema"]}
+    return {"schema": schema, "example": json.dumps(media["example"])}
 
 
 def _description(operation: Operation) -> str:
@@ -213,7 +224,7 @@ def _success_headers(operation: Operation) -> list[str]:
         names += ["RateLimit-Policy", "RateLimit"]
     if operation.cacheable:
         names.append("ETag")
-    return names
+    return [*names, *operation.headers]
 
 
 def _error(status: int, codes: Iterable[Code], operation: Operation) -> dict[str, Any]:

@@ -61,7 +61,8 @@ class Operation:
     also towards `usecase_reads`. `hot` ones may be served without a framework. `cors` ones may be called from any web
     page, without credentials. `raw_body` ones get the body as it came, in `Request.body`, and check it themselves.
     `body_bytes` bounds the body where the bound of the configuration does not fit. `leads_to` names operations whose path
-    parameter `id` stands in the answer, and where: a JSON pointer.
+    parameter `id` stands in the answer, and where: a JSON pointer. `plain_text` ones are documented to take their JSON as
+    text too, as all do. `headers` are those of a 200 beside the ones that follow from the other fields.
     """
 
     name: str
@@ -79,6 +80,8 @@ class Operation:
     raw_body: bool = False
     body_bytes: int | None = None
     query: type[BaseModel] | None = None
+    plain_text: bool = False
+    headers: tuple[str, ...] = ()
     leads_to: Mapping[str, str] = field(default_factory=dict)
     codes: tuple[Code, ...] = ()
     family: Family = Family.CATALOG

@@ -64,6 +64,14 @@ class Budgets:
             return Allowance(True, limit, limit, 60)
         return self._events.hit(limited_as(address), limit, self.clock.now_ms(), count)
 
+    def more_events(self, address: str, count: int) -> Allowance:
+        """As many events beside the one that the request was counted as; where there are too many, that one is no longer
+        counted either."""
+        allowance = self.events(address, count)
+        if not allowance.allowed:
+            self._events.give_back(limited_as(address), self.clock.now_ms())
+        return allowance
+
     def _per_hour(self, budget: Budget) -> int:
         match budget:
             case Budget.MINT:

@@ -57,6 +57,8 @@ STATUSES = {
     "listAudit": KEYED,
     "getInventory": {200, 304, 401, 403, 429},
     "listPlacements": {200, 304, 401, 403, 429},
+    "recordEvent": KEYED | {404},
+    "recordEvents": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
@@ -74,6 +76,8 @@ CODES_OF_403 = {
     "getBot": {"key_expired", "quota_exhausted", "insufficient_scope"},
     "getInventory": {"key_expired", "quota_exhausted"},
     "listPlacements": {"key_expired", "quota_exhausted"},
+    "recordEvent": {"key_expired", "quota_exhausted"},
+    "recordEvents": {"key_expired", "quota_exhausted"},
 }
 ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 ADMINISTRATOR = ACCOUNT | {"forbidden"}
@@ -168,6 +172,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
+        assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
 
 def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:
@@ -239,8 +244,21 @@ def test_only_these_operations_take_a_body() -> None:
         "describeVideo": True,
         "refundBooking": False,
         "setAccountTier": True,
+        "recordEvent": True,
+        "recordEvents": True,
         "stripeWebhook": True,
     }
+
+
+def test_events_may_be_sent_as_text_as_a_beacon_does() -> None:
+    for operation in OPERATIONS:
+        content = described(operation).get("requestBody", {"content": {}})["content"]
+        if operation.name in ("recordEvent", "recordEvents"):
+            assert content.keys() == {"application/json", "text/plain"}
+            assert content["text/plain"]["schema"]["contentSchema"] == content["application/json"]["schema"]
+            assert json.loads(content["text/plain"]["example"]) == content["application/json"]["example"]
+        else:
+            assert content.keys() <= {"application/json"}
 
 
 def test_both_error_bodies_stand_among_the_components() -> None:
@@ -278,6 +296,11 @@ FIELDS = {
     "Inventory": ("weekStart weekEnd billingMode slots", ""),
     "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo", ""),
     "PlacementList": ("placements", ""),
+    "EventBody": ("bookingId kind visitorId", ""),
+    "EventResult": ("recorded", ""),
+    "EventBatchBody": ("events", ""),
+    "EventBatchResult": ("results", ""),
+    "BatchResult": ("recorded", "dropped"),
     "ClaimStart": ("claimToken email", ""),
     "ClaimComplete": ("claimToken email code", ""),
     "ScopedKeyRequest": ("name scopes", ""),

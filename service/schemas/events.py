@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, FailFast, Field
 
 from service.config import EVENTS_IN_A_REQUEST
 from service.schemas.fields import Reference, Strict, Uuid, optional
@@ -23,9 +23,9 @@ class EventResult(BaseModel):
 
 
 class EventBatchBody(Strict):
-    """Events of many visitors, as a relay collects them."""
+    """Events of many visitors, as a relay collects them. The first bad one is told of; the rest is not looked at."""
 
-    events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST)]
+    events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST), FailFast()]
 
 
 class BatchResult(EventResult):

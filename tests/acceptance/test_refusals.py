@@ -17,6 +17,8 @@ PASSWORD = "a-password-that-must-not-be-shown"
 Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
+NO_NETWORK = "events.exempt_networks.0: Input is not a valid IPv4 network"
+
 SETTINGS: dict[str, Refusal] = {
     "unknown setting": ({"tiers.anonymous.hourly": 3}, "unknown setting tiers.anonymous.hourly in the environment"),
     "unknown section": ({"weather.city": "Oslo"}, "unknown setting weather in the environment"),
@@ -38,6 +40,24 @@ SETTINGS: dict[str, Refusal] = {
         {"actors.drain_seconds": 3},
         "database.command_seconds (4) must be below actors.drain_seconds (3)",
     ),
+    "a bucket across days": (
+        {"events.bucket_hours": 5},
+        "events.bucket_hours: 5 does not divide a day of 24 hours",
+    ),
+    "a bucket of two days": ({"events.bucket_hours": 48}, "events.bucket_hours: "),
+    "no events at all": ({"events.per_minute": 0}, "events.per_minute: "),
+    "a network that is none": ({"events.exempt_networks": "the office"}, NO_NETWORK),
+    "a network with bits of a host": ({"events.exempt_networks": "10.0.0.1/8"}, NO_NETWORK),
+    "keys kept for no day": ({"events.keep_days": 0}, "events.keep_days: "),
+    "no day made ahead": ({"events.ahead_days": 0}, "events.ahead_days: "),
+    "sweeps without a pause": ({"events.sweep_seconds": 0}, "events.sweep_seconds: "),
+    "batches too small for one request": ({"events.batch": 499}, "events.batch: "),
+    "a batch that its mailbox cannot hold": (
+        {"events.mailbox": 1_999},
+        "events.batch (2000) must be at most events.mailbox (1999)",
+    ),
+    "nothing remembered": ({"events.remember": 0}, "events.remember: "),
+    "no shard": ({"events.shards": 0}, "events.shards: "),
 }
 
 PROCESSES: dict[str, Refusal] = {

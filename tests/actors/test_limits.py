@@ -46,6 +46,28 @@ def test_refused_requests_do_not_lengthen_the_window(limiter: WindowLimiter) -> 
     assert limiter.hit("a", 1, NOW + 60_000).allowed
 
 
+def test_many_at_once_are_let_through_or_refused_together(limiter: WindowLimiter) -> None:
+    allowed = [limiter.hit("a", 10, NOW, count).allowed for count in (7, 4, 11, 3, 1)]
+    assert allowed == [True, False, False, True, False]
+
+
+def test_what_is_given_back_can_be_used_again_until_the_window_ends(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 3, NOW, 3)
+    limiter.give_back("a", NOW + 59_999, 2)
+    assert limiter.hit("a", 3, NOW + 59_999) == Allowance(True, 3, 1, 1)
+    limiter.give_back("a", NOW + 60_000)
+    assert limiter.hit("a", 3, NOW + 60_000, 3).allowed
+    assert not limiter.hit("a", 3, NOW + 60_000).allowed
+
+
+def test_nothing_can_be_saved_up_by_giving_back(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 3, NOW)
+    limiter.give_back("a", NOW, 2)
+    limiter.give_back("b", NOW)
+    assert limiter.hit("a", 3, NOW) == limiter.hit("b", 3, NOW) == Allowance(True, 3, 2, 60)
+    assert len(limiter) == 2
+
+
 def test_keys_are_counted_apart(limiter: WindowLimiter) -> None:
     limiter.hit("a", 1, NOW)
     assert limiter.hit("b", 1, NOW).allowed

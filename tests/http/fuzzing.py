@@ -24,6 +24,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks
 
 from actors.weeks import WEEK_MS, week_of
+from service.operations.events import ROWS as EVENT_OPERATIONS
 from tests.http.conformity import DOCUMENT
 from tests.memory import in_memory
 
@@ -42,6 +43,7 @@ LIMITS = {
         "CLAIM__STARTS_PER_HOUR",
         "CLAIM__COMPLETIONS_PER_HOUR",
         "BOOKINGS__OPEN_HOLDS",
+        "EVENTS__PER_MINUTE",
         *(f"TIERS__ANONYMOUS__{name}" for name in ("LIFETIME", "DAILY", "PER_MINUTE", "USECASE_READS")),
         *(f"TIERS__CLAIMED__{name}" for name in ("MONTHLY", "DAILY", "PER_MINUTE")),
         *(f"TIERS__UPGRADED__{name}" for name in ("MONTHLY", "DAILY", "PER_MINUTE")),
@@ -55,6 +57,9 @@ WEEKS = [week_of(int(time.time() * 1_000)) + number * WEEK_MS for number in rang
 SLOTS = ["left-top", "left-bottom", "right-top", "right-bottom"]
 ADDRESSES = ["https://tools.example.com/", "http://www.example.org/start?from=here#top"]
 CAMPAIGN, BOOKING, KEY = "the-campaign", "the-booking", "the-key"
+PLACEMENT: str = EVENT_OPERATIONS[0].example["bookingId"]
+"""The document's own examples are of a placement that is shown."""
+
 CLAIM_TOKEN = "the-claim-token"
 USECASE, BOT = "chasing-late-invoices", "invoice-chaser"
 
@@ -64,6 +69,7 @@ DICTIONARIES = {
     "addresses": ADDRESSES,
     "campaigns": [CAMPAIGN],
     "bookings": [BOOKING],
+    "placements": [PLACEMENT],
     "keys": [KEY],
     "claims": [CLAIM_TOKEN],
     "accounts": [SPONSOR],
@@ -94,6 +100,7 @@ def configuration() -> SchemathesisConfig:
                 body_weekStart="weeks",
                 body_slotId="slots",
                 body_campaignId="campaigns",
+                body_bookingId="placements",
                 body_website="addresses",
                 body_targetUrl="addresses",
                 body_youtubeUrl="addresses",
@@ -173,11 +180,24 @@ class Target:
         }
 
     def put_real_names(self, case: schemathesis.Case) -> None:
-        for values in (case.path_parameters, case.body):
+        # What is set counts as changed by hand, and is no longer judged by what it was made to be.
+        for place in ("path_parameters", "body"):
+            values = getattr(case, place)
+            real = self._really(values)
             if isinstance(values, dict):
-                for name, value in values.items():
-                    if isinstance(value, str) and value in self.there:
-                        values[name] = self.there[value]
+                values |= real
+            elif isinstance(values, str) and real != values:
+                case.body = real
+
+    def _really(self, value: Any) -> Any:
+        """A value with the names of what is there in the place of their stand-ins, in any depth and also in JSON as text."""
+        if isinstance(value, dict):
+            return {name: self._really(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._really(inner) for inner in value]
+        if isinstance(value, str):
+            return self.there.get(value) or value.replace(PLACEMENT, self.there[PLACEMENT])
+        return value
 
     def excluded(self, name: str) -> list[Any]:
         """`ignored_auth` sends a request that went well twice more, without a good key: once an operation is enough."""
@@ -257,7 +277,20 @@ def _furnish(target: Target) -> None:
         "idempotencyKey": "00000000-0000-4000-8000-000000000001",
     }
     booking = target.ask("POST", "/sponsors/bookings/start", "administrator", brand)["booking"]
+    target.there[PLACEMENT] = _shown(target, brand)
     scoped = {"name": "Spare", "scopes": ["library:read"]}
     target.there[CAMPAIGN] = booking["campaignId"]
     target.there[BOOKING] = booking["id"]
     target.there[KEY] = target.ask("POST", "/sponsors/keys", "administrator", scoped)["id"]
+
+
+def _shown(target: Target, brand: Mapping[str, Any]) -> str:
+    """A booking of another slot whose placement is shown now: paid for, and of a campaign that was approved."""
+    another = {"slotId": SLOTS[1], "idempotencyKey": "00000000-0000-4000-8000-000000000002"}
+    booking = target.ask("POST", "/sponsors/bookings/start", "administrator", {**brand, **another})["booking"]
+    review = f"/admin/sponsorships/campaigns/{booking['campaignId']}/review"
+    target.ask("POST", review, "administrator", {"decision": "approve"})
+    page = target.ask("POST", f"/sponsors/bookings/{booking['id']}/checkout", "administrator")["checkoutUrl"]
+    assert target.session.post(page, data={"action": "pay"}, timeout=SECONDS).status_code == 200
+    shown: str = booking["id"]
+    return shown

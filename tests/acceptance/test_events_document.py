@@ -1,0 +1,59 @@
+"""The examples of docs/events.md, run as they stand against a service that has just been started, and its figures."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import httpx
+
+from actors.events.desk import Fate
+from service.config import EVENTS_IN_A_REQUEST, load
+from service.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
+from tests.acceptance.processes import REPOSITORY, serving
+
+TEXT = (REPOSITORY / "docs/events.md").read_text(encoding="utf-8")
+VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def test_the_examples_in_curl_do_what_is_said_of_them(data_dir: Path) -> None:
+    with serving(data_dir) as service:
+        script = "set -eu\n" + "".join(blocks("sh")).replace("http://127.0.0.1:8080", service.url)
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        first, rest = done.stdout.removeprefix("HTTP/1.1 200").split("HTTP/1.1 200")
+        assert first.endswith('{"recorded":true}')
+        assert "x-event-dropped" not in first
+        second, results, batch = rest.partition('{"results"')
+        assert second.endswith('{"recorded":false}')
+        assert "\nx-event-dropped: duplicate\n" in second
+        assert f"\n\n    {results}{batch}\n\n" in TEXT, batch
+        _check_that_no_visitor_is_logged(service.log())
+        assert _fates(service.url) == {"recorded": 2, "duplicate": 2}
+
+
+def _check_that_no_visitor_is_logged(log: str) -> None:
+    assert "/api/v1/sponsors/events/batch" in log
+    assert VISITOR not in log
+
+
+def _fates(url: str) -> dict[str, float]:
+    found = re.findall(r'^catalog_events_total\{fate="(\w+)"\} (\S+)$', httpx.get(f"{url}/metrics").text, re.MULTILINE)
+    return {fate: float(count) for fate, count in found if float(count)}
+
+
+def test_its_words_and_figures_are_those_of_the_code() -> None:
+    events = load(None, {}).events
+    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(Fate) - {Fate.RECORDED}
+    for words in (
+        f"more than {EVENT_BYTES // 1024} KiB",
+        f"1 to {EVENTS_IN_A_REQUEST} of them in at most {BATCH_BYTES // 1024} KiB",
+        f"| `events.per_minute` | {events.per_minute:,} |",
+        f"| `events.mailbox` | {events.mailbox:,} |",
+        f"`events.keep_days` ({events.keep_days})",
+        ", ".join(f"`{word}`" for word in CRAWLERS[:-1]) + f" or `{CRAWLERS[-1]}`",
+    ):
+        assert words in TEXT, words
