@@ -26,7 +26,7 @@ from actors.values import (
 )
 from service.authorization import authorize
 from service.callers import Caller, authenticate
-from service.errors import Family, body_of, headers_of, status_of, too_fast, unavailable
+from service.errors import Family, body_of, headers_of, internal_error, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
 from service.wire import Answer, Headers, Request, note
@@ -49,14 +49,8 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
     try:
         with trio.fail_after(HANDLER_SECONDS):
             outcome = await visit.outcome()
-    except (StorageUnavailable, Overloaded, Stopped, trio.TooSlowError) as error:
-        log.warning("%s is not available: %s", operation.name, str(error) or type(error).__name__)
-        outcome = unavailable()
-    except ActorFailed:
-        outcome = internal_error()
-    except Exception:
-        log.exception("%s failed", operation.name)
-        outcome = internal_error()
+    except Exception as error:
+        outcome = failure(operation.name, error)
     answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
     if answer.status >= 500:
         await visit.give_back()
@@ -201,8 +195,17 @@ def refusal(refused: Refused, family: Family) -> Answer:
     return Answer(status_of(refused), body, [*headers_of(refused), ("cache-control", "no-store")])
 
 
-def internal_error() -> Refused:
-    return Refused(Code.INTERNAL_ERROR, "Something went wrong on our side. The request id tells us what.")
+def failure(name: str, error: Exception) -> Refused:
+    """What an error of the operation or page `name` is to the client; logged here, unless an actor has logged it."""
+    match error:
+        case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
+            log.warning("%s is not available: %s", name, str(error) or type(error).__name__)
+            return unavailable()
+        case ActorFailed():
+            return internal_error()
+        case _:
+            log.error("%s failed", name, exc_info=error)
+            return internal_error()
 
 
 def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
