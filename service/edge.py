@@ -9,7 +9,7 @@ import trio
 
 from actors.clock import Entropy
 from actors.mailbox import request_id
-from service.logs import masked
+from service.logs import Line, masked
 from service.metrics import Metrics
 from service.wire import Trace, trace
 
@@ -84,8 +84,10 @@ class Edge:
         return self._entropy.token(12).hex()
 
     def _log(self, scope: Scope, notes: Trace, status: int, seconds: float) -> None:
+        if not log.isEnabledFor(logging.INFO):
+            return
         peer = (scope.get("client") or ("-", 0))[0]
-        extra = {
+        facts = {
             "status": status,
             "ms": round(seconds * 1000, 2),
             "operation": notes.operation or "-",
@@ -94,7 +96,7 @@ class Edge:
             "client": notes.client or peer,
         }
         # The path only: a query may hold what a person typed.
-        log.info("%s %s", scope["method"], scope["path"][:200], extra=extra)
+        log.handle(Line(log.name, f"{scope['method']} {scope['path'][:200]}", facts))
 
 
 def _add_headers(message: Message, name: str) -> None:
