@@ -13,17 +13,17 @@ from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import BaseConverter, Map
 
-from actors.values import Code, Overloaded, Refused, Stopped, StorageUnavailable
-from service.callers import client_address
-from service.dispatch import dispatch, internal_error, refusal, refusal_of
-from service.edge import App, Edge
-from service.errors import Family, unavailable
+from actors.values import Code, Refused
+from service.dispatch import dispatch, failure, refusal, refusal_of
+from service.edge import App, Edge, Scope
+from service.errors import Family, internal_error, not_valid, too_large
+from service.lane import Lane, noted_client, query_of
 from service.metrics import Metrics
 from service.openapi import Described
 from service.operation import Operation
 from service.pages import add_pages
 from service.services import Services
-from service.wire import Answer, Request, note
+from service.wire import Answer, Request, joined, note
 
 RESPONSE_SECONDS = 60.0
 PREFLIGHT_SECONDS = 86_400
@@ -61,7 +61,8 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
     add_pages(app, services, described, metrics)
     _refuse_doubled_slash(app)
     _add_errors(app, {(each.method, each.path): each for each in operations})
-    return Edge(cast(App, app), metrics, services.entropy, lambda: services.health.stopping)
+    lane = Lane(cast(App, app), services, operations)
+    return Edge(lane, metrics, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
@@ -140,22 +141,16 @@ def _rule(path: str, paths: Collection[str]) -> str:
 
 
 def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:
-    scope = request.scope
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    peer = (scope.get("client") or ("", 0))[0]
-    client = client_address(peer, headers.get("x-forwarded-for"), services.config.server.trusted_proxies)
-    note(client=client)
+    scope = cast(Scope, request.scope)
+    headers = joined(scope["headers"])
     return Request(
         method=request.method,
         path=request.path,
         path_values=path_values,
-        query=request.query_string.decode("utf-8", "surrogateescape"),
+        query=query_of(scope),
         headers=headers,
         body=body,
-        client=client,
+        client=noted_client(services, scope, headers),
     )
 
 
@@ -181,12 +176,6 @@ def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> 
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
 
-    @app.errorhandler(StorageUnavailable)
-    @app.errorhandler(Overloaded)
-    @app.errorhandler(Stopped)
-    async def on_absent_storage(error: Exception) -> Response:
-        return _response(refusal(unavailable(), family_of(request.path)))
-
     @app.errorhandler(OSError)
     async def on_unusable_name(error: OSError) -> Response:
         if request.path.startswith("/static/"):
@@ -195,8 +184,7 @@ def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> 
 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:
-        app.logger.error("a page failed", exc_info=error)
-        return _response(refusal(internal_error(), family_of(request.path)))
+        return _response(refusal(failure("a page", error), family_of(request.path)))
 
 
 def family_of(path: str) -> Family:
@@ -213,10 +201,10 @@ def _refused(error: HTTPException) -> Refused:
         case 405:
             return Refused(Code.METHOD_NOT_ALLOWED, "This address does not take this method.")
         case 413:
-            return Refused(Code.PAYLOAD_TOO_LARGE, "The body is too large.")
+            return too_large()
         case 415:
             return Refused(Code.UNSUPPORTED_MEDIA_TYPE, "This content type is not taken.")
         case code if code is not None and code >= 500:
             return internal_error()
         case _:
-            return Refused(Code.INVALID_REQUEST, "The request is not valid.")
+            return not_valid()

@@ -6,6 +6,7 @@ The one way into every operation, whoever serves it. Knows no framework.
 import json
 import logging
 from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -27,7 +28,7 @@ from actors.values import (
 )
 from service.authorization import authorize
 from service.callers import Caller, authenticate
-from service.errors import Family, body_of, headers_of, status_of, too_fast, unavailable
+from service.errors import Family, body_of, headers_of, internal_error, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
 from service.wire import Answer, Headers, Request, note
@@ -47,17 +48,14 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
     """Answer one request of one operation. Raises nothing but cancellation."""
     note(operation=operation.name)
     visit = _Visit(services, operation, request)
+    outcome: Answer | Refused
     try:
-        with trio.fail_after(HANDLER_SECONDS):
+        with trio.move_on_after(HANDLER_SECONDS) as bound:
             outcome = await visit.outcome()
-    except (StorageUnavailable, Overloaded, Stopped, trio.TooSlowError) as error:
-        log.warning("%s is not available: %s", operation.name, str(error) or type(error).__name__)
-        outcome = unavailable()
-    except ActorFailed:
-        outcome = internal_error()
-    except Exception:
-        log.exception("%s failed", operation.name)
-        outcome = internal_error()
+        if bound.cancelled_caught:
+            outcome = failure(operation.name, trio.TooSlowError())
+    except Exception as error:
+        outcome = failure(operation.name, error)
     answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
     if answer.status >= 500 or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         await visit.give_back()
@@ -214,8 +212,17 @@ def refusal_of(operation: Operation, refused: Refused) -> Answer:
     return answer
 
 
-def internal_error() -> Refused:
-    return Refused(Code.INTERNAL_ERROR, "Something went wrong on our side. The request id tells us what.")
+def failure(name: str, error: Exception) -> Refused:
+    """What an error of the operation or page `name` is to the client; logged here, unless an actor has logged it."""
+    match error:
+        case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
+            log.warning("%s is not available: %s", name, str(error) or type(error).__name__)
+            return unavailable()
+        case ActorFailed():
+            return internal_error()
+        case _:
+            log.error("%s failed", name, exc_info=error)
+            return internal_error()
 
 
 def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
@@ -232,6 +239,16 @@ def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | 
 
 def parse_query(model: type[M], query: str) -> M | Refused:
     """The query string as a model. Unknown parameters are ignored; one that is known may stand only once."""
+    return _read_query(model, query) if query else _unasked(model)
+
+
+@cache
+def _unasked(model: type[M]) -> M | Refused:
+    """What no query string at all means: read once, since most requests have none, and nobody changes it."""
+    return _read_query(model, "")
+
+
+def _read_query(model: type[M], query: str) -> M | Refused:
     values: dict[str, str] = {}
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=100)

@@ -62,6 +62,18 @@ def unavailable(why: str = "The service cannot answer now. Try again in a moment
     return Refused(Code.SERVICE_UNAVAILABLE, why, RETRY_SECONDS)
 
 
+def too_large() -> Refused:
+    return Refused(Code.PAYLOAD_TOO_LARGE, "The body is too large.")
+
+
+def not_valid() -> Refused:
+    return Refused(Code.INVALID_REQUEST, "The request is not valid.")
+
+
+def internal_error() -> Refused:
+    return Refused(Code.INTERNAL_ERROR, "Something went wrong on our side. The request id tells us what.")
+
+
 def too_fast(allowance: Allowance) -> Refused | None:
     """The refusal that an allowance means, or None where it lets through."""
     if allowance.allowed:

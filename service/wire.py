@@ -1,9 +1,9 @@
 """A request and an answer without any framework: what handlers and the dispatcher work on.
 
-Whoever serves (Quart today, a bare ASGI lane beside it) makes a `Request` and sends an `Answer`.
+Whoever serves, Quart or the lane before it, makes a `Request` of an ASGI scope and sends an `Answer`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -28,6 +28,18 @@ class Request:
     headers: Mapping[str, str]
     body: bytes
     client: str
+
+
+def joined(pairs: Collection[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers as ASGI has them, by their names in lower case; the values of one that is repeated are joined by commas."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+    if len(headers) == len(pairs):
+        return headers
+    headers = {}
+    for name, value in pairs:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
 
 
 @dataclass(slots=True)
