@@ -26,10 +26,11 @@ from tests.simulation.faults import Link
 from tests.simulation.office import CountedCashier
 from tests.simulation.planting import Bug, Plant, both, replaced, swapped
 from tests.simulation.processor import LinkedPayments
+from tests.simulation.rules import Scene
 
 
 def _bug(sentence: str, plant: Plant) -> Bug:
-    return Bug(sentence, plant, sells=True)
+    return Bug(sentence, plant, Scene.SPONSORS)
 
 
 # Weeks.
@@ -175,7 +176,7 @@ _applied = reservations._apply
 def _every_event_anew(desk: Desk, message: TakePayment) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
-        return reservations._with_issue(desk, booking, "paid_twice", message.origin)
+        return reservations._paid_twice(desk, booking, message)
     return _taken(desk, message)
 
 

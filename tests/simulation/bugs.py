@@ -22,7 +22,7 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
 from storage.memory.quota import MemoryQuota
-from tests.simulation import booking_bugs
+from tests.simulation import booking_bugs, event_bugs
 from tests.simulation.faults import Link, LinkedKeys
 from tests.simulation.planting import Bug, replaced, swapped
 
@@ -230,4 +230,4 @@ KEYS_AND_QUOTA: Mapping[str, Bug] = {
     "memory-without-end": Bug("A remembered key is never read again.", swapped(directory=_Immortal)),
 }
 
-BUGS: Mapping[str, Bug] = {**KEYS_AND_QUOTA, **booking_bugs.BUGS}
+BUGS: Mapping[str, Bug] = {**KEYS_AND_QUOTA, **booking_bugs.BUGS, **event_bugs.BUGS}

@@ -32,7 +32,7 @@ WEEKS = (-1, *(0, 1, 2) * 8, 3)
 # What they ask for.
 
 
-async def _key(me: Client, email: str) -> Holding | None:
+async def full_key(me: Client, email: str) -> Holding | None:
     """A full key of the account: one that somebody has, or a new one."""
     known = me.world.board.office_keys.setdefault(email, [])
     if len(known) < 2:
@@ -47,7 +47,7 @@ async def _ask(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]],
     return await me.ask(kind, serve, node)
 
 
-async def _until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]]) -> Any:
+async def until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]]) -> Any:
     """Again after each lost answer, a few times: that is what idempotency is for."""
     for _ in range(4):
         answer = await me.ask(kind, serve)
@@ -67,7 +67,7 @@ async def _campaign(me: Client, key: Holding) -> str | None:
     return me.random.choice(known[-4:]) if known else None
 
 
-def _uuid(me: Client) -> str:
+def uuid_of(me: Client) -> str:
     digits = f"{me.random.getrandbits(128):032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -80,36 +80,36 @@ async def _wish(me: Client, key: Holding) -> Wish:
     campaign_id = None if me.chance(0.35) else await _campaign(me, key)
     if campaign_id is not None and me.chance(0.03):
         campaign_id = "cmp_of_nobody"
-    return Wish(_uuid(me), slot_id, week_ms, campaign_id, f"Example {me.random.choice('ABC')}")
+    return Wish(uuid_of(me), slot_id, week_ms, campaign_id, f"Example {me.random.choice('ABC')}")
 
 
 async def _book(me: Client, key: Holding, wish: Wish) -> Booking | None:
     """Book in one of several ways: once, twice at once, again, and with another body under the same key."""
-    book = partial(_booking, key.text, wish)
+    book = partial(booking_of, key.text, wish)
     if me.chance(0.2):
         twice = [partial(_ask, me, "book", book, node) for node in me.world.nodes]
         await me.at_once(*twice)
-    view = await _until_answered(me, "book", book)
+    view = await until_answered(me, "book", book)
     if me.chance(0.15):
         other = Wish(wish.key, wish.slot_id, wish.week_ms + WEEK_MS, wish.campaign_id, wish.name)
-        await me.ask("book", partial(_booking, key.text, other))
+        await me.ask("book", partial(booking_of, key.text, other))
     if me.chance(0.25):
         me.world.board.wishes.append((key, wish))
     if me.chance(0.2) and me.world.board.wishes:
         old_key, old_wish = me.random.choice(me.world.board.wishes[-5:])
-        await me.ask("book", partial(_booking, old_key.text, old_wish))
+        await me.ask("book", partial(booking_of, old_key.text, old_wish))
     if not isinstance(view, BookingView):
         return None
     me.world.board.bookings.append(view.booking.id)
     return view.booking
 
 
-async def _booking(text: str, wish: Wish, node: "Node") -> Any:
+async def booking_of(text: str, wish: Wish, node: "Node") -> Any:
     return await node.office.book(text, wish)
 
 
 async def _checkout(me: Client, key: Holding, booking: Booking) -> Any:
-    return await _until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
+    return await until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
 
 
 def _pay(me: Client, booking: Booking, seconds: float = 0.0) -> None:
@@ -127,7 +127,7 @@ async def _cancel(me: Client, key: Holding, booking: Booking) -> Any:
 async def sponsor(me: Client) -> None:
     """Wants a week, and pays for it or not, in time or not."""
     email = f"sponsor-{int(me.name.rpartition('-')[2]) % SPONSORS}@example.org"
-    key = await _key(me, email)
+    key = await full_key(me, email)
     if key is None:
         return
     if me.chance(0.1):
@@ -158,10 +158,10 @@ async def _grab(me: Client, key: Holding) -> None:
     """Wants more weeks at once than an account may hold."""
     node, this_week = me.node(), week_of(me.world.base_ms + int(trio.current_time() * SECOND_MS))
     wishes = [
-        Wish(_uuid(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
+        Wish(uuid_of(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
         for slot_id in me.random.sample(me.world.board.slots, 3)
     ]
-    await me.at_once(*[partial(_ask, me, "book", partial(_booking, key.text, wish), node) for wish in wishes])
+    await me.at_once(*[partial(_ask, me, "book", partial(booking_of, key.text, wish), node) for wish in wishes])
 
 
 async def _pay_at_once(me: Client, key: Holding, booking: Booking) -> None:
@@ -188,10 +188,10 @@ async def _pay_late_for_what_another_wants(me: Client, key: Holding, booking: Bo
     await _checkout(me, key, booking)
     _pay(me, booking, BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(0.5, 3.0))
     await trio.sleep(BOOKINGS.hold_ms / SECOND_MS)
-    other = await _key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
+    other = await full_key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
     if other is not None:
-        wish = Wish(_uuid(me), booking.slot_id, booking.week_start_ms, None)
-        await _until_answered(me, "book", partial(_booking, other.text, wish))
+        wish = Wish(uuid_of(me), booking.slot_id, booking.week_start_ms, None)
+        await until_answered(me, "book", partial(booking_of, other.text, wish))
 
 
 async def _pay_after_expiry(me: Client, key: Holding, booking: Booking) -> None:
@@ -254,7 +254,7 @@ WAYS = (
 
 async def owner(me: Client) -> None:
     """Edits, submits, withdraws, pauses and resumes campaigns of an account."""
-    key = await _key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
+    key = await full_key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
     if key is None:
         return
     campaign_id = await _campaign(me, key)
@@ -278,7 +278,7 @@ async def owner(me: Client) -> None:
 
 async def administrator(me: Client) -> None:
     """Reviews, refunds and looks after slots, as long as it may; and tries when it may not."""
-    key = await _key(me, f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org")
+    key = await full_key(me, f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org")
     if key is None:
         return
     text, board = key.text, me.world.board
@@ -339,7 +339,7 @@ async def operator(me: Client) -> None:
 async def delegate(me: Client) -> None:
     """Hands out scoped keys with full and with scoped ones, uses them for what they may and may not, and revokes them."""
     email = me.random.choice(("sponsor-0@example.org", "admin-0@example.org"))
-    full = await _key(me, email)
+    full = await full_key(me, email)
     if full is None:
         return
     board = me.world.board
@@ -389,8 +389,8 @@ async def _use(me: Client, scoped: Holding) -> None:
         case 2:
             await _look_after_slots(me, scoped.text)
         case _:
-            wish = Wish(_uuid(me), me.random.choice(board.slots), week_of(me.world.base_ms) + WEEK_MS, None)
-            await me.ask("book", partial(_booking, scoped.text, wish))
+            wish = Wish(uuid_of(me), me.random.choice(board.slots), week_of(me.world.base_ms) + WEEK_MS, None)
+            await me.ask("book", partial(booking_of, scoped.text, wish))
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (

@@ -52,6 +52,10 @@ class Board:
     wishes: list[tuple[Holding, Any]] = field(default_factory=list)
     scoped: list[Holding] = field(default_factory=list)
     named: int = 0
+    # Of websites: placements that were seen, visitors, and campaigns with the account that has them.
+    seen: list[str] = field(default_factory=list)
+    visitors: list[str] = field(default_factory=list)
+    advertised: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Client:

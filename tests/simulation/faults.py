@@ -4,16 +4,20 @@ A fault is struck with a probability that follows the weather, which changes eve
 nothing strikes any more. Every strike is counted, so that the campaign can tell what it never tried.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from actors.bookings.records import Booking
+from actors.bookings.records import Booking, BookingView
+from actors.bookings.store import Before, Overview
+from actors.clock import DAY_MS, SECOND_MS
+from actors.events.messages import Row, Window
 from actors.keys.messages import Resolved
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
@@ -36,6 +40,8 @@ BASE_RATES: Mapping[str, float] = {
     "crash": 0.002,
     "killed_before_commit": 0.004,
     "killed_after_commit": 0.006,
+    # For each in the last moments of a node's day.
+    "unknown_over_midnight": 0.35,
     # On the network, for each request.
     "request_lost": 0.02,
     "answer_lost": 0.03,
@@ -61,6 +67,9 @@ BASE_RATES: Mapping[str, float] = {
     "store_cut_off": 0.12,
     "listener_reconnected": 0.08,
 }
+
+EVE_MS = 400
+"""What counts as the last moments of a day."""
 
 
 class SimulatedBug(Exception):
@@ -108,11 +117,20 @@ class Link(Memory):
     """
 
     def __init__(self, node: "Node") -> None:
+        self.node = node
         shared = node.world.memory
         super().__init__(**{table.name: getattr(shared, table.name) for table in fields(Memory)})
-        self.node = node
         self._faults = node.world.faults
         self.before, self.after = self._before, self._after
+
+    @property
+    def sponsorship_revision(self) -> int:
+        """A number is no table that could be shared as it is."""
+        return self.node.world.memory.sponsorship_revision
+
+    @sponsorship_revision.setter
+    def sponsorship_revision(self, revision: int) -> None:
+        self.node.world.memory.sponsorship_revision = revision
 
     async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
         late = self.node.world.late
@@ -147,6 +165,10 @@ class Link(Memory):
             await trio.lowlevel.checkpoint()
 
     async def _after(self) -> None:
+        to_midnight_ms = -self.node.clock.now_ms() % DAY_MS
+        if to_midnight_ms <= EVE_MS and self._faults.strikes("unknown_over_midnight"):
+            await trio.sleep(to_midnight_ms / SECOND_MS)
+            raise OutcomeUnknown("simulated: the connection broke after the commit, the next day")
         if self._faults.strikes("unknown_kept"):
             raise OutcomeUnknown("simulated: the connection broke after the commit")
         if self._faults.strikes("killed_after_commit"):
@@ -169,14 +191,87 @@ class LinkedKeys(MemoryKeys):
         return found
 
 
+@dataclass(slots=True, eq=False)
+class Look:
+    """One read of what sponsors show, in virtual seconds. Good once it was answered."""
+
+    start: float
+    end: float = float("inf")
+    good: bool = False
+
+
 class LinkedSponsorship(MemorySponsorship):
-    """The cashier's reads, which fail plainly."""
+    """The reads of cashier, placements and views, which fail plainly. Those that placements follow by are written down."""
+
+    async def revision(self) -> int:
+        return await self._looking(super().revision())
+
+    async def overview(self, from_week_ms: int) -> Overview:
+        return await self._looking(super().overview(from_week_ms))
+
+    async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
+        return await _plainly(super().booking(tenant_id, booking_id))
+
+    async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
+        return await _plainly(super().bookings(tenant_id, before, limit))
+
+    async def _looking(self, read: Awaitable[D]) -> D:
+        link = self._memory
+        assert isinstance(link, Link)
+        look = Look(trio.current_time())
+        link.node.looks.append(look)
+        try:
+            found = await _plainly(read)
+            look.good = True
+            return found
+        finally:
+            look.end = trio.current_time()
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
         return await _plainly(super().due_holds(now_ms, limit))
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         return await _plainly(super().due_refunds(now_ms, limit))
+
+
+class LinkedEvents(MemoryEvents):
+    """Keys of events, whose look-ups may be old when they arrive. Holds callers to what the store may ask of them."""
+
+    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        link = self._memory
+        assert isinstance(link, Link)
+        world, name = link.node.world, (turn.owner, turn.seq)
+        tick, waits = world.history.tick(), turn.owner in world.late
+        world.tally.attempted(turn, tick, trio.current_time())
+        if list(rows) != sorted(rows) or len({row.key for row in rows}) < len(rows):
+            world.violations.append(f"{turn!r} would deadlock with another: its rows are not sorted, or not distinct")
+        try:
+            added = await super().record(turn, day, rows)
+        except OutcomeUnknown:
+            world.tally.doubted.add(name)
+            raise
+        if name in world.tally.doubted:
+            kept = waits or world.tally.committed.get(name, tick) < tick
+            world.count(f"an unknown outcome was settled: {'kept' if kept else 'not kept'}")
+        return added
+
+    async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
+        found = await _plainly(super().windows(booking_ids))
+        link = self._memory
+        assert isinstance(link, Link)
+        if link._faults.strikes("slow_look_up"):
+            await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
+        return found
+
+    async def prepare(self, days: Sequence[int]) -> None:
+        await _plainly(super().prepare(days))
+
+    async def drop_before(self, day: int) -> Sequence[int]:
+        dropped = await _plainly(super().drop_before(day))
+        link = self._memory
+        assert isinstance(link, Link)
+        link.node.world.dropped(link.node, dropped)
+        return dropped
 
 
 async def _plainly(look_up: Awaitable[D]) -> D:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.events.messages import Event
 from actors.keys.messages import Letter
 from actors.values import ActorFailed, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
 
@@ -120,6 +121,42 @@ class Change:
     target: str
     owner: str | None = None
     what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What a website or a relay sends. `spoilt` is the place of the one that is no event as it is written."""
+
+    events: tuple[Event, ...]
+    client: str
+    batch: bool = False
+    agent: str = "Mozilla/5.0 (X11; Linux x86_64)"
+    purpose: str = ""
+    spoilt: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A post that a node took in, under the name of its request."""
+
+    request: str
+    post: Post
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """Events that were handed to a deduper on behalf of a request."""
+
+    request: str
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer to a post; with 200, what became of each event: `recorded`, or why it was dropped."""
+
+    status: int
+    fates: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ A node lives many lives: killed at any step or stopped in order, it comes back a
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,11 @@ import trio
 
 from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
+from actors.bookings.store import TOPIC
 from actors.clock import TrioClock
+from actors.events.actor import EventDeduper
+from actors.events.state import Seals
+from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
@@ -34,8 +38,9 @@ from actors.values import (
 )
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
-from tests.simulation.faults import Link, LinkedKeys, LinkedSponsorship
+from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
+from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
 from tests.simulation.office import CountedCashier, Office
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import CAPS, DRAIN_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES, SECRET
@@ -64,6 +69,13 @@ class Parts:
     sponsorship: type[LinkedSponsorship] = LinkedSponsorship
     cashier: type[CountedCashier] = CountedCashier
     payments: type[LinkedPayments] = LinkedPayments
+    seals: type[Seals] = Seals
+    deduper: type[EventDeduper] = EventDeduper
+    windows: type[WindowReader] = WindowReader
+    event_store: type[LinkedEvents] = LinkedEvents
+    placements: type[CountedPlacements] = CountedPlacements
+    partitions: type[CountedKeeper] = CountedKeeper
+    handlers: Handlers = field(default_factory=lambda: HANDLERS)
 
 
 class SeededEntropy:
@@ -86,6 +98,7 @@ class Node:
         self.life = 0
         self.up = False
         self.cut_off_until = 0.0
+        self.looks: list[Look] = []
         self._requests = 0
 
     @property
@@ -118,6 +131,9 @@ class Node:
         if self.world.sells:
             actors.append(self.office.ledger)
             members += [self.office.ledger, self.office.cashier]
+        if self.world.shows:
+            actors += self.intake.actors
+            members += self.intake.members
         try:
             with trio.CancelScope() as self._scope:
                 async with (
@@ -147,6 +163,8 @@ class Node:
         self.keeper = parts.keeper(keys, clock, entropy, SECRET, RULES, node=self.name, limits=LIMITS)
         self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
         self.office = Office(self, parts, link, clock, entropy)
+        if self.world.shows:
+            self.intake = Intake(self, parts, link)
 
     def kill(self) -> None:
         """End the process where it stands."""
@@ -169,10 +187,14 @@ class Node:
             self.directory.forget([bytes.fromhex(name)])
         elif kind == "tenant":
             self.directory.forget(tenants=[name])
+        elif kind == TOPIC and self.world.shows:
+            self.intake.placements.nudge()
 
     def listen_again(self) -> None:
         if self.up:
             self.directory.forget_all()
+            if self.world.shows:
+                self.intake.placements.nudge()
 
     # What it does for its callers.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.node import Parts
+from tests.simulation.rules import Scene
 
 Plant = Callable[[Parts], AbstractContextManager[Parts]]
 
@@ -14,12 +15,12 @@ Plant = Callable[[Parts], AbstractContextManager[Parts]]
 class Bug:
     """`plant` makes the parts of a run's nodes wrong, and all is right again when its block is left.
 
-    `sells` says which kind of world can show it.
+    `scene` says which kind of world can show it.
     """
 
     sentence: str
     plant: Plant
-    sells: bool = False
+    scene: Scene = Scene.KEYS
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The numbers of the simulated world: the service's own rules, made so small that each is met many times in a run."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from actors.actor import ActorLimits
 from actors.bookings.cashier import CashierLimits
@@ -10,6 +11,19 @@ from actors.clock import SECOND_MS
 from actors.keys.state import KeyRules
 from actors.quota.state import Caps
 from actors.values import Tier
+
+
+class Scene(StrEnum):
+    """What a world is of: small worlds that each know their callers show more than a large one that knows all."""
+
+    SPONSORS = "sponsors"
+    KEYS = "keys"
+    WEBSITES = "websites"
+
+
+def scene_of(seed: int) -> Scene:
+    return tuple(Scene)[seed % len(Scene)]
+
 
 LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
 LIFE_SECONDS = 4
@@ -49,3 +63,22 @@ BOOKINGS = BookingRules(hold_ms=2_500, open_holds=2, horizon_weeks=2, mode=Mode.
 CASHIER = CashierLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still takes money."""
+
+EVENT_LIMITS = ActorLimits(
+    mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
+)
+"""Events, not messages: a batch of a relay is most of one transaction."""
+EVENTS_PER_MINUTE = 40
+REMEMBERED_KEYS = 14
+"""So few that old ones are forgotten, and the store has to tell."""
+SWEEP_SECONDS = 0.7
+AHEAD_DAYS = 2
+KEEP_DAYS = (1, 7)
+"""By chance. At the turn of a week the longer time ends for a week of keys, and at that of the month the shorter one."""
+OLD_DAYS = 24
+"""For how many days before the first there are partitions when a world begins."""
+STALE_SECONDS = 1.0
+"""How old what a node shows may be (decisions, section 9), while its store answers."""
+LOOK_SECONDS = 0.5
+PROMPT_SECONDS = 0.15
+"""A look at the store that takes no longer is prompt: two reads and the pause between two looks are within the bound."""

@@ -1,7 +1,7 @@
 """The simulated world: nodes over one store, clients, faults, and the notes that the oracle judges."""
 
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from random import Random
@@ -9,29 +9,41 @@ from typing import Any, TypeVar
 
 import trio
 
-from actors.bookings.records import Side, Slot
 from actors.clock import SECOND_MS
+from actors.events.state import EventRules
 from actors.keys import state as key_state
 from actors.keys.messages import Letter
 from actors.keys.secret import code_from, code_proof, digest
 from actors.values import Turn
 from storage.memory.tables import Memory
-from tests.simulation import buyers, clients, kernel, oracle
+from tests.simulation import buyers, clients, kernel, oracle, stage, websites
 from tests.simulation.bugs import BUGS
 from tests.simulation.clients import Board, Client
 from tests.simulation.faults import Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
-from tests.simulation.oracle import commits
+from tests.simulation.oracle import commits, counts
 from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION
 from tests.simulation.oracle.keys import too_many_keys
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit, Log
 from tests.simulation.oracle.quota import totals
 from tests.simulation.oracle.sights import sights
+from tests.simulation.oracle.tally import Tally
 from tests.simulation.planting import patched
 from tests.simulation.processor import Processor
-from tests.simulation.rules import LONGEST_SECONDS, MIDNIGHTS_MS, MONDAY_MS, QUIET_SECONDS, REST_SECONDS, SECRET
+from tests.simulation.rules import (
+    AHEAD_DAYS,
+    KEEP_DAYS,
+    LONGEST_SECONDS,
+    MIDNIGHTS_MS,
+    MONDAY_MS,
+    QUIET_SECONDS,
+    REST_SECONDS,
+    SECRET,
+    Scene,
+    scene_of,
+)
 
 D = TypeVar("D")
 
@@ -49,13 +61,11 @@ class Report:
     violations: list[str] = field(repr=False)
 
 
-def sells(seed: int) -> bool:
-    """Every other world is one of sponsors; the rest are of keys and quota."""
-    return seed % 2 == 0
+CROWDS = {Scene.KEYS: clients.CROWD, Scene.SPONSORS: buyers.CROWD, Scene.WEBSITES: websites.CROWD}
 
 
 def population(world: "World") -> list[Client]:
-    crowd = buyers.CROWD if world.sells else clients.CROWD
+    crowd = CROWDS[world.scene]
     return [Client(world, f"{live.__name__}-{number}", live) for live, size in crowd for number in range(size)]
 
 
@@ -78,24 +88,33 @@ class World:
         self.counts: dict[str, int] = {}
         self.violations: list[str] = []
         self.comparisons: dict[bytes, list[bool]] = {}
-        self.sells = sells(seed)
+        self.scene = scene_of(seed)
         self.log = Log()
+        self.tally = Tally()
         self.processor = Processor(self)
         chance = Random(f"{seed}-world")
-        turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
-        self.base_ms = turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
+        self.turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
+        self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
         self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice((2, 3)))]
+        self.event_rules = EventRules(chance.choice((24, 24, 6)), chance.choice(KEEP_DAYS), AHEAD_DAYS)
+        self.shards = chance.choice((1, 1, 2))
         self.clients: list[Client] = population(self)
         if self.sells:
-            self._open_office()
-
-    def _open_office(self) -> None:
-        """What stands before anybody comes: three slots and an administrator."""
-        for slot_id, cents, weeks in (("top", 12_000, 1), ("side", 7_500, 2), ("foot", 4_000, 1)):
-            self.memory.slots[slot_id] = Slot(slot_id, slot_id, Side.LEFT, cents, self.base_ms, weeks=weeks)
-            self.board.slots.append(slot_id)
-        self.memory.administrators["admin-0@example.org"] = self.base_ms
+            stage.open_office(self)
+        if self.shows:
+            stage.open_site(self)
         self.log.begin(self.memory)
+        self.tally.begin(self.memory)
+
+    @property
+    def sells(self) -> bool:
+        """Whether there are sponsors."""
+        return self.scene is not Scene.KEYS
+
+    @property
+    def shows(self) -> bool:
+        """Whether there are websites that show placements and report events."""
+        return self.scene is Scene.WEBSITES
 
     async def run(self) -> None:
         """Live until the clients are done, then bring every node to rest."""
@@ -193,7 +212,9 @@ class World:
     def watched(self, turn: Turn, work: Callable[[], D]) -> Callable[[], D]:
         """`work`, with the promises that hold for each transaction checked around it."""
         owner = turn.owner.rpartition("/")[2]
-        watching = {"keys": self._keeping, "bookings": self._selling}.get(owner)
+        watching = {"keys": self._keeping, "bookings": self._selling, "events": self._counting}.get(
+            owner.partition("-")[0]
+        )
         return work if watching is None else lambda: watching(turn, work)
 
     def _keeping(self, turn: Turn, work: Callable[[], Any]) -> Any:
@@ -210,6 +231,20 @@ class World:
         if commit is not None:
             self.violations.extend(commits.judge(self, commit))
         return done
+
+    def _counting(self, turn: Turn, work: Callable[[], Any]) -> Any:
+        before = self.tally.picture(self.memory)
+        done = work()
+        kept = self.tally.note(self.memory, before, turn, self.history.tick())
+        self.violations.extend(counts.judge(self, f"{turn!r}", before, kept))
+        return done
+
+    def dropped(self, node: Node, days: Sequence[int]) -> None:
+        """A node has just dropped the partitions of these days."""
+        wall_ms = self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
+        self.violations.extend(counts.judge_drop(self, node.name, days, wall_ms))
+        self.tally.dropped.update(days)
+        self.count("partitions dropped", len(days))
 
     def _logged(self, turn: Turn, work: Callable[[], Any], tables: tuple[str, ...]) -> tuple[Any, Commit | None]:
         """The work done, and what it changed: only where somebody looks at it later."""

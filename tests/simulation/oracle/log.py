@@ -81,6 +81,11 @@ class Log:
         earlier = [row for tick, row in versions if tick <= began]
         return [earlier[-1] if earlier else None, *seen]
 
+    def at(self, table: str, key: Any, tick: int) -> Row:
+        """What a row was right after a tick."""
+        versions = self.versions.get((table, key), [])
+        return next((row for since, row in reversed(versions) if since <= tick), None)
+
     def since(self, table: str, key: Any) -> int | None:
         """The tick since which there has been such a row."""
         versions = self.versions.get((table, key))

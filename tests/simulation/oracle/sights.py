@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
 from storage.memory.tables import Memory
-from tests.simulation.history import Operation
+from tests.simulation.history import Heard, Operation
+from tests.simulation.oracle import events
 from tests.simulation.oracle.bookings import week_at
+from tests.simulation.oracle.case import case_of
 from tests.simulation.oracle.log import moved
 
 if TYPE_CHECKING:
@@ -20,17 +22,21 @@ def sights(world: "World") -> dict[str, int]:
     granted = [each.result.tenant for each in history.of("charge") if isinstance(each.result, Metered)]
     claimed = [each.about.token for each in history.of("complete") if isinstance(each.result, Claimed)]
     merged = {tenant.id for tenant in memory.tenants.values() if tenant.merged_into is not None}
-    return _sold(world) | {
-        "claim repeated": len(claimed) - len(set(claimed)),
-        "tenant merged": len(merged),
-        "tier changed": sum(audit.action.startswith("tier.") for audit in memory.audits),
-        "turned into a new day": len({tenant.day for tenant in granted}) - 1,
-        "turned into a new month": len({tenant.month for tenant in granted}) - 1,
-        "refund followed a merge": sum(
-            each.about.tenant_id in merged and _merged_before(memory, history.of("complete"), each)
-            for each in history.of("refund")
-        ),
-    }
+    return (
+        _sold(world)
+        | _reported(world)
+        | {
+            "claim repeated": len(claimed) - len(set(claimed)),
+            "tenant merged": len(merged),
+            "tier changed": sum(audit.action.startswith("tier.") for audit in memory.audits),
+            "turned into a new day": len({tenant.day for tenant in granted}) > 1,
+            "turned into a new month": len({tenant.month for tenant in granted}) > 1,
+            "refund followed a merge": sum(
+                each.about.tenant_id in merged and _merged_before(memory, history.of("complete"), each)
+                for each in history.of("refund")
+            ),
+        }
+    )
 
 
 def _sold(world: "World") -> dict[str, int]:
@@ -50,6 +56,39 @@ def _sold(world: "World") -> dict[str, int]:
         (moved(audit) or ("",))[0] == "expired" for audit in expired
     )
     met["turned into a new week"] = len({week_at(commit.now_ms) for commit in world.log.commits if commit.audits}) > 1
+    return met
+
+
+def _reported(world: "World") -> dict[str, int]:
+    """What became of events, and what is rare among them."""
+    met: dict[str, int] = {}
+
+    def meet(what: str, times: int = 1) -> None:
+        met[what] = met.get(what, 0) + times
+
+    case = case_of(world)
+    rows = events.rows_of(case)
+    for report in case.of("report"):
+        for fate in report.result.fates if isinstance(report.result, Heard) else ():
+            meet(f"event {fate}")
+    for intent in case.of("record"):
+        if isinstance(intent.result, list) and not any(intent.result):
+            meet("duplicates known from memory", intent.end == intent.start)
+    for event, operations in rows.handed.items():
+        kept = rows.of_event.get(event, [])
+        meet("one event recorded on two days", len({row.day for row in kept}) > 1)
+        for row in kept:
+            by = [each for each in operations if each.node == row.node and each.began < row.tick < each.ended]
+            told = [each for each in by if True in events.answers(each, event)]
+            meet("recorded, and nobody was told", not told)
+            for each in told:
+                arrived = events.bucket_at(case.now_ms(each.node, each.start), world.event_rules.bucket_hours)
+                meet("the day turned before the batch began", arrived.day < row.day)
+                others = [other for other in by if other.end == each.end and other not in told]
+                meet("equal events of several requests in one batch", bool(others))
+            for other in operations:
+                lost = other.node != row.node and other.began < row.tick < other.ended
+                meet("two nodes recorded one event at once", lost and False in events.answers(other, event))
     return met
 
 

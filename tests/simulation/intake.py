@@ -1,0 +1,254 @@
+"""The events side of a node: placements, dedupers, windows and partitions, and the service's own operations over them.
+
+What comes in is a request as the wire brings it, and goes through the service's dispatcher: what is not valid, not known,
+too much or not available is answered as anybody would be.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import trio
+
+from actors.actor import Actor
+from actors.bookings.records import BookingView
+from actors.events.actor import EventDeduper
+from actors.events.desk import EventDesk
+from actors.events.keeper import PartitionKeeper
+from actors.events.messages import Event
+from actors.mailbox import request_id
+from actors.troupe import Member
+from actors.values import Contended, Overloaded, StorageUnavailable
+from service.config import Config, load
+from service.dispatch import dispatch
+from service.operation import Operation
+from service.operations import events, placements
+from service.placements import Placements, PlacementsLimits
+from service.services import Budgets, Services
+from service.wire import Answer, Request
+from tests.simulation.faults import Link, SimulatedBug
+from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
+from tests.simulation.rules import (
+    BOOKINGS,
+    EVENT_LIMITS,
+    EVENTS_PER_MINUTE,
+    LOOK_SECONDS,
+    REMEMBERED_KEYS,
+    SECRET,
+    SWEEP_SECONDS,
+)
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node, Parts
+
+R = TypeVar("R")
+
+Handlers = Mapping[str, Operation]
+HANDLERS: Handlers = {row.name: row for row in (*events.ROWS, *placements.ROWS)}
+
+
+@cache
+def settings() -> Config:
+    """The service's own, with fewer events a minute."""
+    config = load(None, {})
+    return config.model_copy(
+        update={
+            "events": config.events.model_copy(update={"per_minute": EVENTS_PER_MINUTE}),
+            "keyless": config.keyless.model_copy(update={"per_minute": 1_000_000}),
+        }
+    )
+
+
+class CountedPlacements(Placements):
+    """Its failures count as those of actors do."""
+
+    node: "Node"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await _counted(self.node, super().run(task_status=task_status))
+
+
+class CountedKeeper(PartitionKeeper):
+    """Its failures count as those of actors do."""
+
+    node: "Node"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await _counted(self.node, super().run(task_status=task_status))
+
+
+async def _counted(node: "Node", work: Awaitable[R]) -> R:
+    try:
+        return await work
+    except Exception:
+        node.world.count("actor restarts")
+        raise
+
+
+class Recorder:
+    """A deduper, with each of its intents written down."""
+
+    def __init__(self, node: "Node", deduper: EventDeduper, overloaded: set[str]) -> None:
+        self._node = node
+        self._deduper = deduper
+        self._overloaded = overloaded
+
+    async def record(self, handed: Sequence[Event]) -> list[bool]:
+        about = Handed(request_id.get(), tuple(handed))
+        try:
+            return await self._node.intent("record", about, lambda: self._deduper.record(handed))
+        except Overloaded:
+            self._overloaded.add(about.request)
+            raise
+
+
+class Intake:
+    """One life of a node's events side."""
+
+    def __init__(self, node: "Node", parts: "Parts", link: Link) -> None:
+        self.node = node
+        world, clock = node.world, node.clock
+        store, seals = parts.event_store(link), parts.seals(SECRET)
+        self.dedupers = [
+            parts.deduper(
+                store,
+                clock,
+                seals,
+                world.event_rules,
+                node=node.name,
+                limits=EVENT_LIMITS,
+                shard=shard,
+                remember=REMEMBERED_KEYS,
+            )
+            for shard in range(world.shards)
+        ]
+        for deduper in self.dedupers:
+            deduper.observer = self._observe
+        self.windows = parts.windows(store, node=node.name, limits=EVENT_LIMITS)
+        self.sponsorship = parts.sponsorship(link)
+        limits = PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks)
+        self.placements = parts.placements(self.sponsorship, clock, "live", limits)
+        self.partitions = parts.partitions(store, clock, world.event_rules, sweep_seconds=SWEEP_SECONDS)
+        self.placements.node = self.partitions.node = node
+        self._handlers = parts.handlers
+        # What of the requests that are under way was refused by a full mailbox.
+        self._overloaded: set[str] = set()
+        self._services = self._served_with()
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        return [*self.dedupers, self.windows]
+
+    @property
+    def members(self) -> list[Member]:
+        return [self.placements, *self.actors, self.partitions]
+
+    def _served_with(self) -> Services:
+        """What the operations use; the rest of a node they do not know."""
+        absent = cast(Any, None)
+        recorders = [Recorder(self.node, deduper, self._overloaded) for deduper in self.dedupers]
+        return Services(
+            config=settings(),
+            base_url="https://bots.example.com",
+            clock=self.node.clock,
+            entropy=absent,
+            keys=self.node.keeper,
+            directory=self.node.directory,
+            quota=self.node.quota,
+            mail=absent,
+            catalog=absent,
+            placements=self.placements,
+            ledger=self.node.office.ledger,
+            sponsorship=self.sponsorship,
+            cashier=self.node.office.cashier,
+            events=EventDesk(cast("list[EventDeduper]", recorders)),
+            windows=self.windows,
+            cursors=absent,
+            budgets=Budgets(settings(), self.node.clock),
+            health=absent,
+            links=absent,
+            payments=absent,
+            webhook=None,
+        )
+
+    def _observe(self, size: int, seconds: float) -> None:
+        if size > 1:
+            self.node.world.count("event batches of several requests")
+
+    # What websites ask for.
+
+    async def report(self, post: Post) -> Heard | Unknown | Nothing:
+        about = Reported(request_id.get(), post)
+        heard = await self.node.intent("report", about, lambda: self._report(post))
+        self.node.world.count(f"report answered {heard.status}")
+        overloaded = about.request in self._overloaded
+        self._overloaded.discard(about.request)
+        if heard.status < 500:
+            return heard
+        if overloaded:
+            self.node.world.count("events refused by a full mailbox")
+            return Nothing("Overloaded")
+        return Unknown(f"answered {heard.status}")
+
+    async def _report(self, post: Post) -> Heard:
+        answer = await self._serve("recordEvents" if post.batch else "recordEvent", post.client, post)
+        return Heard(answer.status, _fates(post, answer) if answer.status == 200 else ())
+
+    async def shown(self) -> tuple[str, ...] | Unknown:
+        """The bookings whose placements are shown."""
+        return await self.node.intent("show", None, self._shown)
+
+    async def _shown(self) -> tuple[str, ...]:
+        answer = await self._serve("listPlacements", "203.0.113.1")
+        assert answer.status == 200, f"placements come from memory: {answer}"
+        return tuple(each["bookingId"] for each in json.loads(answer.body)["placements"])
+
+    async def _serve(self, name: str, client: str, post: Post | None = None) -> Answer:
+        operation = self._handlers[name]
+        headers = {} if post is None else {"user-agent": post.agent, "sec-purpose": post.purpose}
+        body = b"" if post is None else written(post)
+        request = Request(operation.method, operation.path, {}, "", headers, body, client)
+        return await dispatch(self._services, operation, request)
+
+    # What sponsors ask for.
+
+    async def look(self, booking_id: str) -> BookingView | None:
+        return await self._looking(lambda: self.sponsorship.booking(None, booking_id))
+
+    async def look_over(self) -> Sequence[BookingView]:
+        return await self._looking(lambda: self.sponsorship.bookings(None, None, 5))
+
+    async def _looking(self, read: Callable[[], Awaitable[R]]) -> R:
+        return await self.node.intent("look", None, lambda: self._plainly(read))
+
+    async def _plainly(self, read: Callable[[], Awaitable[R]]) -> R:
+        """What a request meets in the store is a 5xx, whatever it is."""
+        try:
+            return await read()
+        except Contended as error:
+            raise StorageUnavailable(str(error)) from None
+        except SimulatedBug as error:
+            self.node.world.count("requests that met a bug")
+            raise StorageUnavailable(str(error)) from None
+
+
+def written(post: Post) -> bytes:
+    """The body of a post."""
+    each = [{"bookingId": event.booking_id, "kind": event.kind, "visitorId": event.visitor} for event in post.events]
+    if post.spoilt is not None:
+        each[post.spoilt]["kind"] = "seen"
+    return json.dumps({"events": each} if post.batch else each[0]).encode()
+
+
+def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
+    said = json.loads(answer.body)
+    if post.batch:
+        return tuple("recorded" if each["recorded"] else each["dropped"] for each in said["results"])
+    return ("recorded" if said["recorded"] else dict(answer.headers)["x-event-dropped"],)
+
+
+def handled(name: str, handler: Callable[..., Awaitable[Any]]) -> Handlers:
+    """The operations, one of them with another handler."""
+    return {**HANDLERS, name: replace(HANDLERS[name], handler=handler)}

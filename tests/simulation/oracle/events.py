@@ -1,0 +1,240 @@
+"""Events: every answer was the truth, every row has its event, and no event has two rows in one bucket.
+
+A bucket is that of the clock of the node that recorded the event, when the batch began; nodes whose clocks differ may
+so record one event in two buckets around midnight, once in each. All order is by ticks.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
+from actors.events.messages import Bucket, Event
+from tests.simulation.history import Handed, Heard, Nothing, Operation, Post
+from tests.simulation.oracle.case import Case
+from tests.simulation.oracle.counts import counts_are_sums_of_rows, kept_until_ms
+from tests.simulation.oracle.tally import Kept
+from tests.simulation.rules import AHEAD_DAYS, EVENTS_PER_MINUTE, SECRET
+
+LIVE = ("recorded", "duplicate")
+"""What becomes of events that are handed to a deduper."""
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """Rows by the event that they stand for, and what was asked of dedupers by event and by request."""
+
+    of_event: dict[Event, list[Kept]] = field(default_factory=dict)
+    nameless: list[Kept] = field(default_factory=list)
+    handed: dict[Event, list[Operation]] = field(default_factory=dict)
+    requests: dict[str, list[Operation]] = field(default_factory=dict)
+
+
+def rows_of(case: Case) -> Rows:
+    """Keys are names that the world's own seals give; whether they are good ones the rest will tell."""
+    found = Rows()
+    for operation in case.of("record"):
+        about: Handed = operation.about
+        found.requests.setdefault(about.request, []).append(operation)
+        for event in dict.fromkeys(about.events):
+            found.handed.setdefault(event, []).append(operation)
+    seals, buckets = case.world.parts.seals(SECRET), _buckets(case)
+    names: dict[bytes, list[tuple[Bucket, Event]]] = {}
+    for event in found.handed:
+        for bucket in buckets:
+            names.setdefault(seals.key(bucket, event), []).append((bucket, event))
+    for kept in case.world.tally.kept:
+        for bucket, event in names.get(kept.row.key, []):
+            if (event.booking_id, event.kind) == (kept.row.booking_id, kept.row.kind) and bucket == _bucket_of(
+                case, kept
+            ):
+                found.of_event.setdefault(event, []).append(kept)
+                break
+        else:
+            found.nameless.append(kept)
+    return found
+
+
+def bucket_at(now_ms: int, hours: int) -> Bucket:
+    hour = now_ms % DAY_MS // HOUR_MS
+    return Bucket(now_ms // DAY_MS, hour // hours * hours)
+
+
+def _buckets(case: Case) -> list[Bucket]:
+    """All that any node's clock may have been in."""
+    skews = [node.skew_ms for node in case.world.nodes]
+    first_ms, last_ms = case.world.base_ms + min(skews), case.world.base_ms + max(skews) + 120 * SECOND_MS
+    hours = case.world.event_rules.bucket_hours
+    return sorted({bucket_at(moment, hours) for moment in range(first_ms, last_ms, SECOND_MS)})
+
+
+def _at(case: Case, node: str, seconds: float) -> Bucket:
+    return bucket_at(case.now_ms(node, seconds), case.world.event_rules.bucket_hours)
+
+
+def _bucket_of(case: Case, kept: Kept) -> Bucket:
+    """The bucket in which a row has to count."""
+    return _at(case, kept.node, kept.began.seconds)
+
+
+def answers(operation: Operation, event: Event) -> list[bool]:
+    """What was answered about an event; nothing where there was no answer."""
+    if not isinstance(operation.result, list):
+        return []
+    return [answer for each, answer in zip(operation.about.events, operation.result, strict=True) if each == event]
+
+
+# Rows and answers.
+
+
+def every_row_is_of_an_event_that_was_asked_for(case: Case, rows: Rows) -> Iterator[str]:
+    for kept in rows.nameless:
+        yield f"{kept.row} of the day {kept.day} is nobody's event in the bucket {_bucket_of(case, kept)}: {kept}"
+    for event, found in rows.of_event.items():
+        for kept in found:
+            if kept.day != _bucket_of(case, kept).day:
+                yield f"{event} was kept in the day {kept.day} by a batch that began in {_bucket_of(case, kept)}"
+            if not any(_may_have_kept(each, kept) for each in rows.handed[event]):
+                yield f"{event} was kept at {kept.tick} by {kept.node}, which had not been asked or had refused it"
+
+
+def _may_have_kept(operation: Operation, kept: Kept) -> bool:
+    """Whether an intent may have been in the batch: it came before it began, and was not given up before.
+
+    What is refused at the door leaves nothing. What is given up leaves nothing either, unless it was under way.
+    """
+    if operation.node != kept.node or operation.began > kept.began.tick or isinstance(operation.result, Nothing):
+        return False
+    return operation.ended > (kept.tick if isinstance(operation.result, list) else kept.began.tick)
+
+
+def an_event_has_one_row_in_a_bucket(case: Case, rows: Rows) -> Iterator[str]:
+    for event, found in rows.of_event.items():
+        buckets = [_bucket_of(case, kept) for kept in found]
+        if len(set(buckets)) < len(buckets):
+            yield f"{event} was kept more than once: {found}"
+
+
+def recorded_is_said_once_and_by_who_recorded_it(case: Case, rows: Rows) -> Iterator[str]:
+    """Each True has a row of its own that was kept while it was asked for; each row has one, or somebody who never heard."""
+    for event, operations in rows.handed.items():
+        said = [operation for operation in operations for answer in answers(operation, event) if answer]
+        said.sort(key=lambda operation: operation.ended)
+        for kept in rows.of_event.get(event, []):
+            by = next((each for each in said if _may_have_kept(each, kept)), None)
+            if by is not None:
+                said.remove(by)
+            elif not any(each.unknown and _may_have_kept(each, kept) for each in operations):
+                yield f"{event} was kept at {kept.tick} by {kept.node}, and nobody was told so"
+        for operation in said:
+            yield f"{operation.node} said at {operation.ended} that it recorded {event}: {rows.of_event.get(event)}"
+
+
+def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
+    for event, operations in rows.handed.items():
+        for operation in operations:
+            if False not in answers(operation, event):
+                continue
+            first, last = _at(case, operation.node, operation.start), _at(case, operation.node, operation.end)
+            if not any(
+                kept.tick < operation.ended and first <= _bucket_of(case, kept) <= last
+                for kept in rows.of_event.get(event, [])
+            ):
+                yield f"{operation.node} said at {operation.ended} that {event} counts already, and no row says so"
+
+
+def rows_stay(case: Case, rows: Rows) -> Iterator[str]:
+    for kept in case.world.tally.kept:
+        if kept.day not in case.world.tally.dropped and kept.row.key not in case.memory.events.get(kept.day, {}):
+            yield f"{kept.row} of the day {kept.day} is gone"
+    yield from counts_are_sums_of_rows(case.world, "in the end")
+
+
+def partitions_are_ahead_and_not_behind(case: Case, rows: Rows) -> Iterator[str]:
+    """What a node has had the time to do: each sweeps at its start and often since."""
+    there, rules = case.memory.events, case.world.event_rules
+    now_ms = [case.now_ms(node.name, case.world.ended_at - 1.0) for node in case.world.nodes]
+    for day in range(max(now_ms) // DAY_MS, max(now_ms) // DAY_MS + AHEAD_DAYS + 1):
+        if day not in there:
+            yield f"the day {day} has no partition, and it is {max(now_ms) // DAY_MS}"
+    for day in there:
+        if kept_until_ms(day, rules.keep_days) <= max(now_ms):
+            yield f"the day {day} still has a partition"
+
+
+# What websites were told.
+
+
+def websites_were_told_what_became_of_their_events(case: Case, rows: Rows) -> Iterator[str]:
+    for operation in case.of("report"):
+        post, heard = operation.about.post, operation.result
+        asked = rows.requests.get(operation.about.request, [])
+        if not isinstance(heard, Heard):
+            continue
+        if heard.status == 200:
+            yield from _fates_are_true(operation, post, heard, asked)
+        elif heard.status < 500 and asked:
+            yield f"{post} was answered {heard.status}, and {len(asked)} dedupers were asked"
+        if heard.status not in (200, 400, 404, 429, 503, 500):
+            yield f"{post} was answered {heard.status}"
+        if heard.status == 500 and not case.world.faults.hits["crash"]:
+            yield f"{post} was answered 500, and nothing had failed"
+
+
+def _fates_are_true(operation: Operation, post: Post, heard: Heard, asked: Sequence[Operation]) -> Iterator[str]:
+    """In order: what dedupers said of each event, and nothing of those that were dropped before."""
+    if len(heard.fates) != len(post.events):
+        yield f"{post} has {len(post.events)} events and {len(heard.fates)} answers"
+        return
+    for event in dict.fromkeys(post.events):
+        fates = [fate for each, fate in zip(post.events, heard.fates, strict=True) if each == event and fate in LIVE]
+        said = ["recorded" if answer else "duplicate" for each in asked for answer in answers(each, event)]
+        if fates != said:
+            yield f"{operation.about.request} was told of {event}: {fates}; dedupers had said: {said}"
+    nobody = {"crawler"} if "Bot" in post.agent else {"prefetch"} if post.purpose else None
+    if nobody is not None and not nobody >= set(heard.fates):
+        yield f"{post} was answered {heard.fates}"
+    if nobody is None and {"crawler", "prefetch"} & set(heard.fates):
+        yield f"{post} was taken for somebody else: {heard.fates}"
+
+
+def refusals_of_posts_had_a_reason(case: Case, rows: Rows) -> Iterator[str]:
+    """400 and 404 tell of a body that is no good, or of a booking that did not exist at some moment; 429 of too many."""
+    asked_for: dict[tuple[str, str], int] = {}
+    for operation in case.of("report"):
+        post, heard = operation.about.post, operation.result
+        place = (operation.node, post.client)
+        asked_for[place] = asked_for.get(place, 0) + len(post.events)
+        if not isinstance(heard, Heard):
+            continue
+        unknown = [each for each in post.events if _may_be_unknown(case, operation, each.booking_id)]
+        good = {
+            200: post.spoilt is None
+            and not [each for each in unknown if _must_be_unknown(case, operation, each.booking_id)],
+            400: post.spoilt is not None or (post.batch and bool(unknown)),
+            404: not post.batch and post.spoilt is None and bool(unknown),
+            429: not post.client.startswith("127.") and asked_for[place] > EVENTS_PER_MINUTE,
+        }
+        if not good.get(heard.status, True):
+            yield f"{post} was answered {heard} at {operation.start:.3f}; unknown: {unknown}"
+
+
+def _may_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
+    since = case.world.log.since("bookings", booking_id)
+    return since is None or since > operation.began
+
+
+def _must_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
+    since = case.world.log.since("bookings", booking_id)
+    return since is None or since > operation.ended
+
+
+CHECKS = (
+    every_row_is_of_an_event_that_was_asked_for,
+    an_event_has_one_row_in_a_bucket,
+    recorded_is_said_once_and_by_who_recorded_it,
+    duplicates_were_there_before,
+    rows_stay,
+    partitions_are_ahead_and_not_behind,
+    websites_were_told_what_became_of_their_events,
+    refusals_of_posts_had_a_reason,
+)

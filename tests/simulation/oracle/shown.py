@@ -1,0 +1,135 @@
+"""What was shown and counted as shown: live within the bound at which a node hears of changes; and counts in views."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
+from tests.simulation.history import Heard, Operation
+from tests.simulation.oracle.bookings import WEEK_MS, weeks
+from tests.simulation.oracle.case import Case
+from tests.simulation.oracle.events import LIVE, Rows
+from tests.simulation.rules import PROMPT_SECONDS, STALE_SECONDS
+
+Window = tuple[int, int]
+
+
+class Shows:
+    """When placements were live, as the log of commits has it."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._spans: dict[str, list[tuple[int, Window | None]]] = {}
+        ends = [(each.start, each.began) for each in case.world.history.requests]
+        for kind in sorted(case.world.history.intents):
+            ends += [(each.start, each.began) for each in case.of(kind)]
+        self._moments = sorted(ends)
+
+    def spans(self, booking_id: str) -> list[tuple[int, Window | None]]:
+        """Since which tick a placement was to be shown in which weeks, or not at all."""
+        if booking_id not in self._spans:
+            self._spans[booking_id] = list(self._follow(booking_id))
+        return self._spans[booking_id]
+
+    def _follow(self, booking_id: str) -> Iterator[tuple[int, Window | None]]:
+        log, booking = self._case.world.log, self._case.memory.bookings.get(booking_id)
+        if booking is None:
+            yield 0, None
+            return
+        held = weeks(booking)
+        names = [("bookings", booking_id), ("campaigns", booking.campaign_id), *(("slot_weeks", week) for week in held)]
+        for tick in sorted({0, *(tick for name in names for tick, _ in log.versions.get(name, []))}):
+            row, campaign = log.at("bookings", booking_id, tick), log.at("campaigns", booking.campaign_id, tick)
+            live = (
+                row is not None
+                and campaign is not None
+                and row.status is BookingStatus.PAID
+                and campaign.status is CampaignStatus.APPROVED
+                and all(log.at("slot_weeks", week, tick) == booking_id for week in held)
+            )
+            first_ms = booking.week_start_ms
+            yield tick, (first_ms, first_ms + booking.weeks * WEEK_MS) if live else None
+
+    def during(self, booking_id: str, began: int, ended: int) -> list[Window | None]:
+        spans = self.spans(booking_id)
+        earlier = [window for tick, window in spans if tick <= began]
+        return [earlier[-1] if earlier else None, *(window for tick, window in spans if began < tick <= ended)]
+
+    def since(self, operation: Operation) -> int:
+        """The tick of the oldest picture that a node may show: as old as the bound, and as its last good look where the
+        store did not answer, or not promptly."""
+        index = int(operation.node[1:].partition(".")[0])
+        since = operation.start - STALE_SECONDS
+        for look in reversed(self._case.world.nodes[index].looks):
+            if look.end < since:
+                break
+            prompt = look.good and look.end - look.start <= PROMPT_SECONDS
+            if look.start <= operation.start and not prompt:
+                since = min(since, look.start - STALE_SECONDS)
+        place = bisect_left(self._moments, (since, 0))
+        return self._moments[place - 1][1] if place else 0
+
+    def clocks(self, operation: Operation) -> tuple[int, int]:
+        node = operation.node
+        return self._case.now_ms(node, operation.start), self._case.now_ms(node, operation.end)
+
+
+def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
+    """Recorded and duplicate: live within the bound. Inactive: not live at some moment, with no such grace, since a node
+    asks the store about what it does not show."""
+    shows = Shows(case)
+    for operation in case.of("report"):
+        heard = operation.result
+        if not isinstance(heard, Heard) or heard.status != 200:
+            continue
+        for event, fate in dict.fromkeys(zip(operation.about.post.events, heard.fates, strict=True)):
+            if fate in LIVE and not _may_be_shown(shows, operation, event.booking_id):
+                yield f"{event} was {fate} at {operation.start:.3f} by {operation.node}, and its placement was not live"
+            if fate == "inactive" and _is_surely_shown(shows, operation, event.booking_id, operation.began):
+                yield f"{event} was {fate} at {operation.start:.3f} by {operation.node}, and its placement was live"
+
+
+def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
+    shows = Shows(case)
+    for operation in case.of("show"):
+        if not isinstance(operation.result, tuple):
+            continue
+        since = shows.since(operation)
+        for booking_id in operation.result:
+            if not _may_be_shown(shows, operation, booking_id):
+                yield f"{operation.node} showed {booking_id} at {operation.start:.3f}, which was not live"
+        for booking_id in case.memory.bookings:
+            if booking_id not in operation.result and _is_surely_shown(shows, operation, booking_id, since):
+                yield f"{operation.node} did not show {booking_id} at {operation.start:.3f}, which was live"
+
+
+def _may_be_shown(shows: Shows, operation: Operation, booking_id: str) -> bool:
+    early_ms, late_ms = shows.clocks(operation)
+    windows = shows.during(booking_id, shows.since(operation), operation.ended)
+    return any(window is not None and window[0] <= late_ms and early_ms < window[1] for window in windows)
+
+
+def _is_surely_shown(shows: Shows, operation: Operation, booking_id: str, since: int) -> bool:
+    early_ms, late_ms = shows.clocks(operation)
+    windows = shows.during(booking_id, since, operation.ended)
+    return all(window is not None and window[0] <= early_ms and late_ms < window[1] for window in windows)
+
+
+def views_count_what_was_kept(case: Case, rows: Rows) -> Iterator[str]:
+    """All that was answered before somebody asked, and nothing that was kept after they were answered."""
+    for kind in sorted(case.world.history.intents):
+        for operation in case.of(kind):
+            for view in _views(operation.result):
+                fair = case.world.tally.totals_during(view.booking.id, operation.began, operation.ended)
+                if (view.impressions, view.clicks) not in fair:
+                    shown = f"{view.impressions} impressions and {view.clicks} clicks"
+                    yield f"{kind} showed {shown} of {view.booking.id} at {operation.start:.3f}; there were {fair}"
+
+
+def _views(result: Any) -> Sequence[BookingView]:
+    if isinstance(result, BookingView):
+        return [result]
+    return [each for each in result if isinstance(each, BookingView)] if isinstance(result, list) else []
+
+
+CHECKS = (only_what_is_live_is_recorded, placements_are_those_that_are_live, views_count_what_was_kept)

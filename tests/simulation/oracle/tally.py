@@ -1,0 +1,93 @@
+"""What was kept of events, and when: the rows of each transaction, its batch's beginning, and the counts that follow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from actors.events.messages import Kind, Row
+from actors.values import Turn
+from storage.memory.tables import Memory
+
+Counts = tuple[int, int]
+"""Impressions and clicks."""
+NONE: Counts = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Began:
+    """The first attempt at a turn: what is decided once for a batch is decided then."""
+
+    tick: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """One row that was kept, in the partition of `day`, by the node of this name."""
+
+    tick: int
+    node: str
+    began: Began
+    day: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Before:
+    events: Mapping[int, Mapping[bytes, Row]]
+
+
+@dataclass(slots=True, eq=False)
+class Tally:
+    """`counts` are those that follow from the rows, by booking and day; `totals` say since which tick a booking has which."""
+
+    kept: list[Kept] = field(default_factory=list)
+    counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
+    totals: dict[str, list[tuple[int, Counts]]] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    turns: dict[tuple[str, int], Began] = field(default_factory=dict)
+    committed: dict[tuple[str, int], int] = field(default_factory=dict)
+    doubted: set[tuple[str, int]] = field(default_factory=set)
+
+    def begin(self, memory: Memory) -> None:
+        """Take what stands before anybody comes as it is."""
+        for (booking_id, day), counts in memory.delivery_days.items():
+            self.counts[booking_id, day] = counts
+            self.totals[booking_id] = [(0, added(self.total(booking_id, 0), counts))]
+
+    def attempted(self, turn: Turn, tick: int, seconds: float) -> None:
+        self.turns.setdefault((turn.owner, turn.seq), Began(tick, seconds))
+
+    def picture(self, memory: Memory) -> Before:
+        return Before({day: dict(rows) for day, rows in memory.events.items()})
+
+    def note(self, memory: Memory, before: Before, turn: Turn, tick: int) -> list[Kept]:
+        """Write down which rows are new."""
+        name = (turn.owner, turn.seq)
+        self.committed[name] = tick
+        fresh = [
+            Kept(tick, turn.owner.partition("/")[0], self.turns[name], day, row)
+            for day, rows in memory.events.items()
+            for key, row in rows.items()
+            if before.events.get(day, {}).get(key) is not row
+        ]
+        for kept in fresh:
+            one = (1, 0) if kept.row.kind is Kind.IMPRESSION else (0, 1)
+            booking_id = kept.row.booking_id
+            place = (booking_id, kept.day)
+            self.counts[place] = added(self.counts.get(place, NONE), one)
+            self.totals.setdefault(booking_id, []).append((tick, added(self.total(booking_id, tick), one)))
+        self.kept.extend(fresh)
+        return fresh
+
+    def total(self, booking_id: str, tick: int) -> Counts:
+        """What a booking had got at a moment."""
+        return next((counts for since, counts in reversed(self.totals.get(booking_id, [])) if since <= tick), NONE)
+
+    def totals_during(self, booking_id: str, began: int, ended: int) -> list[Counts]:
+        """What a booking had got at some moment of a span."""
+        later = [counts for since, counts in self.totals.get(booking_id, []) if began < since <= ended]
+        return [self.total(booking_id, began), *later]
+
+
+def added(one: Counts, other: Counts) -> Counts:
+    return one[0] + other[0], one[1] + other[1]

@@ -1,0 +1,239 @@
+"""The clients of worlds of websites: pages and relays that report events, those who look at counts, and the advertisers,
+owners and administrators who change what is shown meanwhile.
+
+Websites share visitors, so that the same event comes from several of them, to several nodes, at once.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.bookings.records import BookingView
+from actors.bookings.transitions import CampaignMove
+from actors.clock import SECOND_MS
+from actors.events.messages import Event, Kind
+from actors.weeks import WEEK_MS, week_of
+from tests.simulation.buyers import booking_of, full_key, until_answered, uuid_of
+from tests.simulation.clients import Client
+from tests.simulation.history import Heard, Post
+from tests.simulation.office import Wish
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+RELAY = "127.0.0.1"
+"""Lies in a network without a limit."""
+CRAWLER = "ExampleBot/1.0 (+https://example.com/bot)"
+ADVERTISERS = 2
+ADMINISTRATOR = "admin-0@example.org"
+
+
+# What they send.
+
+
+async def _post(me: Client, post: Post, node: "Node | None" = None) -> Any:
+    return await me.ask("report", lambda node: node.intake.report(post), node)
+
+
+async def _post_until_answered(me: Client, post: Post) -> None:
+    """Again after each lost answer, mostly: the same event each time."""
+    for attempt in range(4):
+        heard = await _post(me, post)
+        if isinstance(heard, Heard):
+            for fate in heard.fates if attempt else ():
+                me.world.count(f"asked again after a lost answer: {fate}")
+            return
+        if me.chance(0.1):
+            return
+        await me.think(0.1)
+
+
+def _address(me: Client) -> str:
+    """One of many, so that pages are hardly ever limited."""
+    return f"203.0.{me.random.randint(0, 200)}.{me.random.randint(1, 200)}"
+
+
+def _visitor(me: Client) -> str:
+    """Somebody new, or one who comes again, here or elsewhere."""
+    visitors = me.world.board.visitors
+    if visitors and me.chance(0.7):
+        return me.random.choice(visitors[-10:])
+    visitors.append(uuid_of(me))
+    return visitors[-1]
+
+
+def _booking(me: Client) -> str:
+    """A placement that was seen lately; at times one that may be over, that never was one, or that does not exist."""
+    board, drawn = me.world.board, me.random.random()
+    if drawn < 0.75 and board.seen:
+        return me.random.choice(board.seen[-4:])
+    if drawn < 0.97 or not board.bookings:
+        return me.random.choice(board.bookings[-12:])
+    return me.random.choice(("bok_of_nobody", "no id at all"))
+
+
+def _event(me: Client) -> Event:
+    return Event(_booking(me), me.random.choice((Kind.IMPRESSION, Kind.IMPRESSION, Kind.CLICK)), _visitor(me))
+
+
+async def _look(me: Client) -> None:
+    """Read which placements are shown."""
+    shown = await me.ask("show", lambda node: node.intake.shown())
+    for booking_id in shown if isinstance(shown, tuple) else ():
+        me.world.board.seen.append(booking_id)
+
+
+# Websites.
+
+
+async def website(me: Client) -> None:
+    """Shows a placement to somebody, and tells of it; some click."""
+    if not me.world.board.seen or me.chance(0.3):
+        await _look(me)
+    event = _event(me)
+    post = Post((event._replace(kind=Kind.IMPRESSION),), _address(me))
+    click = replace(post, events=(event._replace(kind=Kind.CLICK),))
+    match me.random.randrange(12):
+        case 0:
+            await me.at_once(*[partial(_post, me, post, node) for node in me.world.nodes])
+        case 1:
+            node = me.node()
+            await me.at_once(*[partial(_post, me, replace(post, client=_address(me)), node) for _ in range(3)])
+        case 2:
+            await me.at_once(partial(_post_until_answered, me, click), partial(_post_until_answered, me, post))
+        case 3:
+            odd: dict[str, Any] = me.random.choice(({"agent": CRAWLER}, {"purpose": "prefetch"}, {"spoilt": 0}))
+            await _post_until_answered(me, replace(post, **odd))
+            if me.chance(0.5):
+                await _post_until_answered(me, post)
+        case _:
+            await _post_until_answered(me, post)
+            if me.chance(0.5):
+                await _post_until_answered(me, click)
+            if me.chance(0.2):
+                await _post_until_answered(me, post)
+
+
+async def relay(me: Client) -> None:
+    """Sends what it has gathered: some of it twice, some of it known from elsewhere, and at times what is no event."""
+    events = [_event(me) for _ in range(me.random.randint(2, 5))]
+    if me.chance(0.3):
+        events.append(me.random.choice(events))
+    post = Post(tuple(events), RELAY, batch=True)
+    if me.chance(0.12):
+        post = replace(post, spoilt=me.random.randrange(len(events)))
+    if me.chance(0.2):
+        await me.at_once(*[partial(_post, me, post, node) for node in me.world.nodes])
+    elif me.chance(0.2):
+        alone = Post((me.random.choice(events),), _address(me))
+        node = me.node()
+        await me.at_once(partial(_post, me, post, node), partial(_post, me, alone, node))
+    await _post_until_answered(me, post)
+
+
+async def night_owl(me: Client) -> None:
+    """A few visitors who are seen again and again while the day turns, on all nodes."""
+    world = me.world
+    left = (world.turn_ms - world.base_ms) / SECOND_MS - trio.current_time()
+    if left < -1.4:
+        await website(me)
+        return
+    await trio.sleep(max(left - 1.1, 0.0))
+    if not world.board.seen:
+        await _look(me)
+    owls = world.board.visitors[:2] or [_visitor(me)]
+    post = Post((Event(_booking(me), me.random.choice(tuple(Kind)), me.random.choice(owls)),), _address(me))
+    if me.chance(0.3):
+        await me.at_once(*[partial(_post, me, post, node) for node in world.nodes])
+    else:
+        with trio.move_on_after(0.4):
+            await _post(me, post)
+
+
+async def crowd_of_one(me: Client) -> None:
+    """Sends far too much from one address."""
+    node, client = me.node(), "198.51.100.7"
+    posts = [Post((_event(me),), client) for _ in range(me.random.randint(3, 9))]
+    posts.append(Post(tuple(_event(me) for _ in range(5)), client, batch=True))
+    await me.at_once(*[partial(_post, me, post, node) for post in posts])
+    await me.think(1.5)
+
+
+async def accountant(me: Client) -> None:
+    """Reads what was delivered."""
+    board = me.world.board
+    if me.chance(0.3):
+        await me.ask("look", lambda node: node.intake.look_over())
+    booking_id = me.random.choice(board.seen[-4:] or board.bookings)
+    await me.ask("look", lambda node: node.intake.look(booking_id))
+
+
+# Who changes what is shown.
+
+
+async def advertiser(me: Client) -> None:
+    """Books a week, pays, and is shown once somebody has approved it."""
+    world = me.world
+    key = await full_key(me, f"ads-{int(me.name.rpartition('-')[2]) % ADVERTISERS}@example.org")
+    if key is None:
+        return
+    this_week = week_of(world.base_ms + int(trio.current_time() * SECOND_MS))
+    week_ms = this_week + me.random.choice((0, 0, 1)) * WEEK_MS
+    wish = Wish(uuid_of(me), me.random.choice(world.board.slots), week_ms, None, f"Example {me.random.choice('ABC')}")
+    view = await until_answered(me, "book", partial(booking_of, key.text, wish))
+    if isinstance(view, BookingView):
+        booking = view.booking
+        world.board.bookings.append(booking.id)
+        world.board.advertised.append((key.email, booking.campaign_id))
+        await until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
+        world.processor.pay(booking.id, me.random.uniform(0.0, 0.3))
+        world.board.paid.append(booking.id)
+    await me.think(1.0)
+
+
+async def pauser(me: Client) -> None:
+    """Takes placements away and brings them back."""
+    if not me.world.board.advertised:
+        return
+    email, campaign_id = me.random.choice(me.world.board.advertised[-4:])
+    key = await full_key(me, email)
+    if key is None:
+        return
+    for move in (CampaignMove.PAUSE, CampaignMove.RESUME):
+        await me.ask("move campaign", partial(_move, key.text, campaign_id, move))
+        await me.think(0.8)
+
+
+async def _move(text: str, campaign_id: str, move: CampaignMove, node: "Node") -> Any:
+    return await node.office.move_campaign(text, campaign_id, move)
+
+
+async def curator(me: Client) -> None:
+    """Approves what was booked, and now and then takes something away for good."""
+    board = me.world.board
+    key = await full_key(me, ADMINISTRATOR)
+    if key is None:
+        return
+    text = key.text
+    if board.advertised:
+        _, campaign_id = me.random.choice(board.advertised[-3:])
+        move = CampaignMove.REJECT if me.chance(0.05) else CampaignMove.APPROVE
+        await me.ask("review", lambda node: node.office.review(text, campaign_id, move))
+    if me.chance(0.12):
+        booking_id = me.random.choice(board.paid[-6:])
+        await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))
+
+
+CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
+    (website, 5),
+    (relay, 2),
+    (night_owl, 2),
+    (crowd_of_one, 1),
+    (accountant, 1),
+    (advertiser, ADVERTISERS),
+    (pauser, 1),
+    (curator, 1),
+)
