@@ -1,11 +1,11 @@
-// Shows sponsored placements on a website. See docs/embedding.md.
+// Sponsored placements on a website: see docs/embedding.md.
 "use strict";
 {
 	const api = new URL("/api/v1/sponsors/", document.currentScript.src);
 	const sent = new Set();
 	let visitorId;
 
-	// Colours are the page's own, so light and dark need no rules.
+	// Colours are the page's: no rules for light and dark.
 	const sheet = new CSSStyleSheet();
 	sheet.replaceSync(`
 		* { margin: 0; padding: 0 }
@@ -19,7 +19,7 @@
 		p + p { margin-top: .6em; text-decoration: underline }
 		small { opacity: .8 }`);
 
-	// Once a page, and as text: no preflight. A beacon outlives the page.
+	// Once a page. Text needs no preflight; a beacon outlives the page.
 	const send = (kind, bookingId) => {
 		if (navigator.doNotTrack === "1" || navigator.globalPrivacyControl) return;
 		const digit = () => (crypto.getRandomValues(new Uint8Array(1))[0] & 15).toString(16);
@@ -73,10 +73,11 @@
 		}
 	};
 
-	// Boxes are taken at once: a second script leaves them alone.
+	// Taken at once, so a second script leaves them alone.
 	const load = async () => {
 		const boxes = document.querySelectorAll("[data-placements]:not([data-placed])");
 		for (const box of boxes) box.dataset.placed = 0;
+		if (!boxes[0]) return;
 		try {
 			const { placements } = await (await fetch(api + "placements", { credentials: "omit" })).json();
 			for (const box of boxes) {

@@ -148,15 +148,25 @@ def test_without_placements_there_is_no_box(visit: Visit, answer: object) -> Non
     assert visitor.sent == []
 
 
-def test_a_second_script_and_a_later_one_double_nothing(visit: Visit) -> None:
+@pytest.mark.parametrize(("placements", "visible"), [([], True), ([placement()], False)], ids=["none", "one"])
+def test_what_stands_in_the_box_is_for_when_there_is_no_placement(
+    visit: Visit, placements: list[object], visible: bool
+) -> None:
+    page = PAGE.replace(LEFT, '<div data-placements="left"><b>Be the first</b></div>')
+    visitor = visit(page, placements=placements)
+    visitor.page.locator(f"[data-placed='{len(placements)}']").wait_for()
+    assert visitor.page.get_by_text("Be the first").is_visible() == visible
+
+
+def test_a_second_script_doubles_nothing(visit: Visit) -> None:
     visitor = visit(f"<!doctype html>{LEFT}{SCRIPT}{SCRIPT}", frozen=True)
     visitor.filled()
     visitor.looked("li")
     visitor.page.clock.run_for(5_000)
     visitor.settled()
     assert len(visitor.events("impression")) == len(set(visitor.events("impression"))) == 2
-    assert visitor.asked("/embed.js") >= 1
     assert visitor.page.get_by_role("listitem").count() == 2
+    assert visitor.asked(PLACEMENTS) == 2, "one for the box, and one of this test"
 
 
 def test_a_box_that_is_added_later_is_filled_by_another_script_element(node: Service, visit: Visit) -> None:
