@@ -26,6 +26,8 @@ from storage.schema import migrate
 from tests.memory import in_memory
 
 TEMPLATE = "catalog_template"
+PROCESSES = ("tests/acceptance/", "tests/browser/")
+"""The rooms whose tests are about real processes."""
 _numbers = itertools.count(1)
 
 
@@ -37,7 +39,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByRoom(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "acceptance" if "tests/acceptance/" in file else file
+            return "acceptance" if file.startswith(PROCESSES) else file
 
     return ByRoom(config, log)
 

@@ -1,6 +1,7 @@
 """What is served beside the operations: the document, metrics, and the pages that a person sees."""
 
 import json
+from http import HTTPStatus
 from typing import cast
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,7 @@ from service.callers import is_loopback
 from service.metrics import CONTENT_TYPE, Metrics
 from service.openapi import Described
 from service.pages.checkout import Shown, acted, checkout, receipt
+from service.pages.embed import Embed
 from service.pages.reference import chapters
 from service.services import Services
 
@@ -54,6 +56,7 @@ def add_pages(app: QuartTrio, services: Services, described: Described, metrics:
         moved: Response = redirect("/static/icon.svg", 301)  # type: ignore[assignment]
         return moved
 
+    _add_embed(app)
     _add_booking_pages(app, services)
     if not services.config.mail.smtp_url:
 
@@ -63,6 +66,19 @@ def add_pages(app: QuartTrio, services: Services, described: Described, metrics:
                 abort(404)
             letters = await services.mail.recent(50)
             return await _page("outbox.html", letters=letters)
+
+
+def _add_embed(app: QuartTrio) -> None:
+    """The script for other sites."""
+    script = Embed()
+
+    @app.get("/embed.js")
+    async def embed() -> Response:
+        answer = script.answer(request.headers.get("if-none-match"))
+        response = Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            del response.headers["content-length"], response.headers["content-type"]
+        return response
 
 
 def _add_booking_pages(app: QuartTrio, services: Services) -> None:

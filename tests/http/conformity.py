@@ -15,8 +15,10 @@ from tests.http.asgi import Exchange, Response
 BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
-CORS_PATHS = re.compile(r"/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))")
-"""Operations 6 to 11: the only ones that another site's page may call (decisions, section 9)."""
+CORS_PATHS = re.compile(
+    r"/embed\.js|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
+)
+"""The script for other sites, and operations 6 to 12: the only ones that their pages may call (decisions, section 9)."""
 
 SECURITY = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
 

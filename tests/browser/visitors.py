@@ -1,0 +1,106 @@
+"""Somebody who visits a website with a browser of their own, and what that browser sent."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, Request, Route
+
+from tests.acceptance.processes import Service
+from tests.browser.sites import Site
+
+AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+"""A headless browser that says so is a crawler to the service."""
+
+EVENTS, PLACEMENTS = "/api/v1/sponsors/events", "/api/v1/sponsors/placements"
+FILLED = "[data-placed]:not([data-placed='0'])"
+
+
+class Visitor:
+    """One browser context with one page.
+
+    Events are kept here instead of being sent to the node, unless `counted`. With `frozen` the page's timers stand still
+    until `page.clock` moves them; what comes from the network and from the renderer goes on.
+    """
+
+    def __init__(
+        self,
+        browser: Browser,
+        node: Service,
+        site: Site,
+        *,
+        before: str = "",
+        counted: bool = False,
+        frozen: bool = False,
+        placements: object = None,
+        **options: Any,
+    ) -> None:
+        self.node = node
+        self.sent: list[dict[str, Any]] = []
+        self.requests: list[Request] = []
+        self.errors: list[str] = []
+        self.context = browser.new_context(user_agent=AGENT, viewport={"width": 1000, "height": 700}, **options)
+        self.context.set_default_timeout(10_000)
+        self.page: Page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.context.on("request", self._requested)
+        if not counted:
+            self.context.route(f"{node.url}{EVENTS}", lambda route: route.fulfill(json={"recorded": True}))
+        if placements is not None:
+            self.context.route(f"{node.url}{PLACEMENTS}", answering(placements))
+        # Where the demo's links lead.
+        self.context.route("https://*.example.*/**", lambda route: route.fulfill(body="a sponsor's page"))
+        self.context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        if before:
+            self.page.add_init_script(before)
+        if frozen:
+            self.page.clock.install(time=0)
+            self.page.clock.pause_at(1_000)
+
+    def _requested(self, request: Request) -> None:
+        self.requests.append(request)
+        if request.url == f"{self.node.url}{EVENTS}":
+            self.sent.append(json.loads(request.post_data or ""))
+
+    def filled(self) -> Locator:
+        """The boxes, once they show something."""
+        boxes = self.page.locator(FILLED)
+        boxes.first.wait_for()
+        return boxes
+
+    def asked(self, path: str) -> int:
+        """How often the node was asked for this path."""
+        return sum(request.url == f"{self.node.url}{path}" for request in self.requests)
+
+    def settled(self) -> None:
+        """Wait until requests that were made before now are known here: they are told in their order."""
+        self.page.evaluate(f"fetch('{self.node.url}{PLACEMENTS}', {{cache: 'no-store'}}).then(r => r.text(), () => 0)")
+
+    def looked(self, selector: str) -> float:
+        """How much of an element is in view, once every observer on the page has been told of it."""
+        share: float = self.page.locator(selector).first.evaluate(
+            "(element) => new Promise((told) => new IntersectionObserver("
+            "([entry]) => told(entry.intersectionRatio)).observe(element))"
+        )
+        return share
+
+    def events(self, kind: str) -> list[str]:
+        """The bookings of the events that were sent, in their order."""
+        return [event["bookingId"] for event in self.sent if event["kind"] == kind]
+
+
+def answering(placements: object) -> Any:
+    """A route that answers with these placements; with text as it stands, with a number as a status, by nothing at all."""
+
+    def answer(route: Route) -> None:
+        headers = {"access-control-allow-origin": "*"}
+        match placements:
+            case str():
+                route.fulfill(body=placements, headers=headers)
+            case int():
+                route.fulfill(status=placements, json={"error": "service_unavailable"}, headers=headers)
+            case list():
+                route.fulfill(json={"placements": placements}, headers=headers)
+            case _:
+                route.abort()
+
+    return answer
