@@ -1,5 +1,6 @@
 """What a server sent, read as the sequence of answers that it has to be."""
 
+import re
 from dataclasses import dataclass
 
 LONGEST_HEAD = 64 * 1024
@@ -84,6 +85,8 @@ def _without_chunks(rest: bytes) -> bytes | None:
         line, mark, rest = rest.partition(b"\r\n")
         if not mark:
             return None
+        if not re.fullmatch(rb"[0-9A-Fa-f]{1,8}", line):
+            raise Malformed(f"a chunk that begins with {line[:60]!r}")
         size = int(line, 16)
         if len(rest) < size + 2:
             return None

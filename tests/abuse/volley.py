@@ -16,7 +16,7 @@ AT_ONCE = 48
 PATIENCE_SECONDS = 0.1
 """How long the first answer may take on a connection that is kept, before the client says that it sends no more."""
 DEADLINE_SECONDS = 5.0
-"""After the client's end, every answer has to be there, or the end of the connection."""
+"""How long a mutation may take in all, until its answer or the end of its connection."""
 STATUSES = frozenset(
     {100, 200, 204, 304, 307, 308, 400, 401, 403, 404, 405, 408, 409, 411, 413, 414, 415, 417, 421, 422, 426, 429, 431}
     | {501, 503, 505}
@@ -67,8 +67,9 @@ class Connection:
 class Volley:
     """Sends mutations of one seed to one node, several at once. A node that can no longer be reached is an OSError."""
 
-    def __init__(self, host: str, port: int, seed: int) -> None:
+    def __init__(self, host: str, port: int, seed: int, *, deadline_seconds: float = DEADLINE_SECONDS) -> None:
         self._host, self._port, self._seed = host, port, seed
+        self._deadline_seconds = deadline_seconds
         self.tally = Tally()
 
     async def send(self, numbers: Iterable[int]) -> Tally:
@@ -99,7 +100,7 @@ class Volley:
 
     async def _one(self, one: Mutation, connection: Connection) -> bool:
         """Send it and judge what comes back; whether the connection may carry another. Raises `Faulty`."""
-        with trio.move_on_after(DEADLINE_SECONDS) as bound:
+        with trio.move_on_after(self._deadline_seconds) as bound:
             if not await _sent(one, connection.stream):
                 self.tally.outcomes["closed meanwhile"] += 1
                 return False
@@ -112,7 +113,7 @@ class Volley:
             self.tally.outcomes[f"{'closed' if ended else 'kept'}, {'answered' if answers.statuses else 'silent'}"] += 1
             return not ended and not answers.closing
         assert bound.cancelled_caught
-        raise Faulty(f"{one.manner}: neither an answer nor an end within {DEADLINE_SECONDS:g} s")
+        raise Faulty(f"{one.manner}: neither an answer nor an end within {self._deadline_seconds:g} s")
 
 
 async def _sent(one: Mutation, stream: trio.SocketStream) -> bool:
