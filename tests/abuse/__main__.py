@@ -68,7 +68,7 @@ class Campaign:
         with self._node(SETTINGS) as node:
             for name in self._names:
                 outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS)
-                self._note(str(outcome), outcome.faults)
+                self._note(str(outcome), [*outcome.faults, *outcome.doubts])
 
     def end(self) -> None:
         for name in self._names:

@@ -18,6 +18,12 @@ from tests.acceptance.processes import until
 P99_FACTOR = 3.0
 P99_FLOOR_SECONDS = 0.050
 """A probe's p99 below this passes whatever it was before: on a core that others share, a few milliseconds are chance."""
+BUSY_SHARE = 0.2
+"""Of the time. A node that is ready to run and has no core for longer than this shares the machine with others who are at
+work, and neither the probe's times nor what an attacker got done say anything about the node.
+"""
+TRIES = 3
+"""How often an attack is tried where the machine is too busy, or the probe's times alone were at fault."""
 FILES_SECONDS = 15.0
 """Within this, a node has closed everything that silent attackers left open."""
 MEMORY_MIB = 48.0
@@ -47,27 +53,43 @@ AFTER_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Outcome:
-    """What one attack did and what it did to the node; `faults` is empty when all that has to hold did."""
+    """What one attack did and what it did to the node.
+
+    `faults` is empty when all that has to hold did, but for `doubts`: what was at fault by the clock. On a machine that is
+    too `busy` those are nobody's.
+    """
 
     name: str
     faults: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     before: Report | None = None
     during: Report | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     core_share: float = 0.0
+    waited_share: float = 0.0
     files: tuple[int, int] = (0, 0)
     files_seconds: float = 0.0
     memory_mib: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def busy(self) -> bool:
+        return self.waited_share > BUSY_SHARE
+
+    @property
+    def held(self) -> bool:
+        """Whether everything that has to hold was seen to hold."""
+        return not self.faults and not self.doubts
 
     def __str__(self) -> str:
         counts = ", ".join(f"{what} {count}" for what, count in sorted(self.counts.items()))
         files, memory = self.files, self.memory_mib
         lines = [
-            f"{self.name}: {'FAULTY' if self.faults else 'held'}",
+            f"{self.name}: {'held' if self.held else 'too busy to say' if self.busy and not self.faults else 'FAULTY'}",
             f"  attack: {counts}",
             f"  probe before: {self.before}",
             f"  probe during: {self.during}",
-            f"  node: {self.core_share:.2f} of a core, files {files[0]} -> {files[1]} after {self.files_seconds:.1f} s, "
+            f"  node: {self.core_share:.2f} of a core, and {self.waited_share:.2f} of the time without one",
+            f"        files {files[0]} -> {files[1]} after {self.files_seconds:.1f} s, "
             f"memory {memory[0]:.0f}, at most {memory[1]:.0f}, after {memory[2]:.0f} MiB",
         ]
         return "\n".join(lines)
@@ -76,12 +98,13 @@ class Outcome:
 def endure(node: Watched, names: Sequence[str], *, seconds: float, before_seconds: float) -> Outcome:
     """Attack a node in these ways at once for `seconds`, and look at it before, meanwhile and afterwards.
 
-    Where nothing but the probe's p99 was at fault, all of it is done once more: what others do on the machine passes, what
-    the node does stays.
+    Where only its times were at fault, or nothing could be said of them, all of it is done again: what others do on the
+    machine passes, what the node does stays.
     """
-    outcome = _endure_once(node, names, seconds, before_seconds)
-    if outcome.faults == _of_its_times(outcome) != []:
-        return _endure_once(node, names, seconds, before_seconds)
+    for _ in range(TRIES):
+        outcome = _endure_once(node, names, seconds, before_seconds)
+        if outcome.faults or not outcome.doubts:
+            break
     return outcome
 
 
@@ -90,21 +113,24 @@ def _endure_once(node: Watched, names: Sequence[str], seconds: float, before_sec
     errands = node.errands()
     outcome.before = start(HOST, node.service.port, before_seconds, errands)()
     node.forget_peak()
-    files, memory, core = node.open_files, node.memory_mib, node.core_seconds
+    files, memory, core, waited = node.open_files, node.memory_mib, node.core_seconds, node.waited_seconds
     complaints = len(node.complaints())
     began = time.monotonic()
     probe = start(HOST, node.service.port, seconds, errands)
     attacker = Attacker.start(names, HOST, node.service.port, node.tls_port)
     try:
         outcome.during = probe()
-        outcome.core_share = (node.core_seconds - core) / (time.monotonic() - began)
+        took = time.monotonic() - began
+        outcome.core_share = (node.core_seconds - core) / took
+        outcome.waited_share = (node.waited_seconds - waited) / took
         outcome.counts = attacker.fall_silent()
         outcome.files_seconds = _until_files(node, files)
     finally:
         attacker.hang_up()
     outcome.files = (files, node.open_files)
     outcome.memory_mib = (memory, node.peak_mib(), node.memory_mib)
-    outcome.faults = [*_of_the_attack(outcome, names), *_of_the_probe(outcome), *_of_the_node(outcome, names)]
+    outcome.doubts = [*_of_the_attack(outcome, names), *_of_the_times(outcome)]
+    outcome.faults = [*_of_the_probe(outcome), *_of_the_node(outcome, names)]
     outcome.faults += _said(node, complaints)
     if not node.service.is_ready():
         outcome.faults.append("the node is not ready afterwards")
@@ -180,23 +206,24 @@ def _until_files(node: Watched, base: int) -> float:
 
 def _of_the_attack(outcome: Outcome, names: Sequence[str]) -> list[str]:
     counts = outcome.counts
-    weak = [f"the attack was too weak: {what} {counts.get(what, 0)}, not {least}"
-            for name in names for what, least in NEEDED[name].items() if counts.get(what, 0) < least]  # fmt: skip
-    return weak + [f"{what}: {counts[what]}" for what in FORBIDDEN if counts.get(what)]
+    needed = [(what, least) for name in names for what, least in NEEDED[name].items()]
+    weak = [(what, least) for what, least in needed if counts.get(what, 0) < least]
+    return [f"the attack was too weak: {what} {counts.get(what, 0)}, not {least}" for what, least in weak]
 
 
-def _of_the_probe(outcome: Outcome) -> list[str]:
-    errors = [error for report in (outcome.before, outcome.during) if report for error in report.errors]
-    return [*_of_its_times(outcome), *([f"the probe failed: {errors}"] if errors else [])]
-
-
-def _of_its_times(outcome: Outcome) -> list[str]:
+def _of_the_times(outcome: Outcome) -> list[str]:
     assert outcome.before is not None
     assert outcome.during is not None
     bound = max(P99_FACTOR * outcome.before.p99, P99_FLOOR_SECONDS)
     if outcome.during.p99 <= bound:
         return []
     return [f"the probe's p99 was {outcome.during.p99 * 1000:.0f} ms, above {bound * 1000:.0f} ms"]
+
+
+def _of_the_probe(outcome: Outcome) -> list[str]:
+    errors = [error for report in (outcome.before, outcome.during) if report for error in report.errors]
+    said = [f"the probe failed: {errors}"] if errors else []
+    return said + [f"{what}: {outcome.counts[what]}" for what in FORBIDDEN if outcome.counts.get(what)]
 
 
 def _of_the_node(outcome: Outcome, names: Sequence[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """The ground that an attack stands on: its connections, which stay open and silent when it ends, and what it counted."""
 
+import random
 import resource
 import socket
 import ssl
@@ -15,9 +16,10 @@ ATTACKER = "127.0.0.2"
 """Where attacks come from: an address of its own has ports of its own, so an attack never takes those of the probe."""
 
 RESET = struct.pack("ii", 1, 0)
-APART_SECONDS = 0.001
-PAUSE_SECONDS = 0.05
-"""Between a connection that the node ended and the next one in its place."""
+AT_ONCE, APART_SECONDS = 4, 0.002
+"""So many connections are opened, then there is a pause."""
+LONGEST_PAUSE_SECONDS = 1.0
+"""Between a connection that the node ended and the next one in its place; by chance, so that they do not come in waves."""
 
 
 @dataclass(slots=True)
@@ -90,9 +92,10 @@ class Ground:
         """`number` of them at once, each again and again. They come one after the other, for each is a connection to hold,
         and how many a second can be opened is what the churn shows."""
         async with trio.open_nursery() as nursery:
-            for _ in range(number):
+            for count in range(1, number + 1):
                 nursery.start_soon(self._again_and_again, one)
-                await trio.sleep(APART_SECONDS)
+                if count % AT_ONCE == 0:
+                    await trio.sleep(APART_SECONDS)
 
     async def _again_and_again(self, one: Callable[["Ground"], Awaitable[None]]) -> None:
         while True:
@@ -101,7 +104,7 @@ class Ground:
             except OSError:
                 # Refused or reset in the handshake: a node may do that, and an attacker tries again.
                 self.counts["refused"] += 1
-            await trio.sleep(PAUSE_SECONDS)
+            await trio.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
 
 
 async def wait_closed(stream: trio.SocketStream) -> None:

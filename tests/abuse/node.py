@@ -47,6 +47,11 @@ class Watched:
         fields = Path(f"/proc/{self.service.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
+    @property
+    def waited_seconds(self) -> float:
+        """How long the process was ready to run and had no core since it began."""
+        return int(Path(f"/proc/{self.service.process.pid}/schedstat").read_text().split()[1]) / 1e9
+
     def complaints(self) -> list[str]:
         """Lines of its log that speak of a bug, with what follows each."""
         lines = self.service.log().splitlines()

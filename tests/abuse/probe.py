@@ -1,8 +1,8 @@
 """A steady, modest, well-behaved client, as a process of its own: `python -m tests.abuse.probe HOST PORT < errands`.
 
-It asks at a fixed pace, in turn on a connection that it keeps and on a new one. A request is late from the moment when it
-was due, so that a node which stalls makes all requests late that fell due meanwhile. Prints a `Report` as JSON.
-Standard library only, so that it starts at once.
+Four clients ask at a fixed pace, each in turn on a connection that it keeps and on a new one. A request is late from the
+moment when it was due, so that a node which stalls makes all requests late that fell due meanwhile. Prints a `Report` as
+JSON. Standard library only, so that it starts at once.
 """
 
 import json
@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from itertools import count
 from uuid import uuid4
 
-PER_SECOND = 100
+CLIENTS = 4
+PER_SECOND = 25
+"""Requests of each client."""
 ANSWER_SECONDS = 10.0
 VISITOR = "{visitor}"
 """Stands in a body for an identifier that is new in each request."""
@@ -136,19 +138,23 @@ def _more(connection: socket.socket) -> bytes:
 
 def run(host: str, port: int, seconds: float, errands: Sequence[Errand]) -> Report:
     """Ask at the pace for `seconds`."""
-    client = _Client(host, port)
     late: list[float] = []
     errors: list[str] = []
     began = time.monotonic()
-    for number in count():
-        due = began + number / PER_SECOND
-        if due - began >= seconds:
-            break
-        time.sleep(max(0.0, due - time.monotonic()))
-        error = client.ask(errands[number // 2 % len(errands)], keep=number % 2 == 0)
-        late.append(time.monotonic() - due)
-        if error:
-            errors.append(f"after {due - began:.2f} s: {error}")
+
+    def ask(first: int) -> None:
+        client = _Client(host, port)
+        for number in range(first, int(seconds * CLIENTS * PER_SECOND), CLIENTS):
+            due = began + number / (CLIENTS * PER_SECOND)
+            time.sleep(max(0.0, due - time.monotonic()))
+            turn = number // CLIENTS
+            error = client.ask(errands[turn // 2 % len(errands)], keep=turn % 2 == 0)
+            late.append(time.monotonic() - due)
+            if error:
+                errors.append(f"after {due - began:.2f} s: {error}")
+
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        list(threads.map(ask, range(CLIENTS)))
     late.sort()
     p50, p99 = (late[math.ceil(share * len(late)) - 1] for share in (0.5, 0.99))
     return Report(len(late), p50, p99, late[-1], len(errors), errors[:5])

@@ -61,12 +61,15 @@ def test_every_attack_is_tried() -> None:
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
 def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched, names: tuple[str, ...]) -> None:
     outcome = endure(node, names, seconds=SECONDS, before_seconds=BEFORE_SECONDS)
-    assert not outcome.faults, str(outcome)
+    assert not outcome.faults, f"{outcome}\n{outcome.faults}"
+    if outcome.busy and outcome.doubts:
+        pytest.skip(f"others are at work on this machine: {outcome.doubts}")
+    assert not outcome.doubts, f"{outcome}\n{outcome.doubts}"
 
 
 def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: Watched) -> None:
     volleyed = mutate(node, SEED, range(MUTATIONS))
-    assert not volleyed.faults, str(volleyed)
+    assert not volleyed.faults, f"{volleyed}\n{volleyed.faults}"
     assert volleyed.tally.outcomes.total() == MUTATIONS
 
 
