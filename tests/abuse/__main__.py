@@ -26,6 +26,7 @@ SETTINGS = {"http.request_seconds": 12.0}
 """Beside the defaults: a whole request has less time than an attack, so that many are cut off."""
 GRACEFUL_SECONDS = 2.0
 MOST_SHOWN = 40
+TRIES = 3
 
 
 def main() -> int:
@@ -67,7 +68,7 @@ class Campaign:
     def attack(self, seconds: float) -> None:
         with self._node(SETTINGS) as node:
             for name in self._names:
-                outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS)
+                outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS, tries=TRIES)
                 self._note(str(outcome), [*outcome.faults, *outcome.doubts])
 
     def end(self) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from service.config import Config
 from tests.abuse.probe import VISITOR, Errand
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, Settings, serving
@@ -15,6 +16,8 @@ from tests.acceptance.processes import Service, Settings, serving
 HOST = "127.0.0.1"
 DATABASE_CONNECTIONS = 2
 PLACEMENTS = Errand("GET", "/api/v1/sponsors/placements", 200)
+SPEAKS_TLS = "tls" in Config.model_fields
+"""Whether this version of the service has a TLS port to attack."""
 _COMPLAINT = re.compile(r"Traceback|\b(error|critical) \S+ |failed|exception", re.IGNORECASE)
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -91,21 +94,15 @@ class Certificate:
 def watched(data_dir: Path, certificate: Certificate, settings: Mapping[str, object]) -> Iterator[Watched]:
     """A node that is ready, with its connections to Postgres open, so that their number no longer grows."""
     tls_port = free_port()
-    import tomllib
-
-    tls = (
-        {
-            "tls.bind": f"{HOST}:{tls_port}",
-            "tls.certificate": certificate.certificate,
-            "tls.key": certificate.key,
-        }
-        if "tls" in tomllib.loads(Path("config.toml").read_text())
-        else {}
-    )
+    tls = {
+        "tls.bind": f"{HOST}:{tls_port}",
+        "tls.certificate": certificate.certificate,
+        "tls.key": certificate.key,
+    }
     chosen: Settings = {
         "log.level": "warning",
         "database.connections": DATABASE_CONNECTIONS,
-        **tls,
+        **(tls if SPEAKS_TLS else {}),
         **settings,
     }
     with serving(data_dir, chosen) as service:
