@@ -8,7 +8,7 @@ VENV ?= .venv
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 
-.PHONY: serve setup test lint simulate fuzz soak bench lock clean
+.PHONY: serve setup test lint simulate fuzz soak abuse bench lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -35,9 +35,16 @@ fuzz: $(VENV)/test.stamp
 	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/http/test_schemathesis.py
 
 # Events on two nodes while processes are killed and the network breaks: make soak SECONDS=3600 SEED=7
-SECONDS ?= 120
+# Bash counts its own life in SECONDS, so only the command line sets it, here and below.
+soak: SECONDS = 120
 soak: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# Attacks on a running node for longer than the suite's, and more mutated requests: make abuse SECONDS=30 MUTATIONS=100000
+MUTATIONS ?= 100000
+abuse: SECONDS = 30
+abuse: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
 
 bench: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench

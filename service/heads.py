@@ -28,7 +28,15 @@ _HEAD = re.compile(
 )
 _OTHER_VERSION = re.compile(_METHOD + rb" " + _TARGET + rb" HTTP/(?!1\.[01]\r)[0-9]\.[0-9]\r\n")
 _BROKEN_LINE = re.compile(rb"\r(?!\n|\Z)|(?<!\r)\n|\0")
-_HOST = re.compile(rb"(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_LABEL = rb"[A-Za-z0-9_~-]{1,63}"
+_HOST = re.compile(
+    # A name has no empty label and none of more than 63 bytes (RFC 1035, section 2.3.4).
+    rb"(?=[^:]{1,255}(?::|\Z)|\[)(?:"
+    + _LABEL
+    + rb"(?:\."
+    + _LABEL
+    + rb")*+\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
 _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?]*)(.*)")
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _NAMED = re.compile(rb"(" + _METHOD + rb") (/[!\"$->@-~]*)[ ?]")

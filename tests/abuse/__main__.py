@@ -1,0 +1,114 @@
+"""`python -m tests.abuse --seconds 30 --mutations 100000`: the whole campaign against real nodes.
+
+Prints what each attack did and what it did to the node; exits with 1 when something did not hold. `--replay SEED:NUMBER`
+sends one mutation alone, and says what it was and what came back.
+"""
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.abuse.attacker import ATTACKS
+from tests.abuse.campaign import end_under, endure, mutate
+from tests.abuse.mutator import mutation
+from tests.abuse.node import Certificate, Watched, watched
+from tests.memory import in_memory
+
+BEFORE_SECONDS = 4.0
+SETTINGS = {"http.request_seconds": 12.0}
+"""Beside the defaults: a whole request has less time than an attack, so that many are cut off."""
+GRACEFUL_SECONDS = 2.0
+MOST_SHOWN = 40
+TRIES = 3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.abuse", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=30.0, help="how long each attack goes on; 0 leaves them out")
+    parser.add_argument("--mutations", type=int, default=100_000, help="how many mutated requests are sent")
+    parser.add_argument("--seed", type=int, default=None, help="what the mutations are made from; chosen if not given")
+    parser.add_argument("--only", choices=sorted(ATTACKS), action="append", help="only this attack; may be repeated")
+    parser.add_argument("--replay", metavar="SEED:NUMBER", help="send one mutation, alone")
+    given = parser.parse_args()
+    began = time.monotonic()
+    place = Path(tempfile.mkdtemp(prefix="catalog-abuse-", dir=in_memory()))
+    place.chmod(0o711)
+    try:
+        campaign = Campaign(place, given.only or list(ATTACKS))
+        if given.replay:
+            seed, _, number = given.replay.partition(":")
+            campaign.replay(int(seed), int(number))
+        else:
+            if given.seconds:
+                campaign.attack(given.seconds)
+                campaign.end()
+            campaign.mutate(random.randrange(10**6) if given.seed is None else given.seed, given.mutations)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    _say(f"{campaign.faults} faults, {time.monotonic() - began:.0f} s")
+    return 1 if campaign.faults else 0
+
+
+class Campaign:
+    """Runs the parts one after the other, each on nodes of its own over the same data, and counts what did not hold."""
+
+    def __init__(self, place: Path, names: Sequence[str]) -> None:
+        self._data = place / "data"
+        self._certificate = Certificate.make(place)
+        self._names = names
+        self.faults = 0
+
+    def attack(self, seconds: float) -> None:
+        with self._node(SETTINGS) as node:
+            for name in self._names:
+                outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS, tries=TRIES)
+                self._note(str(outcome), [*outcome.faults, *outcome.doubts])
+
+    def end(self) -> None:
+        for name in self._names:
+            with self._node({"server.graceful_seconds": GRACEFUL_SECONDS}) as node:
+                took, faults = end_under(node, [name], graceful_seconds=GRACEFUL_SECONDS)
+                self._note(f"SIGTERM under {name}: ended after {took:.1f} s", faults)
+
+    def mutate(self, seed: int, number: int) -> None:
+        _say(f"mutations of seed {seed}")
+        with self._node({}) as node:
+            volleyed = mutate(node, seed, range(number))
+            self._note(str(volleyed), volleyed.faults)
+
+    def replay(self, seed: int, number: int) -> None:
+        _say(f"{mutation(seed, number)}")
+        with self._node({}) as node:
+            volleyed = mutate(node, seed, [number])
+            self._note(str(volleyed), volleyed.faults)
+
+    @contextmanager
+    def _node(self, settings: Mapping[str, object]) -> Iterator[Watched]:
+        """A node, which has to end in order afterwards."""
+        try:
+            with watched(self._data, self._certificate, settings) as node:
+                yield node
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            self._note("the node did not end in order", [f"{type(error).__name__}: {str(error)[-2_000:]}"])
+
+    def _note(self, said: str, faults: Sequence[str]) -> None:
+        _say("\n".join([said, *(f"  FAULT: {fault}" for fault in faults[:MOST_SHOWN])]))
+        if len(faults) > MOST_SHOWN:
+            _say(f"  and {len(faults) - MOST_SHOWN} more faults")
+        self.faults += len(faults)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""An attacker: a process of its own, so that its work is not the probe's.
+
+`python -m tests.abuse.attacker` reads what to do from its standard input, a line of JSON. It attacks until a second line
+comes, then says what it counted, and stays connected, silent, until the input ends. It runs at a low priority: what is
+measured is the node under attack, not two clients that share a core.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import trio
+
+from tests.abuse import attacks, http2
+from tests.abuse.ground import Ground, allow_open_files
+from tests.abuse.node import SPEAKS_TLS
+
+ATTACKS = {
+    attack.__name__.replace("_", " "): attack
+    for attack in (
+        attacks.slowloris,
+        attacks.dripped_bodies,
+        attacks.unread_bodies,
+        attacks.slow_readers,
+        attacks.idle_connections,
+        attacks.malformed_flood,
+        attacks.churn,
+        http2.http2_on_the_plain_port,
+        *((http2.ping_flood, http2.settings_flood, http2.rapid_reset) if SPEAKS_TLS else ()),
+    )
+}
+OPEN_FILES = 4_000
+NICENESS = 5
+
+
+@dataclass(slots=True)
+class Attacker:
+    """An attack under way. `fall_silent` ends it and returns its counts; `hang_up` ends its connections."""
+
+    process: "subprocess.Popen[str]"
+
+    @classmethod
+    def start(cls, names: Sequence[str], host: str, port: int, tls_port: int) -> "Attacker":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.abuse.attacker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        attacker = cls(process)
+        attacker._say(json.dumps({"attacks": list(names), "host": host, "port": port, "tls_port": tls_port}))
+        return attacker
+
+    def fall_silent(self) -> Mapping[str, int]:
+        self._say("silence")
+        assert self.process.stdout is not None
+        counts: dict[str, int] = json.loads(self.process.stdout.readline())
+        return counts
+
+    def hang_up(self) -> None:
+        """End it, and with it all its connections."""
+        self.process.kill()
+        self.process.communicate()
+
+    def _say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+
+
+async def main() -> None:
+    os.nice(NICENESS)
+    random.seed(0)
+    allow_open_files(OPEN_FILES)
+    given = json.loads(sys.stdin.readline())
+    ground = Ground(given["host"], given["port"], given["tls_port"])
+    async with trio.open_nursery() as nursery:
+        for name in given["attacks"]:
+            nursery.start_soon(ATTACKS[name], ground)
+        await trio.to_thread.run_sync(sys.stdin.readline)
+        nursery.cancel_scope.cancel()
+    sys.stdout.write(json.dumps({**ground.counts, "most open": ground.most_open}) + "\n")
+    sys.stdout.flush()
+    await trio.to_thread.run_sync(sys.stdin.readline)
+
+
+if __name__ == "__main__":
+    trio.run(main)

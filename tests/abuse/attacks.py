@@ -1,0 +1,153 @@
+"""The attacks over plain HTTP/1.1. Each goes on until it is cancelled, and leaves its connections open and silent."""
+
+import random
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from tests.abuse.ground import Ground, wait_closed
+
+LARGE_PAGE = "/openapi.json"
+HEAD = b"GET /healthz HTTP/1.1\r\nhost: node.example.com\r\n"
+DRIP_SECONDS = 0.2
+
+MALFORMED = (
+    b"\x00" * 64,
+    b"\r\n" * 64 + b"\xff",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    HEAD + b"host: other.example.com\r\n\r\n",
+    HEAD + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    HEAD + b"content-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+    HEAD + b"content-length: -1\r\n\r\n",
+    HEAD + b"transfer-encoding: chunked\r\n\r\nxyz\r\n",
+    HEAD + b"transfer-encoding: gzip, chunked, chunked\r\n\r\n",
+    HEAD + b"transfer-encoding: chunked\r\n\r\nffffffffffffffffffff\r\n",
+    HEAD + b" folded: yes\r\n\r\n",
+    HEAD + b"na me: x\r\n\r\n",
+    HEAD + b"nul: \x00\r\n\r\n",
+    HEAD + b"x: " + b"a" * 70_000 + b"\r\n\r\n",
+    HEAD + b"".join(b"x-%d: y\r\n" % number for number in range(500)) + b"\r\n",
+    b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nhost: node.example.com\r\n\r\n",
+    b"CONNECT node.example.com:443 HTTP/1.1\r\nhost: node.example.com\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x42" * 200,
+)
+"""Requests that no server should take; the last is the beginning of a TLS handshake."""
+
+
+async def slowloris(ground: Ground) -> None:
+    """500 connections whose heads never end."""
+
+    async def one(ground: Ground) -> None:
+        async with ground.connection() as stream:
+            await stream.send_all(HEAD)
+            while True:
+                await trio.sleep(DRIP_SECONDS * random.uniform(0.5, 1.5))
+                await stream.send_all(b"x-drip: %d\r\n" % random.randrange(10**6))
+                ground.counts["drops"] += 1
+
+    await ground.many(500, one)
+
+
+async def dripped_bodies(ground: Ground) -> None:
+    """200 connections whose bodies come a few bytes at a time: half with a length, half in chunks."""
+
+    async def one(ground: Ground) -> None:
+        chunked = random.random() < 0.5
+        kind = b"transfer-encoding: chunked" if chunked else b"content-length: 4000"
+        async with ground.connection() as stream:
+            await stream.send_all(
+                b"POST /api/v1/auth/agent HTTP/1.1\r\nhost: node.example.com\r\n" + kind + b"\r\n\r\n"
+            )
+            while True:
+                await trio.sleep(DRIP_SECONDS * random.uniform(0.5, 1.5))
+                await stream.send_all(b"1\r\n \r\n" if chunked else b" ")
+                ground.counts["drops"] += 1
+
+    await ground.many(200, one)
+
+
+async def unread_bodies(ground: Ground) -> None:
+    """200 connections that announce a body which nobody wants, send some of it, and fall silent."""
+    targets = (b"GET /healthz", b"POST /nowhere", b"POST /api/v1/auth/agent", b"DELETE /healthz")
+
+    async def one(ground: Ground) -> None:
+        async with ground.connection() as stream:
+            size = random.choice((100, 20_000, 10_000_000))
+            head = random.choice(targets) + b" HTTP/1.1\r\nhost: node.example.com\r\ncontent-length: %d\r\n\r\n" % size
+            await stream.send_all(head + b"x" * random.choice((0, 10, min(size, 65_536) - 1)))
+            ground.counts["bodies"] += 1
+            await wait_closed(stream)
+
+    await ground.many(200, one)
+
+
+async def slow_readers(ground: Ground) -> None:
+    """20 connections that ask 64 times for a large page and read none of it."""
+
+    async def one(ground: Ground) -> None:
+        async with ground.connection(receive_bytes=4_096) as stream:
+            await stream.send_all(f"GET {LARGE_PAGE} HTTP/1.1\r\nhost: node.example.com\r\n\r\n".encode() * 64)
+            ground.counts["requests"] += 64
+            while True:
+                # What this sends would be read by a node that has dropped it as a reset.
+                await trio.sleep(1)
+                await stream.send_all(b"\r\n")
+
+    await ground.many(20, one)
+
+
+async def idle_connections(ground: Ground) -> None:
+    """1,500 connections that say nothing, half of them after one request."""
+
+    async def one(ground: Ground) -> None:
+        async with ground.connection() as stream:
+            if random.random() < 0.5:
+                await stream.send_all(HEAD + b"\r\n")
+            await wait_closed(stream)
+
+    await ground.many(1_500, one)
+
+
+async def malformed_flood(ground: Ground) -> None:
+    """32 connections at a time, each with a request that is not one."""
+
+    async def one(ground: Ground) -> None:
+        async with ground.connection() as stream:
+            await stream.send_all(random.choice(MALFORMED))
+            ground.counts["requests"] += 1
+            await wait_closed(stream)
+
+    await _without_pause(ground, 32, one)
+
+
+async def churn(ground: Ground) -> None:
+    """32 connections at a time, each reset in the middle of a request."""
+    requests = (
+        b"",
+        HEAD[:20],
+        HEAD + b"\r\n",
+        b"POST /api/v1/auth/agent HTTP/1.1\r\nhost: node.example.com\r\ncontent-length: 100\r\n\r\nhalf",
+        b"GET %s HTTP/1.1\r\nhost: node.example.com\r\n\r\n" % LARGE_PAGE.encode(),
+    )
+
+    async def one(ground: Ground) -> None:
+        async with ground.connection() as stream:
+            await stream.send_all(random.choice(requests))
+            ground.counts["requests"] += 1
+            await trio.sleep(random.choice((0, 0, 0.001, 0.01)))
+
+    await _without_pause(ground, 32, one)
+
+
+async def _without_pause(ground: Ground, number: int, one: Callable[[Ground], Awaitable[None]]) -> None:
+    """As fast as one client can, with `number` at once."""
+
+    async def on_and_on(ground: Ground) -> None:
+        while True:
+            with trio.move_on_after(15) as bound:
+                await one(ground)
+            if bound.cancelled_caught:
+                ground.counts["held for 15 s"] += 1
+
+    await ground.many(number, on_and_on)

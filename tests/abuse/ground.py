@@ -1,0 +1,122 @@
+"""The ground that an attack stands on: its connections, which stay open and silent when it ends, and what it counted."""
+
+import random
+import resource
+import socket
+import ssl
+import struct
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+ATTACKER = "127.0.0.2"
+"""Where attacks come from: an address of its own has ports of its own, so an attack never takes those of the probe."""
+
+RESET = struct.pack("ii", 1, 0)
+AT_ONCE, APART_SECONDS = 4, 0.002
+"""So many connections are opened, then there is a pause."""
+LONGEST_PAUSE_SECONDS = 1.0
+"""Between a connection that the node ended and the next one in its place; by chance, so that they do not come in waves."""
+
+
+@dataclass(slots=True)
+class Ground:
+    """Where the node is, what happened so far, and every connection that is open.
+
+    Connections end with a reset, so that neither side keeps a port waiting.
+    """
+
+    host: str
+    port: int
+    tls_port: int
+    counts: Counter[str] = field(default_factory=Counter)
+    _open: set[trio.socket.SocketType] = field(default_factory=set)
+    _most: int = 0
+
+    @property
+    def most_open(self) -> int:
+        return self._most
+
+    async def connect(self, *, port: int | None = None, receive_bytes: int | None = None) -> trio.SocketStream:
+        """A connection that stays open until it is dropped, also when who holds it is cancelled. Raises OSError."""
+        connection = trio.socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        if receive_bytes is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        try:
+            await connection.bind((ATTACKER, 0))
+            await connection.connect((self.host, port or self.port))
+        except BaseException:
+            connection.close()
+            raise
+        self.counts["opened"] += 1
+        self._open.add(connection)
+        self._most = max(self._most, len(self._open))
+        return trio.SocketStream(connection)
+
+    def drop(self, stream: trio.SocketStream) -> None:
+        self._open.discard(stream.socket)
+        stream.socket.close()
+
+    @asynccontextmanager
+    async def connection(self, *, receive_bytes: int | None = None) -> AsyncIterator[trio.SocketStream]:
+        """A connection that is dropped when the node ends it, or at the end of the block, but not by cancellation."""
+        stream = await self.connect(receive_bytes=receive_bytes)
+        try:
+            yield stream
+        except (trio.BrokenResourceError, trio.ClosedResourceError, ConnectionError):
+            self.counts["ended by the node"] += 1
+        self.drop(stream)
+
+    @asynccontextmanager
+    async def tls_connection(self) -> AsyncIterator[trio.SSLStream[trio.SocketStream]]:
+        """The same to the TLS port, where HTTP/2 is spoken; the certificate is not looked at."""
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_alpn_protocols(["h2"])
+        stream = await self.connect(port=self.tls_port)
+        try:
+            secured = trio.SSLStream(stream, context)
+            await secured.do_handshake()
+            self.counts[f"agreed on {secured.selected_alpn_protocol()}"] += 1
+            yield secured
+        except* (trio.BrokenResourceError, trio.ClosedResourceError, ConnectionError, ssl.SSLError):
+            self.counts["ended by the node"] += 1
+        self.drop(stream)
+
+    async def many(self, number: int, one: Callable[["Ground"], Awaitable[None]]) -> None:
+        """`number` of them at once, each again and again. They come one after the other, for each is a connection to hold,
+        and how many a second can be opened is what the churn shows."""
+        async with trio.open_nursery() as nursery:
+            for count in range(1, number + 1):
+                nursery.start_soon(self._again_and_again, one)
+                if count % AT_ONCE == 0:
+                    await trio.sleep(APART_SECONDS)
+
+    async def _again_and_again(self, one: Callable[["Ground"], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await one(self)
+            except OSError:
+                # Refused or reset in the handshake: a node may do that, and an attacker tries again.
+                self.counts["refused"] += 1
+            await trio.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
+
+
+async def wait_closed(stream: trio.SocketStream) -> None:
+    """Read until the node ends the connection."""
+    while await stream.receive_some(65_536):
+        pass
+
+
+def allow_open_files(needed: int) -> None:
+    """Raise the soft limit of open files, which is often 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < needed:
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (needed if hard == resource.RLIM_INFINITY else min(needed, hard), hard)
+        )

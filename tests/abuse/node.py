@@ -1,0 +1,109 @@
+"""A node under observation: its open files, its memory, the time it takes of a core, and what its log complains of."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.config import Config
+from tests.abuse.probe import VISITOR, Errand
+from tests.acceptance.postgres import free_port
+from tests.acceptance.processes import Service, Settings, serving
+
+HOST = "127.0.0.1"
+DATABASE_CONNECTIONS = 2
+PLACEMENTS = Errand("GET", "/api/v1/sponsors/placements", 200)
+SPEAKS_TLS = "tls" in Config.model_fields
+"""Whether this version of the service has a TLS port to attack."""
+_COMPLAINT = re.compile(r"Traceback|\b(error|critical) \S+ |failed|exception", re.IGNORECASE)
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A running node and its TLS port."""
+
+    service: Service
+    tls_port: int
+
+    @property
+    def open_files(self) -> int:
+        return len(os.listdir(f"/proc/{self.service.process.pid}/fd"))
+
+    @property
+    def memory_mib(self) -> float:
+        return self._status("VmRSS") / 1024
+
+    def peak_mib(self) -> float:
+        """The most memory since the peak was last forgotten."""
+        return self._status("VmHWM") / 1024
+
+    def forget_peak(self) -> None:
+        Path(f"/proc/{self.service.process.pid}/clear_refs").write_text("5")
+
+    @property
+    def core_seconds(self) -> float:
+        """What the process has used of a core since it began."""
+        fields = Path(f"/proc/{self.service.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    @property
+    def waited_seconds(self) -> float:
+        """How long the process was ready to run and had no core since it began."""
+        return int(Path(f"/proc/{self.service.process.pid}/schedstat").read_text().split()[1]) / 1e9
+
+    def complaints(self) -> list[str]:
+        """Lines of its log that speak of a bug, with what follows each."""
+        lines = self.service.log().splitlines()
+        return [" | ".join(lines[at : at + 30]) for at, line in enumerate(lines) if _COMPLAINT.search(line)]
+
+    def errands(self) -> list[Errand]:
+        """What the probe asks for: placements, and something that is written."""
+        if "/api/v1/sponsors/events" not in self.service.get("/openapi.json").json()["paths"]:
+            return [PLACEMENTS, PLACEMENTS, PLACEMENTS, Errand("POST", "/api/v1/auth/agent", 200, "{}")]
+        placement = self.service.get(PLACEMENTS.path).json()["placements"][0]
+        body = f'{{"bookingId": "{placement["bookingId"]}", "kind": "impression", "visitorId": "{VISITOR}"}}'
+        return [PLACEMENTS, Errand("POST", "/api/v1/sponsors/events", 200, body)]
+
+    def _status(self, name: str) -> int:
+        text = Path(f"/proc/{self.service.process.pid}/status").read_text()
+        return int(text.partition(f"{name}:")[2].split()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate for this machine that nobody else signed, and its key."""
+
+    certificate: Path
+    key: Path
+
+    @classmethod
+    def make(cls, directory: Path) -> "Certificate":
+        made = cls(directory / "certificate.pem", directory / "key.pem")
+        new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+        files = ["-keyout", str(made.key), "-out", str(made.certificate)]
+        subprocess.run([*new, *subject, *files], check=True, capture_output=True)
+        return made
+
+
+@contextmanager
+def watched(data_dir: Path, certificate: Certificate, settings: Mapping[str, object]) -> Iterator[Watched]:
+    """A node that is ready, with its connections to Postgres open, so that their number no longer grows."""
+    tls_port = free_port()
+    tls = {
+        "tls.bind": f"{HOST}:{tls_port}",
+        "tls.certificate": certificate.certificate,
+        "tls.key": certificate.key,
+    }
+    chosen: Settings = {
+        "log.level": "warning",
+        "database.connections": DATABASE_CONNECTIONS,
+        **(tls if SPEAKS_TLS else {}),
+        **settings,
+    }
+    with serving(data_dir, chosen) as service:
+        yield Watched(service, tls_port)

@@ -1,0 +1,182 @@
+"""Mutations, sent to a node: each has to end in answers whose status is a known one, or in the end of the connection."""
+
+import math
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import trio
+
+from tests.abuse.answers import Answers, Malformed, read_answers
+from tests.abuse.ground import RESET
+from tests.abuse.mutator import Manner, Mutation, mutation
+
+AT_ONCE = 48
+PATIENCE_SECONDS = 0.1
+"""How long the first answer may take on a connection that is kept, before the client says that it sends no more."""
+DEADLINE_SECONDS = 5.0
+"""How long a mutation may take in all, until its answer or the end of its connection."""
+STATUSES = frozenset(
+    {100, 200, 204, 304, 307, 308, 400, 401, 403, 404, 405, 408, 409, 411, 413, 414, 415, 417, 421, 422, 426, 429, 431}
+    | {501, 503, 505}
+)
+
+
+class Faulty(Exception):
+    """A mutation did not end as it has to; the text says how."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the mutations."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        statuses = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items()))
+        outcomes = ", ".join(f"{what}: {count}" for what, count in sorted(self.outcomes.items()))
+        return f"{outcomes}; statuses {statuses}"
+
+
+@dataclass(slots=True)
+class Connection:
+    """One connection, the numbers of the mutations that it carried, and whether one of them may have asked with HEAD."""
+
+    stream: trio.SocketStream
+    carried: list[int] = field(default_factory=list)
+    head: bool = False
+
+    @classmethod
+    async def open(cls, host: str, port: int) -> "Connection":
+        plain = trio.socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        try:
+            await plain.connect((host, port))
+        except BaseException:
+            plain.close()
+            raise
+        return cls(trio.SocketStream(plain))
+
+    def close(self) -> None:
+        self.stream.socket.close()
+
+
+class Volley:
+    """Sends mutations of one seed to one node, several at once. A node that can no longer be reached is an OSError."""
+
+    def __init__(self, host: str, port: int, seed: int, *, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+        self._host, self._port, self._seed = host, port, seed
+        self._deadline_seconds = deadline_seconds
+        self.tally = Tally()
+
+    async def send(self, numbers: Iterable[int]) -> Tally:
+        waiting = iter(numbers)
+        async with trio.open_nursery() as nursery:
+            for _ in range(AT_ONCE):
+                nursery.start_soon(self._client, waiting)
+        return self.tally
+
+    async def _client(self, numbers: Iterator[int]) -> None:
+        connection: Connection | None = None
+        for number in numbers:
+            one = mutation(self._seed, number)
+            connection = connection or await Connection.open(self._host, self._port)
+            connection.carried.append(number)
+            connection.head |= b"HEAD" in one.data
+            try:
+                kept = await self._one(one, connection)
+            except Faulty as fault:
+                kept = False
+                before = f", after {connection.carried[:-1]} on the same connection" if connection.carried[1:] else ""
+                self.tally.faults.append(f"{self._seed}:{number}{before}: {fault}")
+            if not kept:
+                connection.close()
+                connection = None
+        if connection is not None:
+            connection.close()
+
+    async def _one(self, one: Mutation, connection: Connection) -> bool:
+        """Send it and judge what comes back; whether the connection may carry another. Raises `Faulty`."""
+        with trio.move_on_after(self._deadline_seconds) as bound:
+            if not await _sent(one, connection.stream):
+                self.tally.outcomes["closed meanwhile"] += 1
+                return False
+            if one.manner is Manner.DROPPED:
+                self.tally.outcomes["dropped"] += 1
+                return False
+            data, ended = await _received(one, connection.stream)
+            answers = _judged(data, head=connection.head)
+            self.tally.statuses.update(answers.statuses)
+            self.tally.outcomes[f"{'closed' if ended else 'kept'}, {'answered' if answers.statuses else 'silent'}"] += 1
+            return not ended and not answers.closing
+        assert bound.cancelled_caught
+        raise Faulty(f"{one.manner}: neither an answer nor an end within {self._deadline_seconds:g} s")
+
+
+async def _sent(one: Mutation, stream: trio.SocketStream) -> bool:
+    """Whether all of it could be sent. The node may close before that; so may the one before on the same connection."""
+    size = len(one.data) if one.manner is not Manner.PIECES else max(1, math.ceil(len(one.data) / 8))
+    try:
+        for at in range(0, len(one.data), size or 1):
+            await stream.send_all(one.data[at : at + size])
+            await trio.lowlevel.checkpoint()
+        if one.manner in (Manner.ENDED, Manner.PIECES):
+            await stream.send_eof()
+    except (trio.BrokenResourceError, OSError):
+        return False
+    return True
+
+
+async def _received(one: Mutation, stream: trio.SocketStream) -> tuple[bytes, bool]:
+    """What came back, and whether the connection has ended. On a kept one, as soon as an answer is whole.
+
+    A reset may take with it what the client has not read yet: nothing that came before one counts as broken off.
+    """
+    data, ended, patient = b"", False, one.manner is Manner.KEPT
+    while not ended:
+        with trio.move_on_after(PATIENCE_SECONDS if patient else math.inf) as patience:
+            try:
+                more = await stream.receive_some(65_536)
+            except (trio.BrokenResourceError, OSError):
+                return _up_to_the_break(data), True
+            data, ended = data + more, not more
+        if patience.cancelled_caught:
+            patient = False
+            try:
+                await stream.send_eof()
+            except (trio.BrokenResourceError, OSError):
+                return _up_to_the_break(data), True
+        elif patient and _is_settled(data):
+            break
+    return data, ended
+
+
+def _is_settled(data: bytes) -> bool:
+    """Whether there is nothing to wait for; what is not an answer never becomes one."""
+    try:
+        return read_answers(data).settled
+    except Malformed:
+        return True
+
+
+def _up_to_the_break(data: bytes) -> bytes:
+    """Without the answer at the end that is only partly there."""
+    end = data.rfind(b"HTTP/1.1 ")
+    return data if end < 0 or _is_settled(data) else data[:end]
+
+
+def _judged(data: bytes, *, head: bool) -> Answers:
+    """The answers in `data`, each of which has to be a right one. Raises `Faulty`."""
+    try:
+        answers = read_answers(data)
+    except Malformed as error:
+        raise Faulty(f"{error}") from None
+    odd = [status for status in answers.statuses if status not in STATUSES]
+    if odd:
+        raise Faulty(f"status {odd}: {data[-500:]!r}")
+    if not answers.whole or (answers.bare and not head):
+        raise Faulty(f"an answer that breaks off: {data[-200:]!r}")
+    return answers

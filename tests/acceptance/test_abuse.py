@@ -1,0 +1,105 @@
+"""The campaign against a running node in small: short attacks, and a few thousand of the mutations.
+
+`make abuse` is the whole of it. Here a node gives its clients less time, so that a short attack meets every bound.
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.abuse.attacker import ATTACKS
+from tests.abuse.campaign import end_under, endure, mutate
+from tests.abuse.ground import RESET
+from tests.abuse.node import HOST, SPEAKS_TLS, Certificate, Watched, watched
+from tests.acceptance.processes import Service, Settings, serving, until
+
+SECONDS, BEFORE_SECONDS, TRIES = 2.0, 0.6, 2
+SEED, MUTATIONS = 4, 5_000
+GRACEFUL_SECONDS = 2.0
+IMPATIENT: Settings = {
+    "http.head_seconds": 1.0,
+    "http.request_seconds": 1.5,
+    "http.stall_seconds": 1.0,
+    "server.graceful_seconds": GRACEFUL_SECONDS,
+}
+TOGETHER = (
+    ("slowloris", "dripped bodies", "unread bodies"),
+    ("slow readers",),
+    ("idle connections",),
+    ("malformed flood", "churn", "http2 on the plain port"),
+    *((("ping flood", "settings flood", "rapid reset"),) if SPEAKS_TLS else ()),
+)
+CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
+PER_ADDRESS = 200
+
+
+@pytest.fixture(scope="module")
+def certificate(playground: Path) -> Certificate:
+    directory = playground / "certificate"
+    directory.mkdir()
+    return Certificate.make(directory)
+
+
+@pytest.fixture(scope="module")
+def node(new_data_dir: Callable[[str], Path], certificate: Certificate) -> Iterator[Watched]:
+    with watched(new_data_dir("abuse"), certificate, IMPATIENT) as node:
+        yield node
+
+
+def test_every_attack_is_tried() -> None:
+    assert sorted(name for names in TOGETHER for name in names) == sorted(ATTACKS)
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
+def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched, names: tuple[str, ...]) -> None:
+    outcome = endure(node, names, seconds=SECONDS, before_seconds=BEFORE_SECONDS, tries=TRIES)
+    assert not outcome.faults, f"{outcome}\n{outcome.faults}"
+    if outcome.busy and outcome.doubts:
+        pytest.skip(f"others are at work on this machine: {outcome.doubts}")
+    assert not outcome.doubts, f"{outcome}\n{outcome.doubts}"
+
+
+def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: Watched) -> None:
+    volleyed = mutate(node, SEED, range(MUTATIONS))
+    assert not volleyed.faults, f"{volleyed}\n{volleyed.faults}"
+    assert volleyed.tally.outcomes.total() == MUTATIONS
+
+
+def test_a_node_that_is_told_to_stop_under_all_attacks_at_once_does_so_in_time(
+    data_dir: Path, certificate: Certificate
+) -> None:
+    with watched(data_dir, certificate, IMPATIENT) as node:
+        _, faults = end_under(node, list(ATTACKS), graceful_seconds=GRACEFUL_SECONDS)
+    assert not faults
+
+
+def test_an_address_has_200_connections_unless_it_is_exempt_and_all_of_them_as_many_as_are_configured(
+    data_dir: Path,
+) -> None:
+    with ExitStack() as held, serving(data_dir, CAPPED) as service:
+        first = [_connected(held, service, "127.0.0.2") for _ in range(PER_ADDRESS)]
+        assert all(_is_answered(connection) for connection in first)
+        assert not _is_answered(_connected(held, service, "127.0.0.2"))
+        second = [_connected(held, service, "127.0.0.3") for _ in range(300 - PER_ADDRESS)]
+        assert all(_is_answered(connection) for connection in second)
+        assert not _is_answered(_connected(held, service, "127.0.0.4"))
+        first[0].close()
+        until(lambda: _is_answered(_connected(held, service, "127.0.0.2")), what="the room that a connection left")
+
+
+def _connected(held: ExitStack, service: Service, address: str) -> socket.socket:
+    connection = socket.create_connection((HOST, service.port), timeout=10, source_address=(address, 0))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    return held.enter_context(connection)
+
+
+def _is_answered(connection: socket.socket) -> bool:
+    """Whether the node serves this connection, or has ended it without a word."""
+    try:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: node.example.com\r\n\r\n")
+        return connection.recv(4_096).startswith(b"HTTP/1.1 200")
+    except ConnectionError:
+        return False
