@@ -41,10 +41,12 @@ from actors.quota.state import Caps
 from actors.troupe import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable, Tier
 from service.app import build_app
+from service.bounds import ServingLimits
 from service.catalog import Catalog, CatalogLimits
 from service.changes import Changes
 from service.config import Config, ConfigError
 from service.cursors import Cursors
+from service.edge import Edge
 from service.health import Health
 from service.links import Links
 from service.mailing import ConsoleTransport, SmtpTransport
@@ -53,10 +55,11 @@ from service.openapi import Described
 from service.operations import OPERATIONS
 from service.paying import payments_of
 from service.placements import Placements, PlacementsLimits
+from service.refusals import answer_refusal
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
-from service.serving import ServingLimits, open_listeners
+from service.serving import open_listeners
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -74,7 +77,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> N
         await nursery.start(_stop_on_signal, stop)
         async with (
             open_storage(storage_options(config), data_dir) as opened,
-            open_listeners(*address_of(config.server.bind), serving_limits(config)) as server,
+            open_listeners(*address_of(config.server.bind), serving_limits(config), SystemClock()) as server,
         ):
             await load_samples(opened.catalog)
             if config.billing.mode == "test":
@@ -86,7 +89,8 @@ async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> N
                 app = build_app(
                     node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics
                 )
-                await server.serve(app, stop=stop, ready=lambda: ready(server.url))
+                refusals = Edge(answer_refusal, node.metrics, node.services.entropy)
+                await server.serve(app, refusals, stop=stop, ready=lambda: ready(server.url))
                 log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
 
@@ -362,4 +366,5 @@ def serving_limits(config: Config) -> ServingLimits:
         connections=http.connections,
         connections_per_address=http.connections_per_address,
         graceful_seconds=config.server.graceful_seconds,
+        exempt_networks=tuple(config.events.exempt_networks),
     )

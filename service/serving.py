@@ -1,98 +1,29 @@
-"""Listeners, connections and the graceful stop. HTTP itself is Hypercorn's, on streams that are guarded here.
+"""Listeners, connections and the graceful stop. HTTP itself is spoken by `http1`."""
 
-Hypercorn's sends are shielded and have no deadline, and it holds a connection whose body nobody reads for ever: so every
-stream has a bound on each send, on each request, and can be cut off.
-"""
-
+import ipaddress
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import trio
-from hypercorn.app_wrappers import ASGIWrapper
-from hypercorn.config import Config as HypercornConfig
-from hypercorn.trio.tcp_server import TCPServer
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ConnectionState
 
-from service.callers import is_loopback
+from actors.clock import Clock
+from service.bounds import ServingLimits
+from service.callers import Network
 from service.config import ConfigError
 from service.edge import App
+from service.http1 import Engine
+from service.transports import Address, SocketTransport, Transport, expire_overdue
 
 log = logging.getLogger(__name__)
-
-MINIMUM_RATE = 16 * 1024
-"""Bytes a second at which a client must take an answer, beyond `stall_seconds`."""
 
 LAST_MOMENT_SECONDS = 0.5
 """What connections get to end by themselves after they were cut off."""
 
-
-@dataclass(frozen=True, slots=True)
-class ServingLimits:
-    """Bounds of the HTTP edge; see `[http]` in config.toml."""
-
-    head_seconds: float
-    request_seconds: float
-    stall_seconds: float
-    connections: int
-    connections_per_address: int
-    graceful_seconds: float
-    backlog: int = 1_024
-
-
-class GuardedStream:
-    """A socket stream whose every wait has a bound. Looks like a plain `SocketStream` to Hypercorn."""
-
-    def __init__(self, stream: trio.SocketStream, limits: ServingLimits) -> None:
-        self._stream = stream
-        self._limits = limits
-        self.socket = stream.socket
-        self.life = trio.CancelScope()
-        """What serves the connection runs in it. Hypercorn may go on waiting after it has closed the stream itself."""
-        # When the bytes of the current request began to arrive; None between requests.
-        self._request_since: float | None = None
-        self._quiet_since = trio.current_time()
-
-    async def send_all(self, data: bytes) -> None:
-        seconds = self._limits.stall_seconds + len(data) / MINIMUM_RATE
-        with trio.move_on_after(seconds) as bound:
-            await self._stream.send_all(data)
-        if bound.cancelled_caught:
-            self.cut()
-            raise trio.BrokenResourceError(f"the client took no byte for {seconds:.0f} s")
-        self._request_since = None
-        self._quiet_since = trio.current_time()
-
-    async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        since = self._request_since if self._request_since is not None else self._quiet_since
-        with trio.move_on_at(since + self._limits.request_seconds) as bound:
-            data = bytes(await self._stream.receive_some(max_bytes))
-        if bound.cancelled_caught:
-            self.cut()
-            raise trio.BrokenResourceError("the request took too long")
-        if self._request_since is None:
-            self._request_since = trio.current_time()
-        return data
-
-    @property
-    def busy(self) -> bool:
-        """Whether a request has begun to arrive that is not answered yet."""
-        return self._request_since is not None
-
-    async def send_eof(self) -> None:
-        await self._stream.send_eof()
-
-    async def aclose(self) -> None:
-        self.life.cancel()
-        await self._stream.aclose()
-
-    def cut(self) -> None:
-        """Close the socket at once; whoever waits on it gets an error."""
-        self.socket.close()
+TICK_SECONDS = 0.25
+"""How often overdue waits are looked for, so how late one may be ended."""
 
 
 class Connections:
@@ -100,24 +31,28 @@ class Connections:
 
     def __init__(self, limits: ServingLimits) -> None:
         self._limits = limits
-        self._open: dict[GuardedStream, str] = {}
+        self._open: dict[Transport, str] = {}
         self._by_address: Counter[str] = Counter()
         self._empty = trio.Event()
         self._empty.set()
 
-    def admit(self, stream: GuardedStream, address: str) -> bool:
-        """Count a connection, or refuse it. Loopback has no limit by address: relays and tests live there."""
+    def has_room(self, address: str) -> bool:
+        """Whether one more connection of `address` may be served. Relays are exempt from the limit by address."""
         if len(self._open) >= self._limits.connections:
             return False
-        if self._by_address[address] >= self._limits.connections_per_address and not is_loopback(address):
-            return False
-        self._open[stream] = address
-        self._by_address[address] += 1
-        self._empty = trio.Event() if self._empty.is_set() else self._empty
-        return True
+        if self._by_address[address] < self._limits.connections_per_address:
+            return True
+        return _is_in(address, self._limits.exempt_networks)
 
-    def leave(self, stream: GuardedStream) -> None:
-        address = self._open.pop(stream)
+    def enter(self, transport: Transport) -> None:
+        address = transport.client[0]
+        self._open[transport] = address
+        self._by_address[address] += 1
+        if self._empty.is_set():
+            self._empty = trio.Event()
+
+    def leave(self, transport: Transport) -> None:
+        address = self._open.pop(transport)
         self._by_address[address] -= 1
         if not self._by_address[address]:
             del self._by_address[address]
@@ -128,11 +63,19 @@ class Connections:
         await self._empty.wait()
 
     def cut_all(self) -> None:
-        for stream in list(self._open):
-            stream.cut()
+        for transport in list(self._open):
+            transport.cut()
+
+    def expire_overdue(self) -> None:
+        expire_overdue([each for each in self._open if isinstance(each, SocketTransport)])
 
     def __len__(self) -> int:
         return len(self._open)
+
+
+def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
+    parsed = ipaddress.ip_address(address)
+    return any(parsed in network for network in networks)
 
 
 @dataclass(slots=True)
@@ -142,16 +85,18 @@ class Server:
     url: str
     _listeners: list[trio.SocketListener]
     _limits: ServingLimits
+    _clock: Clock
 
-    async def serve(self, app: App, *, stop: trio.Event, ready: Callable[[], None]) -> None:
+    async def serve(self, app: App, refusals: App, *, stop: trio.Event, ready: Callable[[], None]) -> None:
         """Serve `app` until `stop` is set; then finish the requests in flight, for at most `graceful_seconds`.
 
-        Calls `ready` once connections are accepted.
+        `refusals` answers what is refused before `app` sees it. Calls `ready` once connections are accepted.
         """
         connections = Connections(self._limits)
-        context = WorkerContext(None)
-        handle = _Handler(app, self._limits, connections, context)
+        engine = Engine(app, refusals, self._limits, self._clock)
+        handle = _Handler(engine, self._limits, connections)
         async with trio.open_nursery() as open_connections:
+            open_connections.start_soon(_watch, engine, connections)
             async with trio.open_nursery() as accepting:
                 accepting.start_soon(_accept, handle, self._listeners, open_connections)
                 ready()
@@ -159,7 +104,7 @@ class Server:
                 accepting.cancel_scope.cancel()
             for listener in self._listeners:
                 listener.socket.close()
-            await context.terminated.set()
+            engine.stop()
             await self._see_off(connections)
             open_connections.cancel_scope.cancel()
 
@@ -174,7 +119,7 @@ class Server:
 
 
 @asynccontextmanager
-async def open_listeners(host: str, port: int, limits: ServingLimits) -> AsyncIterator[Server]:
+async def open_listeners(host: str, port: int, limits: ServingLimits, clock: Clock) -> AsyncIterator[Server]:
     """Listeners at `host` (all of its addresses) and `port` (0 takes a free one). Raises ConfigError when it cannot."""
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=limits.backlog)
@@ -182,7 +127,7 @@ async def open_listeners(host: str, port: int, limits: ServingLimits) -> AsyncIt
         raise ConfigError(f"server.bind: cannot listen on {host}:{port}: {error.strerror}") from None
     try:
         bound_port: int = listeners[0].socket.getsockname()[1]
-        yield Server(url_of(host, bound_port), listeners, limits)
+        yield Server(url_of(host, bound_port), listeners, limits, clock)
     finally:
         for listener in listeners:
             listener.socket.close()
@@ -198,68 +143,43 @@ async def _accept(handle: "_Handler", listeners: list[trio.SocketListener], nurs
     await trio.serve_listeners(handle, listeners, handler_nursery=nursery)
 
 
+async def _watch(engine: Engine, connections: Connections) -> None:
+    """The watchman: ends waits that are overdue, and keeps the Date header right."""
+    while True:
+        await trio.sleep(TICK_SECONDS)
+        engine.tick()
+        connections.expire_overdue()
+
+
 class _Handler:
     """Serves one accepted connection."""
 
-    def __init__(
-        self,
-        app: App,
-        limits: ServingLimits,
-        connections: Connections,
-        context: WorkerContext,
-    ) -> None:
-        self._app = ASGIWrapper(app)  # type: ignore[arg-type]
+    def __init__(self, engine: Engine, limits: ServingLimits, connections: Connections) -> None:
+        self._engine = engine
         self._limits = limits
         self._connections = connections
-        self._context = context
-        self._config = _hypercorn_config(limits)
 
     async def __call__(self, stream: trio.SocketStream) -> None:
-        guarded = GuardedStream(stream, self._limits)
+        plain = stream.socket
         try:
-            address = str(stream.socket.getpeername()[0])
+            client, server = _address(plain.getpeername()), _address(plain.getsockname())
         except OSError:
-            stream.socket.close()
+            plain.close()
             return
-        if not self._connections.admit(guarded, address):
-            stream.socket.close()
+        if not self._connections.has_room(client[0]):
+            plain.close()
             return
+        transport = SocketTransport(stream, client, server, self._limits.stall_seconds)
+        self._connections.enter(transport)
         try:
-            with guarded.life:
-                await self._serve(guarded)
+            await self._engine.serve(transport)
         except Exception:
             # One client's connection must not end the others'.
             log.exception("a connection failed")
         finally:
-            guarded.cut()
-            self._connections.leave(guarded)
-
-    async def _serve(self, stream: Any) -> None:
-        await _Connection(self._app, self._config, self._context, ConnectionState({}), stream).run()
+            self._connections.leave(transport)
 
 
-class _Connection(TCPServer):
-    """Hypercorn's connection, but for how an idle one ends."""
-
-    async def _idle_timeout(self) -> None:
-        with trio.move_on_after(self.config.keep_alive_timeout):
-            await self.context.terminated.wait()
-        # A request may arrive in this very moment. Whoever reads it runs before the next line, and is not cut off.
-        await trio.lowlevel.checkpoint()
-        if not self.stream.busy:
-            self.stream.life.cancel()
-
-
-def _hypercorn_config(limits: ServingLimits) -> HypercornConfig:
-    config = HypercornConfig()
-    config.include_server_header = False
-    config.accesslog = None
-    config.errorlog = None
-    config.keep_alive_timeout = limits.head_seconds
-    config.read_timeout = None  # the guard bounds reads
-    config.graceful_timeout = limits.graceful_seconds
-    config.h11_max_incomplete_size = 16 * 1024
-    config.keep_alive_max_requests = 1_000_000
-    config.h2_max_concurrent_streams = 32
-    config.h2_max_header_list_size = 16 * 1024
-    return config
+def _address(name: tuple[str, int]) -> Address:
+    """Host and port of a socket's name, which over IPv6 says more."""
+    return name[0].partition("%")[0], name[1]

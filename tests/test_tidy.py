@@ -90,13 +90,16 @@ def test_asyncio_and_asyncpg_stand_in_one_file():
     assert knowing == {"storage.pool"}
 
 
-def test_quart_and_hypercorn_stand_in_three_rooms():
-    knowing = {
-        name_of(path)
-        for path in modules(*HOUSE)
-        if any(within(name, "quart", "quart_trio", "hypercorn", "werkzeug") for name in imported(path))
-    }
-    assert knowing == {"service.app", "service.pages", "service.serving"}
+@pytest.mark.parametrize(
+    ("packages", "rooms"),
+    [
+        (("quart", "quart_trio", "werkzeug"), {"service.app", "service.pages"}),
+        (("httptools",), {"service.heads"}),
+    ],
+)
+def test_each_framework_of_the_edge_stands_in_its_own_rooms(packages: tuple[str, ...], rooms: set[str]):
+    knowing = {name_of(path) for path in modules(*HOUSE) if any(within(name, *packages) for name in imported(path))}
+    assert knowing == rooms
 
 
 def test_handlers_and_the_dispatcher_know_no_framework():

@@ -1,0 +1,186 @@
+"""HTTP/1.1 over one connection: one task, one request after another, ASGI to the application.
+
+Requests are read by `heads` and `framing`, answers framed by `exchange`, bytes come from `transports`. What is refused is
+answered and the connection is closed; nothing is guessed. Knows no listener and no framework.
+"""
+
+import logging
+from email.utils import formatdate
+from urllib.parse import unquote
+
+import trio
+
+from actors.clock import Clock
+from service.bounds import ServingLimits
+from service.edge import App, Scope
+from service.exchange import Conditions, Exchange, Wire
+from service.heads import BadRequest, Head, find_head, named, parse_head
+from service.transports import Gone, Late, Transport
+
+log = logging.getLogger(__name__)
+
+HEAD_BYTES = 16 * 1024
+"""How much is read at once while a head is waited for. So many pipelined requests may wait here, and no more."""
+
+
+class Engine:
+    """What all connections share: the application, the bounds, and whether the service is stopping.
+
+    `refusals` is the application that answers what is refused before `app` sees it: `service.refusals.answer_refusal`.
+    """
+
+    def __init__(self, app: App, refusals: App, limits: ServingLimits, clock: Clock) -> None:
+        self.app = app
+        self.refusals = refusals
+        self.conditions = Conditions(limits)
+        self._clock = clock
+        self._second = 0
+        self._connections: set[Connection] = set()
+        self.tick()
+
+    def tick(self) -> None:
+        """Renew the Date header. To be called a few times a second."""
+        second = self._clock.now_ms() // 1000
+        if second != self._second:
+            self._second = second
+            self.conditions.date = b"date: " + formatdate(second, usegmt=True).encode() + b"\r\n"
+
+    def stop(self) -> None:
+        """End idle connections now, and each other one with the answer that is under way."""
+        self.conditions.stopping = True
+        for connection in self._connections:
+            connection.stop()
+
+    async def serve(self, transport: Transport) -> None:
+        """Serve one connection to its end and let go of it, whatever its client does."""
+        connection = Connection(self, transport)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        finally:
+            self._connections.discard(connection)
+            await transport.aclose()
+
+
+class Connection:
+    """One client's connection."""
+
+    def __init__(self, engine: Engine, transport: Transport) -> None:
+        self._engine = engine
+        self._conditions = engine.conditions
+        self._app = engine.app
+        self._transport = transport
+        self._wire = Wire(transport)
+        self._head_seconds = engine.conditions.limits.head_seconds
+        self._idle = True
+
+    def stop(self) -> None:
+        if self._idle:
+            self._transport.expire()
+
+    async def run(self) -> None:
+        try:
+            while (head := await self._next_head()) is not None and await self._answer(head):
+                pass
+        except BadRequest as refusal:
+            await self._refuse(refusal)
+        except (Gone, Late):
+            pass
+
+    async def _next_head(self) -> Head | None:
+        """The next request's head, or None when there is none to come. Raises `BadRequest` and `Gone`."""
+        wire, end = self._wire, 0
+        wire.began = None
+        if wire.buffer:
+            # Answers to pipelined requests may all have gone out without a wait. Others want to run, too.
+            await trio.lowlevel.checkpoint()
+            end = find_head(wire.buffer)
+        end = end or await self._wait_for_head()
+        if not end:
+            return None
+        data = wire.buffer
+        if end == len(data):
+            head = parse_head(data)
+            wire.buffer = b""
+        else:
+            head = parse_head(data[:end])
+            wire.buffer = data[end:]
+        return head
+
+    async def _wait_for_head(self) -> int:
+        """Wait until the buffer holds a whole head; returns where it ends, or 0 when the connection is to end."""
+        wire = self._wire
+        now = trio.current_time()
+        due = now + self._head_seconds
+        self._idle = not wire.buffer
+        if wire.buffer:
+            wire.began = now
+        while True:
+            data = await (self._first_bytes(due) if self._idle else self._more_bytes(due))
+            if not data:
+                return 0
+            looked_at = len(wire.buffer)
+            wire.buffer = wire.buffer + data if looked_at else data
+            idle, self._idle = self._idle, False
+            end = find_head(wire.buffer, looked_at)
+            if end:
+                return end
+            if idle:
+                wire.began = trio.current_time()
+                due = wire.began + self._head_seconds
+
+    async def _first_bytes(self, due: float) -> bytes:
+        """The first bytes of a request, or none when the client ends or the time for them is over."""
+        if not self._conditions.stopping:
+            try:
+                return await self._transport.receive(HEAD_BYTES, due)
+            except Late:
+                pass
+        # A request may have arrived in this very moment; then it is served.
+        return self._transport.receive_nowait()
+
+    async def _more_bytes(self, due: float) -> bytes:
+        try:
+            return await self._transport.receive(HEAD_BYTES, due)
+        except Late:
+            raise BadRequest(408, "The request's head did not arrive in time.") from None
+
+    async def _answer(self, head: Head) -> bool:
+        """Let the application answer; returns whether another request may follow."""
+        path = head.path.decode()
+        exchange = Exchange(self._wire, self._conditions, head)
+        scope = self._scope(head, unquote(path) if "%" in path else path)
+        try:
+            await self._app(scope, exchange.receive, exchange.send)
+        except* Exception:
+            log.exception("the application failed")
+        return await exchange.finish()
+
+    def _scope(self, head: Head, path: str) -> Scope:
+        transport = self._transport
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": head.version,
+            "scheme": transport.scheme,
+            "method": head.method,
+            "path": path,
+            "raw_path": head.path,
+            "query_string": head.query,
+            "root_path": "",
+            "headers": head.headers,
+            "client": transport.client,
+            "server": transport.server,
+            "state": {},
+            "extensions": {},
+        }
+
+    async def _refuse(self, refusal: BadRequest) -> None:
+        """Answer what the application is not shown, and end."""
+        method, path = named(self._wire.buffer)
+        head = Head(method, path.encode(), b"", "1.1", [], False, None, False)
+        exchange = Exchange(self._wire, self._conditions, head)
+        scope = self._scope(head, path)
+        scope["refusal"] = (refusal.status, refusal.message)
+        await self._engine.refusals(scope, exchange.receive, exchange.send)
+        await exchange.finish()
