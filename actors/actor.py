@@ -50,7 +50,10 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ActorStatistics:
-    """A picture of one actor; counts are since the process began."""
+    """A picture of one actor; counts are since the process began.
+
+    The mailbox, `messages` and `last_batch` are in what `Actor.weigh` counts; `refused` and `unavailable` are callers.
+    """
 
     name: str
     state: State
@@ -76,7 +79,7 @@ class Actor(Generic[M, R]):
         self.limits = limits
         self.state = State.NEW
         self.observer: Callable[[int, float], None] | None = None
-        """Told the size and the commit time in seconds of each batch: metrics hook in here."""
+        """Told the size (in what `weigh` counts) and the commit time in seconds of each batch: metrics hook in here."""
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
         self._turns = 0
@@ -181,7 +184,7 @@ class Actor(Generic[M, R]):
     # One batch.
 
     async def _serve(self, envelopes: list[Envelope[M, R]]) -> None:
-        started = trio.current_time()
+        started, size = trio.current_time(), sum(envelope.weight for envelope in envelopes)
         try:
             answers = await self._settle([envelope.message for envelope in envelopes])
         except StorageUnavailable as error:
@@ -200,11 +203,11 @@ class Actor(Generic[M, R]):
                     self.undo(envelope.message, answer)
         finally:
             self._batches += 1
-            self._messages += len(envelopes)
-            self._last_batch = len(envelopes)
+            self._messages += size
+            self._last_batch = size
             self._commit_seconds += trio.current_time() - started
             if self.observer is not None:
-                self.observer(len(envelopes), trio.current_time() - started)
+                self.observer(size, trio.current_time() - started)
 
     async def _settle(self, messages: Sequence[M]) -> Sequence[R]:
         """Commit under one turn until the outcome is known: running a turn again is harmless."""

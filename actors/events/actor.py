@@ -1,6 +1,9 @@
 """The event deduper: events become batches, each recorded and counted in one transaction, and answered after it."""
 
+from collections import deque
 from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 
 import trio
 
@@ -13,22 +16,22 @@ from actors.values import Turn
 
 
 class Seen:
-    """A bounded memory of keys that are known to be committed; the oldest is forgotten first.
-
-    Keys are bytes, which Python's cyclic collector does not look at: a hundred thousand of them cost no pause.
-    """
+    """A bounded memory of keys that are known to be committed; the oldest is forgotten first."""
 
     def __init__(self, capacity: int) -> None:
         assert capacity > 0
         self.capacity = capacity
-        self._keys: dict[bytes, None] = {}
+        self._keys: set[bytes] = set()
+        # Not the order of a dict: finding the first of its keys takes ever longer while the first ones are deleted.
+        self._ages: deque[bytes] = deque()
 
     def add(self, key: bytes) -> None:
         if key in self._keys:
             return
         if len(self._keys) >= self.capacity:
-            del self._keys[next(iter(self._keys))]
-        self._keys[key] = None
+            self._keys.remove(self._ages.popleft())
+        self._keys.add(key)
+        self._ages.append(key)
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._keys
@@ -71,15 +74,12 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         counts already. Raises as `Actor.ask` does; whether the events were kept is not known then."""
         bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
         sealed = self._seals.seal(bucket, events)
-        fresh = [each for each in sealed if each.key not in self.seen]
-        if not fresh:
+        known = [each.key in self.seen for each in sealed]
+        if all(known):
             await trio.lowlevel.checkpoint()
             return [False] * len(sealed)
-        answers = iter(await self.ask(Record(fresh)))
-        if len(fresh) == len(sealed):
-            return list(answers)
-        asked = {id(each) for each in fresh}
-        return [id(each) in asked and next(answers) for each in sealed]
+        answers = iter(await self.ask(Record(list(compress(sealed, map(not_, known))))))
+        return [not duplicate and next(answers) for duplicate in known]
 
     # The batch.
 

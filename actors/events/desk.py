@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
-import outcome
 import trio
 
 from actors.events.actor import EventDeduper
@@ -42,24 +41,27 @@ class EventDesk:
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             places.setdefault(shard_of(event.booking_id, len(self.dedupers)), []).append(place)
-        outcomes: dict[int, outcome.Outcome[list[bool]]] = {}
+        fates = [Fate.DUPLICATE] * len(events)
+        errors: dict[int, Exception] = {}
 
         async def on(shard: int) -> None:
-            deduper = self.dedupers[shard]
-            outcomes[shard] = await outcome.acapture(deduper.record, [events[place] for place in places[shard]])
+            try:
+                answers = await self.dedupers[shard].record([events[place] for place in places[shard]])
+            except Exception as error:
+                errors[shard] = error
+                return
+            for place, recorded in zip(places[shard], answers, strict=True):
+                fates[place] = self.drop(Fate.RECORDED if recorded else Fate.DUPLICATE)
 
         async with trio.open_nursery() as nursery:
-            for shard in sorted(places):
+            for shard in places:
                 nursery.start_soon(on, shard)
-        fates = [Fate.DUPLICATE] * len(events)
-        for shard in sorted(places):
-            for place, recorded in zip(places[shard], outcomes[shard].unwrap(), strict=True):
-                fates[place] = Fate.RECORDED if recorded else Fate.DUPLICATE
-        self.fates.update(fates)
+        if errors:
+            raise errors[min(errors)]
         return fates
 
     def drop(self, fate: Fate) -> Fate:
-        """Count what became of an event, here or before it was handed in."""
+        """Count what became of an event, here or before it was handed in; returns it."""
         self.fates[fate] += 1
         return fate
 

@@ -20,6 +20,10 @@ class Event(NamedTuple):
     kind: Kind
     visitor: str
 
+    def __repr__(self) -> str:
+        # Visitor ids are never logged, nor may they stand in the text of an error.
+        return f"<Event {self.kind} of {self.booking_id}>"
+
 
 class Sealed(NamedTuple):
     """An event with the key that stands for it in its bucket: see `state.Seals`."""

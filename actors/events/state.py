@@ -13,6 +13,7 @@ from actors.events.messages import Bucket, Event, Kind, Row, Sealed
 from actors.weeks import WEEK_MS, week_of
 
 KEY_BYTES = 16
+MAX_KEY_SIZE = blake2b.MAX_KEY_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class EventRules:
     ahead_days: int = 7
 
     def __post_init__(self) -> None:
+        assert self.bucket_hours in range(1, 25)
         assert 24 % self.bucket_hours == 0, "a bucket lies within one UTC day"
         assert self.keep_days >= 1
         assert self.ahead_days >= 1
@@ -44,7 +46,7 @@ class Seals:
     """
 
     def __init__(self, secret: bytes) -> None:
-        assert len(secret) >= KEY_BYTES
+        assert KEY_BYTES <= len(secret) <= MAX_KEY_SIZE, "the whole secret counts"
         self._secret = secret
         self._days: dict[int, bytes] = {}
 
@@ -64,7 +66,7 @@ class Seals:
         if key is None:
             if len(self._days) > 1:
                 del self._days[min(self._days)]
-            key = self._days[day] = blake2b(b"day %d" % day, key=self._secret[:64], digest_size=32).digest()
+            key = self._days[day] = blake2b(b"day %d" % day, key=self._secret, digest_size=32).digest()
         return key
 
     def __repr__(self) -> str:

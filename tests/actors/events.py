@@ -1,0 +1,63 @@
+"""What tests of the deduper share: events, a deduper over a store in memory, and what is kept there."""
+
+from collections.abc import Iterable
+
+from actors.actor import ActorLimits
+from actors.clock import Clock
+from actors.events.actor import EventDeduper
+from actors.events.messages import Event, Kind
+from actors.events.state import EventRules, Seals
+from storage.memory.events import MemoryEvents
+from storage.memory.tables import Memory
+from tests.fakes import HandClock, Script, Step
+
+DAY = 20_000
+NOON_MS = DAY * 86_400_000 + 43_200_000
+MIDNIGHT_MS = (DAY + 1) * 86_400_000
+SECRET = b"a secret of the server, 32 bytes"
+
+
+def seen(visitor: int, booking: int = 1) -> Event:
+    """An impression."""
+    return Event(f"bok_{booking}", Kind.IMPRESSION, f"00000000-0000-4000-8000-{visitor:012d}")
+
+
+def clicked(visitor: int, booking: int = 1) -> Event:
+    return seen(visitor, booking)._replace(kind=Kind.CLICK)
+
+
+def a_memory(before: Iterable[Step] = (), after: Iterable[Step] = ()) -> Memory:
+    """A store whose mishaps follow a script."""
+    return Memory(before=Script(before), after=Script(after))
+
+
+def deduper(
+    memory: Memory,
+    clock: Clock | None = None,
+    *,
+    node: str = "one",
+    shard: int = 0,
+    hours: int = 24,
+    remember: int = 1_000,
+    limits: ActorLimits | None = None,
+) -> EventDeduper:
+    return EventDeduper(
+        MemoryEvents(memory),
+        clock or HandClock(NOON_MS),
+        Seals(SECRET),
+        EventRules(bucket_hours=hours),
+        node=node,
+        limits=limits or ActorLimits(),
+        shard=shard,
+        remember=remember,
+    )
+
+
+def kept(memory: Memory) -> dict[int, int]:
+    """How many keys each day has; and the counts say the same."""
+    counted: dict[tuple[str, int], list[int]] = {}
+    for day, rows in memory.events.items():
+        for row in rows.values():
+            counted.setdefault((row.booking_id, day), [0, 0])[row.kind is Kind.CLICK] += 1
+    assert {place: tuple(counts) for place, counts in counted.items()} == memory.delivery_days
+    return {day: len(rows) for day, rows in memory.events.items() if rows}

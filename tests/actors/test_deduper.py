@@ -1,0 +1,385 @@
+"""The deduper over a store in memory: true once, truthful whatever the store does, and across midnight."""
+
+import random
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.clock import DAY_MS, HOUR_MS, TrioClock
+from actors.events.actor import Seen
+from actors.events.messages import Bucket
+from actors.events.state import Seals
+from actors.troupe import running
+from actors.values import Contended, OutcomeUnknown, Overloaded, StorageUnavailable
+from tests.actors.events import DAY, MIDNIGHT_MS, NOON_MS, SECRET, a_memory, clicked, deduper, kept, seen
+from tests.fakes import HandClock, Step, after, kinds, now, together
+
+AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("broken")
+
+
+# True once.
+
+
+async def test_an_event_is_recorded_once_and_then_a_duplicate(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    events = deduper(memory)
+    async with running([events]):
+        assert [await events.record([seen(1)]) for _ in range(3)] == [[True], [False], [False]]
+    assert memory.delivery_days == {("bok_1", DAY): (1, 0)}
+    assert kept(memory) == {DAY: 1}
+
+
+async def test_kinds_bookings_and_visitors_count_each_by_itself(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    events = deduper(memory)
+    async with running([events]):
+        assert await events.record([seen(1), clicked(1), seen(2), seen(1, booking=2)]) == [True] * 4
+    assert memory.delivery_days == {("bok_1", DAY): (2, 1), ("bok_2", DAY): (1, 0)}
+    assert kept(memory) == {DAY: 4}
+
+
+async def test_of_equal_events_in_one_message_the_first_is_recorded(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    events = deduper(memory)
+    async with running([events]):
+        assert await events.record([seen(1), seen(2), seen(1), seen(1)]) == [True, True, False, False]
+        assert await events.record([seen(3), seen(1), seen(3), seen(4)]) == [True, False, False, True]
+    assert kept(memory) == {DAY: 4}
+
+
+async def test_of_equal_events_of_many_callers_in_one_batch_one_is_recorded(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[1.0])
+    events = deduper(memory)
+    async with running([events]):
+        _, *answers = await together(now(events.record, [seen(9)]), *[after(0.5, events.record, [seen(1)])] * 20)
+    assert sorted(answers) == [[False]] * 19 + [[True]]
+    assert events.statistics().batches == 2
+    assert kept(memory) == {DAY: 2}
+
+
+async def test_of_two_nodes_one_records(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    nodes = [deduper(memory, node=node) for node in ("one", "other")]
+    async with running(nodes):
+        answers = await together(*(partial(node.record, [seen(visitor)]) for visitor in range(50) for node in nodes))
+    assert all(sorted(one + other) == [False, True] for one, other in zip(answers[::2], answers[1::2], strict=True))
+    assert kept(memory) == {DAY: 50}
+
+
+async def test_no_events_are_no_batch(autojump_clock: MockClock) -> None:
+    events = deduper(a_memory())
+    async with running([events]):
+        assert await events.record([]) == []
+    assert events.statistics().batches == 0
+
+
+# The memory of keys.
+
+
+async def test_a_duplicate_is_answered_without_the_store(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[None, AWAY])
+    events = deduper(memory)
+    async with running([events]):
+        assert await events.record([seen(1), seen(2)]) == [True, True]
+        assert await events.record([seen(2), seen(1), seen(2)]) == [False] * 3
+        assert kinds(await together(now(events.record, [seen(3)]))) == [StorageUnavailable]
+    assert events.statistics().batches == 2
+
+
+async def test_only_what_is_not_known_weighs(autojump_clock: MockClock) -> None:
+    events = deduper(a_memory())
+    async with running([events]):
+        await events.record([seen(1), seen(2)])
+        await events.record([seen(2), seen(3), seen(1)])
+    assert events.statistics().last_batch == 1
+    assert events.statistics().messages == 3
+
+
+async def test_what_another_node_recorded_is_remembered_once_it_was_met(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    one, other = deduper(memory, node="one"), deduper(memory, node="other")
+    async with running([one, other]):
+        await one.record([seen(1)])
+        assert await other.record([seen(1)]) == [False]
+        assert await other.record([seen(1)]) == [False]
+    assert other.statistics().batches == 1
+
+
+async def test_what_was_not_committed_is_not_remembered(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[AWAY])
+    events = deduper(memory)
+    async with running([events]):
+        assert kinds(await together(now(events.record, [seen(1)]))) == [StorageUnavailable]
+        assert len(events.seen) == 0
+        assert await events.record([seen(1)]) == [True]
+    assert kept(memory) == {DAY: 1}
+
+
+async def test_while_a_commit_is_under_way_nothing_is_known(autojump_clock: MockClock) -> None:
+    """The second caller must not hear that the event counts before it does: it may yet fail."""
+    memory = a_memory(before=[2.0, AWAY])
+    events = deduper(memory)
+    memory.after = memory.before
+    async with running([events]):
+        results = await together(now(events.record, [seen(1)]), after(1, events.record, [seen(1)]))
+    assert kinds(results) == [StorageUnavailable, list]
+    assert results[1] == [False], "the store had kept it before it went away"
+
+
+async def test_the_memory_is_bounded_and_forgets_the_oldest(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    events = deduper(memory, remember=3)
+    async with running([events]):
+        for visitor in range(5):
+            assert await events.record([seen(visitor)]) == [True]
+        assert len(events.seen) == 3
+        batches = events.statistics().batches
+        assert await events.record([seen(2), seen(3), seen(4)]) == [False] * 3
+        assert events.statistics().batches == batches
+        assert await events.record([seen(0)]) == [False]
+        assert events.statistics().batches == batches + 1
+    assert kept(memory) == {DAY: 5}
+
+
+def test_the_memory_of_keys_never_holds_more_than_its_capacity() -> None:
+    memory = Seen(10)
+    for number in range(1_000):
+        memory.add(b"%d" % (number % 700))
+        memory.add(b"%d" % (number % 700))
+        assert len(memory) == min(number + 1, 10)
+    assert [b"%d" % number in memory for number in (289, 290, 299, 300)] == [False, True, True, False]
+    assert repr(memory) == "<Seen 10/10>"
+
+
+# Doubt.
+
+
+@pytest.mark.parametrize("was_kept", [True, False])
+async def test_an_unknown_outcome_is_settled_and_the_answer_is_the_truth(
+    was_kept: bool, autojump_clock: MockClock
+) -> None:
+    memory = a_memory(after=[None, LOST]) if was_kept else a_memory(before=[None, LOST])
+    events = deduper(memory)
+    async with running([events]):
+        await events.record([seen(1)])
+        assert await events.record([seen(1), seen(2), seen(3), seen(2)]) == [False, True, True, False]
+        assert await events.record([seen(2)]) == [False]
+    assert events.statistics().settled == 1
+    assert kept(memory) == {DAY: 3}
+
+
+@pytest.mark.parametrize("was_kept", [True, False])
+async def test_a_batch_in_doubt_keeps_its_day_over_midnight(was_kept: bool, autojump_clock: MockClock) -> None:
+    memory = a_memory(after=[LOST]) if was_kept else a_memory(before=[LOST])
+    clock = TrioClock(MIDNIGHT_MS - 20)
+    events = deduper(memory, clock)
+    async with running([events]):
+        assert await events.record([seen(1), clicked(1)]) == [True, True]
+        assert clock.now_ms() >= MIDNIGHT_MS
+        assert kept(memory) == {DAY: 2}
+        assert await events.record([seen(1)]) == [True], "the new day has not counted it"
+    assert kept(memory) == {DAY: 2, DAY + 1: 1}
+
+
+async def test_a_batch_that_was_contended_runs_again_and_keeps_its_day(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[Contended("another node"), Contended("another node")])
+    events = deduper(memory, TrioClock(MIDNIGHT_MS - 20))
+    async with running([events]):
+        assert await events.record([seen(1)]) == [True]
+    assert kept(memory) == {DAY: 1}
+
+
+async def test_the_store_may_go_away_in_the_middle_of_a_doubt(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[None, AWAY, AWAY], after=[LOST])
+    events = deduper(memory)
+    async with running([events]):
+        assert await events.record([seen(1)]) == [True]
+    assert kept(memory) == {DAY: 1}
+
+
+async def test_a_doubt_that_cannot_be_settled_is_refused_and_a_retry_hears_that_it_counts(
+    autojump_clock: MockClock,
+) -> None:
+    memory = a_memory(before=[None, AWAY, AWAY], after=[LOST])
+    events = deduper(memory, limits=ActorLimits(settle_attempts=3))
+    async with running([events]):
+        assert kinds(await together(now(events.record, [seen(1)]))) == [StorageUnavailable]
+        assert len(events.seen) == 0, "whether it was kept was not known"
+        assert await events.record([seen(1)]) == [False]
+    assert kept(memory) == {DAY: 1}
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojump_clock: MockClock) -> None:
+    chance = random.Random(seed)
+    mishaps: list[Step] = [None, None, 0.01, AWAY, LOST, Contended("another node")]
+    memory = a_memory(*([chance.choice(mishaps) for _ in range(400)] for _ in range(2)))
+    nodes = [deduper(memory, TrioClock(MIDNIGHT_MS - 500, 7 * node), node=str(node), remember=20) for node in range(3)]
+    trues: Counter[int] = Counter()
+    falses = refusals = 0
+
+    def days_kept(visitor: int) -> int:
+        keys = {day: Seals(SECRET).key(Bucket(day, 0), seen(visitor)) for day in memory.events}
+        return sum(keys[day] in rows for day, rows in memory.events.items())
+
+    async def visit(visitor: int) -> None:
+        nonlocal falses, refusals
+        for _ in range(4):
+            await trio.sleep(chance.random())
+            [answer] = await together(now(chance.choice(nodes).record, [seen(visitor)]))
+            match answer:
+                case [bool(recorded)]:
+                    trues[visitor] += recorded
+                    falses += not recorded
+                    assert days_kept(visitor), "it counts when the answer is given"
+                case _:
+                    refusals += isinstance(answer, StorageUnavailable)
+
+    async with running(nodes, drain_seconds=600):
+        await together(*(partial(visit, number) for number in range(30)))
+    assert all(times <= days_kept(visitor) for visitor, times in trues.items())
+    assert kept(memory).keys() == {DAY, DAY + 1}
+    assert min(trues.total(), falses, refusals, *(node.statistics().settled for node in nodes)) > 0
+
+
+# The day turns.
+
+
+async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for_the_new_day(
+    autojump_clock: MockClock,
+) -> None:
+    memory = a_memory(before=[0.1])
+    events = deduper(memory, TrioClock(MIDNIGHT_MS - 50))
+    async with running([events]):
+        # Both wait behind the first batch, the second having come in after midnight.
+        answers = await together(
+            now(events.record, [seen(1)]),
+            after(0.02, events.record, [seen(1), seen(2)]),
+            after(0.07, events.record, [seen(2), seen(3)]),
+        )
+    assert answers[0] == [True]
+    assert sorted(answers[1] + answers[2]) == [False, True, True, True]
+    assert answers[1][0], "yesterday's impression does not count for today's"
+    assert kept(memory) == {DAY: 1, DAY + 1: 3}
+
+
+async def test_a_day_later_the_same_visitor_counts_again(autojump_clock: MockClock) -> None:
+    memory, clock = a_memory(), HandClock(NOON_MS)
+    events = deduper(memory, clock)
+    async with running([events]):
+        for _ in range(3):
+            assert [await events.record([seen(1)]) for _ in range(2)] == [[True], [False]]
+            clock.at_ms += DAY_MS
+    assert kept(memory) == {DAY: 1, DAY + 1: 1, DAY + 2: 1}
+
+
+async def test_a_narrower_bucket_counts_again_within_the_day_and_adds_to_its_count(autojump_clock: MockClock) -> None:
+    memory, clock = a_memory(), HandClock(NOON_MS)
+    events = deduper(memory, clock, hours=6)
+    async with running([events]):
+        answers = []
+        for _ in range(4):
+            answers += await events.record([seen(1)])
+            clock.at_ms += 3 * HOUR_MS
+    assert answers == [True, False, True, False]
+    assert memory.delivery_days == {("bok_1", DAY): (2, 0)}
+
+
+async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojump_clock: MockClock) -> None:
+    memory, clock = a_memory(), HandClock(MIDNIGHT_MS)
+    events = deduper(memory, clock, remember=1)
+    async with running([events]):
+        answers = []
+        for step_ms in (-1, 1, -1, 1):
+            answers += await events.record([seen(1)])
+            clock.at_ms += step_ms
+    assert answers == [True, True, False, False]
+    assert kept(memory) == {DAY: 1, DAY + 1: 1}
+
+
+# Refusals, and callers who leave.
+
+
+async def test_without_its_store_events_are_refused_and_come_in_again_when_it_is_back(
+    autojump_clock: MockClock,
+) -> None:
+    memory = a_memory(before=[AWAY])
+    events = deduper(memory)
+    async with running([events]):
+        results = await together(now(events.record, [seen(1), seen(2)]), after(1, events.record, [seen(1)]))
+    assert kinds(results) == [StorageUnavailable, list]
+    assert results[1] == [True]
+    assert kept(memory) == {DAY: 1}
+
+
+async def test_too_many_events_are_refused_at_once_and_known_ones_are_still_answered(
+    autojump_clock: MockClock,
+) -> None:
+    memory = a_memory(before=[None, 5.0])
+    events = deduper(memory, limits=ActorLimits(mailbox=4, batch=4))
+    started: list[float] = []
+
+    async def refused() -> Any:
+        try:
+            await events.record([seen(8)])
+        finally:
+            started.append(trio.current_time())
+
+    async with running([events]):
+        await events.record([seen(0)])
+        begun = trio.current_time()
+        results = await together(
+            now(events.record, [seen(1)]),
+            after(1, events.record, [seen(2), seen(3), seen(4)]),
+            after(2, events.record, [seen(5), seen(6)]),
+            after(3, events.record, [seen(7)]),
+            after(4, refused),
+            after(4, events.record, [seen(0)]),
+        )
+    assert kinds(results) == [list, list, Overloaded, list, Overloaded, list]
+    assert results[-1] == [False]
+    assert started == [begun + 4]
+    assert kept(memory) == {DAY: 6}
+
+
+async def test_the_events_of_a_caller_who_left_are_counted_and_his_retry_hears_so(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[5.0])
+    events = deduper(memory)
+    async with running([events]):
+        with trio.move_on_after(1):
+            await events.record([seen(1)])
+        assert await events.record([seen(1), seen(2)]) == [False, True]
+    assert kept(memory) == {DAY: 2}
+
+
+async def test_events_of_a_full_batch_that_waited_too_long_are_not_counted_later(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[30.0])
+    events = deduper(memory, limits=ActorLimits(answer_seconds=3))
+    async with running([events], drain_seconds=60):
+        results = await together(now(events.record, [seen(1)]), after(1, events.record, [seen(2), seen(3)]))
+        assert kinds(results) == [StorageUnavailable] * 2
+        await trio.sleep(30)
+        assert await events.record([seen(2)]) == [True], "refused before it was taken, so it had come to nothing"
+    assert kept(memory) == {DAY: 2}
+
+
+async def test_what_waits_is_recorded_before_the_actor_stops(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[1.0])
+    events = deduper(memory)
+
+    async def stop() -> None:
+        events.close()
+
+    async with running([events]):
+        results = await together(now(events.record, [seen(1)]), after(0.5, events.record, [seen(2)]), after(0.6, stop))
+    assert results[:2] == [[True], [True]]
+    assert kept(memory) == {DAY: 2}
+
+
+def test_shards_have_names_and_the_only_one_has_none_of_its_own() -> None:
+    assert [deduper(a_memory(), shard=shard).name for shard in range(3)] == ["events", "events-1", "events-2"]

@@ -1,0 +1,171 @@
+"""Messages that carry many things: room in the mailbox and in a batch is by weight."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.mailbox import Envelope, Mailbox
+from actors.troupe import running
+from actors.values import Overloaded, Stopped, StorageUnavailable
+from tests.fakes import after, kinds, now, together
+from tests.kernel.notebook import Notebook
+
+
+class Scales(Notebook):
+    """A notebook whose lines weigh as much as they are long."""
+
+    def weigh(self, message: str) -> int:
+        return len(message)
+
+
+def filled(*weights: int, capacity: int = 10) -> Mailbox[int, str]:
+    """A mailbox with messages that name their weight."""
+    mailbox: Mailbox[int, str] = Mailbox(capacity)
+    for weight in weights:
+        mailbox.post(Envelope(weight, weight))
+    return mailbox
+
+
+async def taken(mailbox: Mailbox[int, str], limit: int) -> list[int]:
+    return [envelope.message for envelope in await mailbox.take(limit)]
+
+
+# The mailbox.
+
+
+def test_a_mailbox_is_full_by_weight_and_not_by_number() -> None:
+    mailbox = filled(4, 5)
+    with pytest.raises(Overloaded):
+        mailbox.post(Envelope(2, 2))
+    mailbox.post(Envelope(1, 1))
+    assert (mailbox.weight, len(mailbox), mailbox.peak) == (10, 3, 10)
+
+
+def test_a_message_that_is_heavier_than_the_mailbox_is_refused_also_by_an_empty_one() -> None:
+    mailbox = filled(capacity=3)
+    with pytest.raises(Overloaded):
+        mailbox.post(Envelope(4, 4))
+    assert mailbox.weight == 0
+
+
+async def test_what_is_taken_together_weighs_no_more_than_the_limit() -> None:
+    mailbox = filled(2, 3, 1, 4)
+    assert await taken(mailbox, 5) == [2, 3]
+    assert await taken(mailbox, 5) == [1, 4]
+
+
+async def test_a_light_message_does_not_overtake_a_heavy_one_that_did_not_fit() -> None:
+    mailbox = filled(3, 4, 1)
+    assert await taken(mailbox, 5) == [3]
+    assert await taken(mailbox, 5) == [4, 1]
+
+
+async def test_a_message_that_is_heavier_than_a_batch_is_taken_alone() -> None:
+    mailbox = filled(8, 1)
+    assert await taken(mailbox, 5) == [8]
+    assert await taken(mailbox, 5) == [1]
+
+
+async def test_what_is_taken_makes_room_for_its_weight() -> None:
+    mailbox = filled(6, 4)
+    await mailbox.take(6)
+    assert mailbox.weight == 4
+    mailbox.post(Envelope(6, 6))
+    with pytest.raises(Overloaded):
+        mailbox.post(Envelope(1, 1))
+
+
+async def test_a_withdrawn_message_makes_room_once() -> None:
+    mailbox = filled(2)
+    heavy: Envelope[int, str] = Envelope(7, 7)
+    mailbox.post(heavy)
+    mailbox.withdraw(heavy)
+    mailbox.withdraw(heavy)
+    assert (mailbox.weight, len(mailbox)) == (2, 1)
+    assert await taken(mailbox, 10) == [2]
+
+
+async def test_withdrawing_what_was_taken_makes_no_room() -> None:
+    mailbox = filled(2)
+    [envelope] = await mailbox.take(10)
+    mailbox.post(Envelope(5, 5))
+    mailbox.withdraw(envelope)
+    assert mailbox.weight == 5
+
+
+def test_failing_all_leaves_an_empty_mailbox_that_weighs_nothing() -> None:
+    mailbox = filled(2, 7)
+    mailbox.fail_all(Stopped())
+    assert (mailbox.weight, len(mailbox), mailbox.peak) == (0, 0, 9)
+
+
+def test_a_mailbox_says_how_heavy_it_is() -> None:
+    assert repr(filled(2, 7)) == "<Mailbox 9/10>"
+
+
+# The actor.
+
+
+async def test_a_batch_gathers_what_weighs_no_more_than_its_limit(autojump_clock: MockClock) -> None:
+    book = Scales(before=[1.0], limits=ActorLimits(mailbox=20, batch=5))
+    async with running([book]):
+        await together(now(book.ask, "a"), *(after(0.5, book.ask, line) for line in ("bb", "ccc", "dddd", "e")))
+    assert sorted(map(len, book.batches[0])) == [1]
+    assert all(sum(map(len, batch)) <= 5 for batch in book.batches)
+    assert len(book.lines) == 5
+
+
+async def test_a_heavy_message_is_a_batch_of_its_own(autojump_clock: MockClock) -> None:
+    book = Scales(before=[1.0], limits=ActorLimits(mailbox=20, batch=5))
+    async with running([book]):
+        await together(now(book.ask, "a"), after(0.2, book.ask, "heavy as stone"), after(0.4, book.ask, "b"))
+    assert book.batches == [["a"], ["heavy as stone"], ["b"]]
+
+
+async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not(autojump_clock: MockClock) -> None:
+    book = Scales(before=[5.0], limits=ActorLimits(mailbox=5, batch=5))
+    async with running([book]):
+        started = trio.current_time()
+        results = await together(
+            now(book.ask, "a"), after(1, book.ask, "bbbb"), after(2, book.ask, "cc"), after(3, book.ask, "d")
+        )
+    assert kinds(results) == [str, str, Overloaded, str]
+    assert trio.current_time() - started == 5
+    assert book.statistics().refused == 1
+
+
+async def test_a_message_that_waited_too_long_gives_its_room_back(autojump_clock: MockClock) -> None:
+    limits = ActorLimits(mailbox=5, batch=5, answer_seconds=2)
+    book = Scales(before=[10.0], limits=limits)
+    async with running([book]):
+        results = await together(now(book.ask, "a"), after(1, book.ask, "bbbbb"), after(4, book.ask, "ccccc"))
+        assert kinds(results) == [StorageUnavailable] * 3
+        await trio.sleep(10)
+        assert await book.ask("ddddd")
+    assert book.batches == [["a"], ["ddddd"]]
+
+
+async def test_statistics_and_the_observer_speak_of_weight(autojump_clock: MockClock) -> None:
+    book = Scales(before=[1.0], limits=ActorLimits(mailbox=9, batch=9))
+    observed: list[int] = []
+    book.observer = lambda size, seconds: observed.append(size)
+    async with running([book]):
+        await together(now(book.ask, "aaa"), after(0.5, book.ask, "bbbb"), after(0.6, book.ask, "cc"))
+        seen = book.statistics()
+    assert observed == [3, 6]
+    assert (seen.messages, seen.last_batch, seen.peak, seen.waiting, seen.capacity) == (9, 6, 6, 0, 9)
+
+
+async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity(autojump_clock: MockClock) -> None:
+    book = Scales(before=[5.0], limits=ActorLimits(mailbox=4, batch=4))
+    accepting: list[bool] = []
+
+    async def look() -> None:
+        accepting.append(book.accepting)
+
+    async with running([book]):
+        await together(
+            now(book.ask, "a"), after(1, book.ask, "bbb"), after(2, look), after(3, book.ask, "c"), after(4, look)
+        )
+    assert accepting == [True, False]

@@ -1,0 +1,221 @@
+"""The rules of deduplication: buckets, keys, rows, and the days that have a partition."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.clock import DAY_MS, HOUR_MS, day_of
+from actors.events.messages import NEVER, Bucket, Event, Kind, Row, Sealed, Window
+from actors.events.state import KEY_BYTES, EventRules, Seals, bucket_of, days_to_keep, rows_of, shard_of
+from actors.weeks import WEEK_MS, week_of
+
+DAY = 20_000
+MIDNIGHT = DAY * DAY_MS
+SECRET = b"a secret of the server, 32 bytes"
+BUCKET = Bucket(DAY, 0)
+VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+EVENT = Event("bok_1", Kind.IMPRESSION, VISITOR)
+WIDTHS = (1, 2, 3, 4, 6, 8, 12, 24)
+
+
+def ms(*moment: int) -> int:
+    return int(datetime(*moment, tzinfo=UTC).timestamp()) * 1_000  # type: ignore[arg-type, misc]
+
+
+# Buckets.
+
+
+@pytest.mark.parametrize("hours", WIDTHS)
+def test_a_bucket_holds_its_hours_to_the_millisecond(hours: int):
+    for first in range(0, 24, hours):
+        start, end = MIDNIGHT + first * HOUR_MS, MIDNIGHT + (first + hours) * HOUR_MS
+        bucket = Bucket(DAY, first)
+        assert [bucket_of(at, hours) for at in (start, (start + end) // 2, end - 1)] == [bucket] * 3
+        assert bucket_of(start - 1, hours) != bucket != bucket_of(end, hours)
+
+
+@pytest.mark.parametrize("hours", WIDTHS)
+def test_a_day_has_as_many_buckets_as_fit(hours: int):
+    buckets = {bucket_of(MIDNIGHT + minute * 60_000, hours) for minute in range(24 * 60)}
+    assert buckets == {Bucket(DAY, hour) for hour in range(0, 24, hours)}
+
+
+def test_the_usual_bucket_is_the_utc_day():
+    day = ms(2026, 11, 20) // DAY_MS
+    assert bucket_of(ms(2026, 11, 20, 23, 59, 59) + 999, 24) == Bucket(day, 0)
+    assert bucket_of(ms(2026, 11, 21), 24) == Bucket(day + 1, 0)
+
+
+@pytest.mark.parametrize("hours", [-24, 0, 5, 7, 9, 16, 25, 48])
+def test_a_bucket_that_does_not_divide_the_day_is_a_mistake(hours: int):
+    with pytest.raises(AssertionError):
+        EventRules(bucket_hours=hours)
+
+
+# Keys.
+
+
+def test_the_same_event_in_the_same_bucket_has_the_same_key_on_every_node():
+    one, other = Seals(SECRET), Seals(SECRET)
+    assert one.key(BUCKET, EVENT) == other.key(Bucket(*BUCKET), Event(*EVENT)) == one.key(BUCKET, EVENT)
+    assert len(one.key(BUCKET, EVENT)) == KEY_BYTES
+
+
+@pytest.mark.parametrize(
+    ("bucket", "event"),
+    [
+        (BUCKET, EVENT._replace(booking_id="bok_2")),
+        (BUCKET, EVENT._replace(kind=Kind.CLICK)),
+        (BUCKET, EVENT._replace(visitor=VISITOR[:-1] + "5")),
+        (Bucket(DAY, 12), EVENT),
+        (Bucket(DAY + 1, 0), EVENT),
+    ],
+)
+def test_another_booking_kind_visitor_hour_or_day_has_another_key(bucket: Bucket, event: Event):
+    seals = Seals(SECRET)
+    assert seals.key(bucket, event) != seals.key(BUCKET, EVENT)
+
+
+events = st.builds(Event, st.text(max_size=8), st.sampled_from(Kind), st.text(max_size=8))
+buckets = st.builds(Bucket, st.integers(DAY, DAY + 1), st.sampled_from(range(24)))
+
+
+@given(st.tuples(buckets, events), st.tuples(buckets, events))
+def test_keys_are_equal_where_everything_is_and_nowhere_else(one: tuple[Bucket, Event], other: tuple[Bucket, Event]):
+    seals = Seals(SECRET)
+    assert (seals.key(*one) == seals.key(*other)) == (one == other)
+
+
+@given(st.text("01ic", max_size=12), st.integers(0, 12), st.integers(0, 12), st.sampled_from(Kind))
+def test_no_two_events_read_alike_wherever_the_same_text_is_cut(text: str, one: int, other: int, kind: Kind):
+    """Digits and letters as they stand between the parts: a length before the first part tells them apart."""
+    seals = Seals(SECRET)
+    cuts = [Event(text[:cut], kind, text[cut:]) for cut in (min(one, len(text)), min(other, len(text)))]
+    assert (seals.key(BUCKET, cuts[0]) == seals.key(BUCKET, cuts[1])) == (cuts[0] == cuts[1])
+
+
+@pytest.mark.parametrize("place", [0, 15, 31, 63])
+def test_every_byte_of_the_secret_matters(place: int):
+    secret = bytes(64)
+    changed = secret[:place] + b"\x01" + secret[place + 1 :]
+    assert Seals(secret).key(BUCKET, EVENT) != Seals(changed).key(BUCKET, EVENT)
+
+
+@pytest.mark.parametrize("size", [0, 15, 65])
+def test_a_secret_that_is_too_short_or_would_not_count_whole_is_a_mistake(size: int):
+    with pytest.raises(AssertionError):
+        Seals(bytes(size))
+
+
+def test_neither_keys_nor_events_show_who_the_visitor_was():
+    seals = Seals(SECRET)
+    [sealed] = seals.seal(BUCKET, [EVENT])
+    for shown in (repr(EVENT), repr(sealed), f"{sealed}", repr([EVENT]), repr(rows_of([sealed])), repr(seals)):
+        assert VISITOR not in shown
+    assert repr(EVENT) == "<Event impression of bok_1>"
+    assert VISITOR.encode() not in sealed.key
+
+
+def test_the_keys_of_two_days_are_kept_and_of_no_more():
+    seals = Seals(SECRET)
+    for day in (DAY, DAY + 1, DAY, DAY + 1):
+        seals.key(Bucket(day, 0), EVENT)
+        assert str(day) in repr(seals)
+    assert repr(seals) == f"<Seals of the days [{DAY}, {DAY + 1}]>"
+    seals.key(Bucket(DAY + 2, 0), EVENT)
+    assert repr(seals) == f"<Seals of the days [{DAY + 1}, {DAY + 2}]>"
+
+
+def test_a_day_that_was_forgotten_has_the_same_key_when_the_clock_comes_back_to_it():
+    seals = Seals(SECRET)
+    key = seals.key(BUCKET, EVENT)
+    for day in range(DAY + 1, DAY + 9):
+        seals.key(Bucket(day, 0), EVENT)
+    assert seals.key(BUCKET, EVENT) == key
+
+
+def test_sealing_keeps_the_order():
+    many = [EVENT._replace(visitor=str(number)) for number in range(9)]
+    sealed = Seals(SECRET).seal(BUCKET, many)
+    assert [each.event for each in sealed] == many
+    assert {each.bucket for each in sealed} == {BUCKET}
+
+
+# Rows.
+
+sealings = st.lists(st.builds(Sealed, events, st.just(BUCKET), st.binary(min_size=1, max_size=2)), max_size=30)
+
+
+@given(sealings)
+def test_rows_are_sorted_as_the_primary_key_is_and_differ_in_their_keys(sealed: list[Sealed]):
+    rows = rows_of(sealed)
+    assert {row.key for row in rows} == {each.key for each in sealed}
+    assert len({row.key for row in rows}) == len(rows)
+    order = [(row.booking_id.encode(), row.key) for row in rows]
+    assert all(one < other for one, other in pairwise(order))
+
+
+def test_a_row_says_what_is_counted():
+    assert rows_of([Sealed(EVENT, BUCKET, b"k")] * 2) == [Row("bok_1", b"k", Kind.IMPRESSION)]
+
+
+# The days that have a partition.
+
+RULES = EventRules()
+moments = st.integers(MIDNIGHT - WEEK_MS, MIDNIGHT + 4 * WEEK_MS)
+
+
+@given(moments, st.integers(1, 60))
+def test_the_keys_of_a_weeks_days_live_until_so_many_days_after_its_end_and_no_longer(now_ms: int, keep_days: int):
+    kept = days_to_keep(now_ms, EventRules(keep_days=keep_days))
+    for day in range(kept.start - 30, kept.stop):
+        week_ends_ms = week_of(day * DAY_MS) + WEEK_MS
+        assert (day in kept) == (now_ms < week_ends_ms + keep_days * DAY_MS), day
+
+
+def test_a_week_goes_whole_35_days_after_its_end_to_the_millisecond():
+    monday = ms(2026, 11, 16)
+    first = day_of(monday)
+    goes_ms = ms(2026, 11, 23) + 35 * DAY_MS
+    assert days_to_keep(goes_ms - 1, RULES).start == first
+    assert days_to_keep(goes_ms, RULES).start == first + 7
+
+
+@given(moments, st.integers(1, 60))
+def test_today_and_the_days_ahead_have_a_partition(now_ms: int, ahead_days: int):
+    kept = days_to_keep(now_ms, EventRules(ahead_days=ahead_days))
+    assert kept[-1] == day_of(now_ms) + ahead_days
+    assert day_of(now_ms) in kept
+
+
+@pytest.mark.parametrize("rules", [{"keep_days": 0}, {"ahead_days": 0}])
+def test_keeping_nothing_is_a_mistake(rules: dict[str, int]):
+    with pytest.raises(AssertionError):
+        EventRules(**rules)
+
+
+# Shards.
+
+
+@given(st.text(max_size=20), st.integers(1, 64))
+def test_a_booking_has_one_shard_of_those_that_there_are(booking_id: str, shards: int):
+    assert shard_of(booking_id, shards) in range(shards)
+    assert shard_of(booking_id, shards) == shard_of(booking_id, shards)
+
+
+def test_bookings_are_spread_over_the_shards_and_equally_on_every_node():
+    shards = [shard_of(f"bok_{number}", 4) for number in range(400)]
+    assert all(80 <= shards.count(shard) <= 120 for shard in range(4))
+    assert shards[:6] == [shard_of(f"bok_{number}", 4) for number in range(6)]
+
+
+# Windows.
+
+
+def test_a_window_holds_its_start_and_not_its_end():
+    window = Window(10, 20)
+    assert [window.holds(at) for at in (9, 10, 19, 20)] == [False, True, True, False]
+    assert not any(NEVER.holds(at) for at in (-1, 0, 1))
