@@ -34,7 +34,8 @@ BOOK = (
     """,
     """
     insert into slot_weeks (slot_id, week_ms, booking_id)
-    select id, $2::bigint + week * 604800000, id from unnest($1::text[]) as id, generate_series(0, 1) as week on conflict do nothing
+    select id, $2::bigint + week * 604800000, id from unnest($1::text[]) as id, generate_series(0, 1) as week
+    on conflict do nothing
     """,
 )
 

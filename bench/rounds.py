@@ -47,9 +47,7 @@ async def run(stage: Stage, scenario: Scenario, name: str, seconds: float, *, ex
     program = stage.programs[name]
     workload = stage.workload(scenario)
     meter = Meter(program.pid, stage.postmaster)
-    measured = await measure(
-        program.port, workload, scenario.connections, seconds, stage.cores.load, exact=exact
-    )
+    measured = await measure(program.port, workload, scenario.connections, seconds, stage.cores.load, exact=exact)
     return Run(measured, meter.read(), scenario.size)
 
 
@@ -122,7 +120,9 @@ async def audit_events(stage: Stage, plan: Plan) -> list[Audit]:
     batches = [Scenario(Kind.BATCH, plan.middle, (OURS,), size=size, repeats=REPEATS) for size in (50, 500)]
     await stage.ledger.clear_events()
     return [
-        await _audit_events(stage, plan, scenario, name) for scenario in (single, *batches) for name in scenario.programs
+        await _audit_events(stage, plan, scenario, name)
+        for scenario in (single, *batches)
+        for name in scenario.programs
     ]
 
 

@@ -91,7 +91,9 @@ class Plan:
         everywhere = [
             Scenario(kind, each, programs) for kind in (Kind.PLACEMENTS, Kind.LIST) for each in self.connections
         ]
-        keyed = [Scenario(kind, self.middle, programs, keys=keys) for kind in (Kind.LIST, Kind.ITEM) for keys in (1, KEYS)]
+        keyed = [
+            Scenario(kind, self.middle, programs, keys=keys) for kind in (Kind.LIST, Kind.ITEM) for keys in (1, KEYS)
+        ]
         return [
             *everywhere,
             Scenario(Kind.INVENTORY, self.middle, programs),

@@ -1,4 +1,4 @@
-"""Everything that is up while it is measured: the service over a catalog and bookings, and its peers over the same Postgres."""
+"""Everything that is up while it is measured: the service with a catalog and bookings, its peers over the same Postgres."""
 
 import asyncio
 import itertools
@@ -118,9 +118,7 @@ async def set_up(entries: int, data_dir: Path | None, *, alone: bool = False) ->
         yield stage
 
 
-def starters(
-    data_dir: Path, place: Path, core: int | None
-) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
+def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
     """What starts each peer; the bookings that they remember are there by then."""
     return [
         *(partial(fastapi, name, data_dir, place, core) for name in IDIOMS),

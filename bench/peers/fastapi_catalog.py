@@ -193,11 +193,14 @@ async def rows_of_page(
     pool: Any, authorization: str | None, q: str | None, limit: int, cursor: str | None
 ) -> list[Any]:
     arguments = (SEARCH, q, limit, CANDIDATES) if q else (LIST, *position_of(cursor), limit + 1)
+    rows: list[Any]
     if authorization is None:
-        return await pool.fetch(*arguments)
+        rows = await pool.fetch(*arguments)
+        return rows
     async with pool.acquire() as connection, connection.transaction():
         await charge(connection, authorization)
-        return await connection.fetch(*arguments)
+        rows = await connection.fetch(*arguments)
+        return rows
 
 
 # The idiom of models.

@@ -26,7 +26,8 @@ PLACEMENTS = """
 
 SLOTS = """
     select id, name, side, week_price_cents as "weekPriceCents", active,
-        active and not coming_soon and coalesce(offer_ends_ms > $1::bigint, true) and $2::bigint + 604800000 > $1 and not exists (
+        active and not coming_soon and coalesce(offer_ends_ms > $1::bigint, true) and $2::bigint + 604800000 > $1
+        and not exists (
             select from slot_weeks join bookings on bookings.id = booking_id
             where slot_weeks.slot_id = slots.id and week_ms >= $2 and week_ms < $2 + slots.weeks * 604800000::bigint
                 and (bookings.status not in ('reserved', 'checkout') or hold_ms > $1)
