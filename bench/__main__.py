@@ -70,9 +70,9 @@ def kernel() -> str:
     return version[0] if version else platform.system()
 
 
-async def follow_memory(minutes: float, entries: int, data_dir: Path | None, directory: Path) -> bool:
+async def follow_memory(minutes: float, data_dir: Path | None, directory: Path) -> bool:
     """Write how memory went; whether it stayed flat and every count fits."""
-    course = await follow(minutes, entries, data_dir)
+    course = await follow(minutes, data_dir)
     setting = (
         f"{os.cpu_count() or 1} cores, Python {platform.python_version()}, Linux {kernel()}, {generator_version()}."
     )
@@ -101,7 +101,7 @@ def main() -> None:
     data_dir = given.data_dir and given.data_dir.resolve()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.memory:
-        if not asyncio.run(follow_memory(given.memory, given.entries, data_dir, results or RESULTS)):
+        if not asyncio.run(follow_memory(given.memory, data_dir, results or RESULTS)):
             sys.exit("bench: memory grew, or what was counted is not what was answered")
     elif not asyncio.run(run(plan, only, data_dir, results)):
         sys.exit("bench: what was counted is not what was answered")

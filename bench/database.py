@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("statement", choices=["insert", "record"])
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--size", type=int, default=500, help="events a statement (500)")
-    parser.add_argument("--writers", type=int, default=2, help="connections (2)")
+    parser.add_argument("--writers", type=int, default=3, help="connections (3): fewer are slower, more are no faster")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bookings", required=True, help="ids between commas")
     sys.stdout.write(json.dumps(asyncio.run(run(parser.parse_args()))) + "\n")

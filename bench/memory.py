@@ -12,6 +12,8 @@ from bench.stage import Stage, set_up, tell
 from bench.usage import memory_bytes
 
 CONNECTIONS = 128
+ENTRIES = 2_000
+"""A small catalog: beside a large one growth would not be seen."""
 WARM_UP_SECONDS = 30.0
 """Until then the memory of keys is full, and every buffer has been as large as it gets."""
 SAMPLE_SECONDS = 1.0
@@ -43,9 +45,9 @@ class Course:
         return "reached" if self.flat else f"**missed**: it grew by {self.growth - 1:.1%}"
 
 
-async def follow(minutes: float, entries: int, data_dir: Path | None) -> Course:
+async def follow(minutes: float, data_dir: Path | None) -> Course:
     """Load the service with single events of unique visitors, and sample its memory."""
-    async with set_up(entries, data_dir, alone=True) as stage:
+    async with set_up(ENTRIES, data_dir, alone=True) as stage:
         tell(f"single events over {CONNECTIONS} connections for {WARM_UP_SECONDS:g} s, then for {minutes:g} minutes")
         await _loaded(stage, WARM_UP_SECONDS)
         before = await stage.ledger.recorded()
