@@ -103,6 +103,12 @@ class DemoPlan:
     data: DemoData
     counts: DemoCounts
 
+    @property
+    def counted(self) -> set[str]:
+        """The bookings whose counts go: those that go, and those that come, for which a late event may have been counted
+        after an older demo went."""
+        return {*self.bookings, *(booking.id for booking in self.data.bookings)}
+
 
 def holds(booking: Booking) -> bool:
     """Whether a demo booking has its weeks."""

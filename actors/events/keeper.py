@@ -10,7 +10,8 @@ from actors.events.store import EventStore
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
 AGAIN_SECONDS = 5.0
-"""The pause after the store did not answer."""
+"""The pause after the store did not answer. Where something is in the way, such as a backup that reads the partitions, the
+next sweep is early enough: each try makes the events behind it wait."""
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +49,12 @@ class PartitionKeeper:
         now_ms = self._clock.now_ms()
         days = days_to_keep(now_ms, self._rules)
         try:
-            await self._store.prepare([day for day in days if day >= days.stop - self._rules.ahead_days - 1])
+            await self._store.prepare(days[-1 - self._rules.ahead_days :])
             dropped = await self._store.drop_before(days.start)
-        except (StorageUnavailable, Contended, OutcomeUnknown) as error:
+        except Contended as error:
+            log.info("the partitions of events are in use, and kept later: %s", error)
+            return True
+        except (StorageUnavailable, OutcomeUnknown) as error:
             log.warning("the partitions of events could not be kept: %s", error)
             return False
         if dropped:

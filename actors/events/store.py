@@ -10,7 +10,8 @@ from actors.values import Turn
 class EventStore(Protocol):
     """Keys of events by day, and what is delivered for a booking by day.
 
-    All methods raise `StorageUnavailable`; `record` also `Contended` and `OutcomeUnknown`.
+    All methods raise `StorageUnavailable`; all but `windows` also `Contended` and `OutcomeUnknown`, after which they can be
+    called again.
     """
 
     async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
@@ -32,5 +33,6 @@ class EventStore(Protocol):
         ...
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        """Drop the partitions of days before `day`, the oldest first; returns these days. Counts stay."""
+        """Drop the partitions of days before `day`, the oldest first; returns the days that this call has dropped.
+        Counts stay. A day that is in use, by a backup say, is `Contended`; those before it are dropped then."""
         ...

@@ -82,8 +82,10 @@ async def _ground(connection: Connection, data: DemoData) -> DemoGround:
 
 
 async def _remove(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
-    for statement in (SQL.remove_weeks, SQL.remove_keys, SQL.remove_events, SQL.remove_days, SQL.remove_bookings):
+    for statement in (SQL.remove_weeks, SQL.remove_keys, SQL.remove_events, SQL.remove_bookings):
         await connection.execute(statement, planned.bookings)
+    await connection.execute(SQL.hold_days)
+    await connection.execute(SQL.remove_days, sorted(planned.counted))
     await connection.execute(SQL.remove_campaigns, planned.campaigns)
     await connection.execute(SQL.remove_sponsors, planned.sponsors)
     await connection.execute(SQL.remove_slots, planned.slots)

@@ -59,13 +59,13 @@ delete from booking_keys where booking_id = any ($1::text[])
 -- Forget the payments of bookings, so that one with the same id can be paid again.
 delete from payment_events where booking_id = any ($1::text[])
 
+-- name: hold_days
+-- Let nobody count events until the replacement is done: whoever counts touches no other row of a demo.
+lock table delivery_days in share row exclusive mode
+
 -- name: remove_days
--- Remove what was delivered for bookings. Sorted, since events are counted into these rows at the same time.
-with locked as (
-    select booking_id, day from delivery_days where booking_id = any ($1::text[]) order by booking_id, day for update
-)
-delete from delivery_days using locked
-where delivery_days.booking_id = locked.booking_id and delivery_days.day = locked.day
+-- Remove what was delivered for bookings. The keys of events stay: who was counted today is not counted again today.
+delete from delivery_days where booking_id = any ($1::text[])
 
 -- name: remove_bookings
 -- Remove bookings.
@@ -102,8 +102,6 @@ on conflict (id) do update set
     description = excluded.description, retired_ms = excluded.retired_ms, demo = excluded.demo
 
 -- name: keep_days
--- Write what was delivered; an event that was counted since the old rows went is lost with them.
+-- Write what was delivered.
 insert into delivery_days (booking_id, day, impressions, clicks)
 select * from unnest($1::text[], $2::int[], $3::bigint[], $4::bigint[]) as made (booking_id, day, impressions, clicks)
-order by booking_id, day
-on conflict (booking_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks

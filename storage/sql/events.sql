@@ -37,5 +37,6 @@ where bookings.id = any ($1::text[])
 
 -- name: partitions
 -- The days that have a partition.
-select substring(inhrelid::regclass::text from '[0-9]+$')::int as day
-from pg_inherits where inhparent = 'events'::regclass order by day
+select substring(relname from '[0-9]+$')::int as day
+from pg_inherits join pg_class on pg_class.oid = inhrelid
+where inhparent = 'events'::regclass and relname ~ '^events_[0-9]+$' order by day

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import pytest
 
 from actors.bookings.store import LedgerStore, SponsorshipStore
+from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
+from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
+from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.quota import PostgresQuota
@@ -26,6 +29,7 @@ class Stores:
 
     keys: KeyStore
     quota: QuotaStore
+    events: EventStore
     ledger: LedgerStore
     sponsorship: SponsorshipStore
     below: Memory | Database
@@ -33,13 +37,21 @@ class Stores:
 
 def stores_in_memory() -> Stores:
     memory = Memory()
-    return Stores(MemoryKeys(memory), MemoryQuota(memory), MemoryLedger(memory), MemorySponsorship(memory), memory)
+    return Stores(
+        MemoryKeys(memory),
+        MemoryQuota(memory),
+        MemoryEvents(memory),
+        MemoryLedger(memory),
+        MemorySponsorship(memory),
+        memory,
+    )
 
 
 def stores_over(database: Database) -> Stores:
     return Stores(
         PostgresKeys(database),
         PostgresQuota(database),
+        PostgresEvents(database),
         PostgresLedger(database),
         PostgresSponsorship(database),
         database,

@@ -1,0 +1,129 @@
+"""The partition keeper: days ahead are made, old ones dropped, and a store that is away is asked again."""
+
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.clock import DAY_MS, TrioClock
+from actors.events.keeper import AGAIN_SECONDS, PartitionKeeper
+from actors.events.state import EventRules, days_to_keep
+from actors.troupe import running
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage.memory.events import MemoryEvents
+from storage.memory.tables import Memory
+from tests.actors.events import DAY, a_memory
+from tests.fakes import Script
+
+RULES = EventRules()
+SWEEP_SECONDS = 600.0
+START_MS = DAY * DAY_MS
+AWAY = StorageUnavailable("away")
+
+
+def keeper(memory: Memory, skew_ms: int = 0, rules: EventRules = RULES) -> PartitionKeeper:
+    return PartitionKeeper(MemoryEvents(memory), TrioClock(START_MS, skew_ms), rules, sweep_seconds=SWEEP_SECONDS)
+
+
+def ahead(day: int, days: int = RULES.ahead_days) -> list[int]:
+    return list(range(day, day + days + 1))
+
+
+async def test_partitions_are_made_for_today_and_a_week_ahead_at_once(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    async with running([keeper(memory)]):
+        await trio.testing.wait_all_tasks_blocked()
+        assert sorted(memory.events) == ahead(DAY)
+
+
+async def test_there_is_a_partition_for_the_next_day_long_before_it_begins(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    async with running([keeper(memory)]):
+        for day in range(DAY, DAY + 30):
+            await trio.sleep(1)
+            assert set(ahead(day, RULES.ahead_days - 1)) <= memory.events.keys()
+            await trio.sleep(DAY_MS / 1_000 - 1)
+
+
+async def test_old_days_are_dropped_when_their_time_is_over_and_no_earlier(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    async with running([keeper(memory)]):
+        for day in range(DAY, DAY + 60):
+            await trio.sleep(SWEEP_SECONDS)
+            kept = days_to_keep(day * DAY_MS, RULES)
+            assert sorted(memory.events) == list(range(max(DAY, kept.start), kept.stop))
+            await trio.sleep(DAY_MS / 1_000 - SWEEP_SECONDS)
+    assert min(memory.events) > DAY, "a first week has gone"
+
+
+async def test_dropping_is_told_and_a_sweep_that_changes_nothing_is_not(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = a_memory()
+    memory.events = {DAY - 100: {}, DAY - 99: {}, DAY: {}}
+    with caplog.at_level(logging.INFO, "actors.events"):
+        async with running([keeper(memory)]):
+            await trio.sleep(5 * SWEEP_SECONDS)
+    assert [record.getMessage() for record in caplog.records] == ["dropped the event keys of 2 days"]
+    assert sorted(memory.events) == ahead(DAY)
+
+
+async def test_many_nodes_may_keep_the_same_partitions(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    memory.events = {DAY - 100: {}}
+    async with running([keeper(memory, skew_ms) for skew_ms in (0, 5_000, -5_000)]):
+        await trio.sleep(3 * DAY_MS / 1_000 + SWEEP_SECONDS + 5)
+        assert set(ahead(DAY + 3)) <= memory.events.keys()
+        assert DAY - 100 not in memory.events
+
+
+@pytest.mark.parametrize("error", [AWAY, OutcomeUnknown("broken")])
+async def test_a_store_that_is_away_is_asked_again_soon(
+    error: Exception, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = a_memory(before=[error, error])
+    async with running([keeper(memory)]):
+        await trio.sleep(AGAIN_SECONDS)
+        assert not memory.events
+        await trio.sleep(AGAIN_SECONDS + 1)
+        assert sorted(memory.events) == ahead(DAY)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+
+
+async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[None, Contended("a backup reads it")])
+    memory.events = {DAY - 100: {}}
+    async with running([keeper(memory)]):
+        await trio.sleep(SWEEP_SECONDS - 1)
+        assert sorted(memory.events) == [DAY - 100, *ahead(DAY)]
+        await trio.sleep(2)
+        assert sorted(memory.events) == ahead(DAY)
+
+
+async def test_an_error_that_nobody_expected_comes_out(autojump_clock: MockClock) -> None:
+    one = keeper(a_memory(before=[RuntimeError("a bug")]))
+    with pytest.raises(RuntimeError, match="a bug"):
+        await one.run()
+
+
+async def test_a_keeper_that_is_closed_ends_at_once_and_one_that_waits_too(autojump_clock: MockClock) -> None:
+    closed = keeper(a_memory())
+    closed.close()
+    await closed.run()
+    waiting = keeper(a_memory())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(waiting.run)
+        await trio.sleep(10)
+        waiting.abandon()
+    assert trio.current_time() == 10
+
+
+async def test_a_slow_store_does_not_keep_the_node_from_starting(autojump_clock: MockClock) -> None:
+    memory = Memory(before=Script([60.0]))
+    async with running([keeper(memory)], drain_seconds=120):
+        assert trio.current_time() == 0
+
+
+def test_it_says_what_it_keeps() -> None:
+    assert repr(keeper(a_memory())) == f"<PartitionKeeper {RULES!r}>"

@@ -1,0 +1,87 @@
+"""What tests of the event stores share: rows, turns, and all that is kept."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from actors.events.messages import Kind, Row
+from actors.values import Contended, Turn
+from storage.memory.tables import Memory
+from storage.postgres.events import KINDS
+from tests.stores.conftest import Stores
+
+Counts = dict[tuple[str, int], tuple[int, int]]
+Keys = dict[int, dict[bytes, tuple[str, Kind]]]
+BY_NUMBER = {number: kind for kind, number in KINDS.items()}
+
+
+def row(number: int, booking: int = 1, kind: Kind = Kind.IMPRESSION) -> Row:
+    """The number, with booking and kind, tells the key."""
+    name = f"bok_{booking}"
+    return Row(name, blake2b(f"{number} {name} {kind}".encode(), digest_size=16).digest(), kind)
+
+
+def rows(numbers: Iterable[int], booking: int = 1, kind: Kind = Kind.IMPRESSION) -> list[Row]:
+    return sorted(row(number, booking, kind) for number in numbers)
+
+
+def keys_of(some: Iterable[Row]) -> set[bytes]:
+    return {each.key for each in some}
+
+
+@dataclass
+class Tally:
+    """Drives the event store as a deduper would, a turn each."""
+
+    stores: Stores
+    owner: str = "one/events"
+    turns: int = 0
+
+    def turn(self) -> Turn:
+        self.turns += 1
+        return Turn(self.owner, self.turns)
+
+    async def record(self, day: int, some: Sequence[Row], turn: Turn | None = None) -> Collection[bytes]:
+        """Record until it is not contended any more, as an actor does."""
+        turn = turn or self.turn()
+        for _ in range(20):
+            try:
+                return await self.stores.events.record(turn, day, some)
+            except Contended:
+                pass
+        raise AssertionError("contended again and again")
+
+    async def keys(self) -> Keys:
+        """The keys of each day that has a partition, with booking and kind."""
+        below = self.stores.below
+        if isinstance(below, Memory):
+            found = ((day, some.values()) for day, some in below.events.items())
+            return {day: {each.key: (each.booking_id, each.kind) for each in some} for day, some in sorted(found)}
+        days = await below.read(
+            lambda c: c.fetch("select relid::text as name from pg_partition_tree('events') where isleaf")
+        )
+        keys: Keys = {int(each["name"].removeprefix("events_")): {} for each in days}
+        for each in await below.read(lambda c: c.fetch("select * from events")):
+            keys[each["day"]][each["key"]] = each["booking_id"], BY_NUMBER[each["kind"]]
+        return keys
+
+    async def days(self) -> list[int]:
+        """The days that have a partition."""
+        return sorted(await self.keys())
+
+    async def counts(self) -> Counts:
+        """Impressions and clicks by booking and day."""
+        below = self.stores.below
+        if isinstance(below, Memory):
+            return dict(below.delivery_days)
+        found = await below.read(lambda c: c.fetch("select * from delivery_days"))
+        return {(each["booking_id"], each["day"]): (each["impressions"], each["clicks"]) for each in found}
+
+
+def counted(keys: Keys) -> Counts:
+    """What the keys add up to."""
+    sums: dict[tuple[str, int], list[int]] = {}
+    for day, some in keys.items():
+        for booking_id, kind in some.values():
+            sums.setdefault((booking_id, day), [0, 0])[KINDS[kind]] += 1
+    return {place: (impressions, clicks) for place, (impressions, clicks) in sums.items()}

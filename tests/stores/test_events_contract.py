@@ -1,0 +1,238 @@
+"""One contract for the event store, over Postgres and in memory."""
+
+from functools import partial
+
+import pytest
+
+from actors.bookings.records import OPEN, BookingStatus, CampaignStatus, Side
+from actors.events.messages import NEVER, Kind, Window
+from actors.events.store import EventStore
+from actors.values import Turn
+from actors.weeks import WEEK_MS
+from tests.fakes import together
+from tests.stores.books import Books, booking, campaign, slot, sponsor, week
+from tests.stores.conftest import Stores
+from tests.stores.tallies import Tally, counted, keys_of, row, rows
+
+DAY = 20_000
+
+
+@pytest.fixture
+def tally(stores: Stores) -> Tally:
+    return Tally(stores)
+
+
+@pytest.fixture
+def store(stores: Stores) -> EventStore:
+    return stores.events
+
+
+# Recording.
+
+
+async def test_new_keys_are_added_and_told(tally: Tally):
+    some = rows(range(9))
+    assert set(await tally.record(DAY, some)) == keys_of(some)
+    assert await tally.keys() == {DAY: {each.key: ("bok_1", Kind.IMPRESSION) for each in some}}
+    assert await tally.counts() == {("bok_1", DAY): (9, 0)}
+
+
+async def test_a_key_that_is_there_is_not_added(tally: Tally):
+    await tally.record(DAY, rows(range(5)))
+    assert set(await tally.record(DAY, rows(range(3, 8)))) == keys_of(rows(range(5, 8)))
+    assert list(await tally.record(DAY, rows(range(8)))) == []
+    assert await tally.counts() == {("bok_1", DAY): (8, 0)}
+
+
+async def test_a_key_counts_on_each_day_by_itself(tally: Tally):
+    for day in (DAY, DAY + 1):
+        assert set(await tally.record(day, rows([1]))) == keys_of(rows([1]))
+    assert await tally.counts() == {("bok_1", DAY): (1, 0), ("bok_1", DAY + 1): (1, 0)}
+
+
+async def test_a_batch_of_many_bookings_and_kinds_is_counted_by_booking_and_kind(tally: Tally):
+    some = sorted(rows(range(3), 1) + rows(range(2), 2, Kind.CLICK) + rows(range(4), 1, Kind.CLICK) + rows([1], 10))
+    await tally.record(DAY, some)
+    assert await tally.counts() == {("bok_1", DAY): (3, 4), ("bok_2", DAY): (0, 2), ("bok_10", DAY): (1, 0)}
+    await tally.record(DAY, sorted([row(0, 2), row(1, 2, Kind.CLICK), row(7, 2, Kind.CLICK)]))
+    assert (await tally.counts())["bok_2", DAY] == (1, 3)
+
+
+async def test_an_empty_batch_adds_nothing(tally: Tally):
+    assert list(await tally.record(DAY, [])) == []
+    assert await tally.counts() == {}
+
+
+async def test_a_batch_of_two_thousand(tally: Tally):
+    some = sorted(each for booking in range(20) for each in rows(range(100), booking))
+    assert set(await tally.record(DAY, some)) == keys_of(some)
+    assert list(await tally.record(DAY, some)) == []
+    assert await tally.counts() == {(f"bok_{booking}", DAY): (100, 0) for booking in range(20)}
+
+
+async def test_a_turn_that_was_kept_is_not_kept_again_and_tells_what_it_added(tally: Tally):
+    await tally.record(DAY, rows([1]))
+    turn = tally.turn()
+    for _ in range(3):
+        assert set(await tally.record(DAY, rows([1, 2, 3]), turn)) == keys_of(rows([2, 3]))
+    assert await tally.counts() == {("bok_1", DAY): (3, 0)}
+
+
+async def test_the_next_turn_with_the_same_rows_adds_nothing(tally: Tally):
+    await tally.record(DAY, rows([1]))
+    assert list(await tally.record(DAY, rows([1]))) == []
+
+
+async def test_turns_of_other_actors_are_their_own(tally: Tally, stores: Stores):
+    other = Tally(stores, "other/events")
+    await tally.record(DAY, rows([1]))
+    assert set(await other.record(DAY, rows([1, 2]))) == keys_of(rows([2]))
+
+
+async def test_a_turn_that_comes_late_is_not_kept(stores: Stores, tally: Tally):
+    """An attempt that was given up may reach the database after those that came later."""
+    late = tally.turn()
+    late.decided = []
+    await tally.record(DAY, rows([1]), Turn(tally.owner, 7))
+    assert list(await stores.events.record(late, DAY, rows([2]))) == []
+    assert counted(await tally.keys()) == await tally.counts() == {("bok_1", DAY): (1, 0)}
+
+
+async def test_what_is_recorded_shows_in_the_booking_at_once(stores: Stores, tally: Tally):
+    books = Books(stores)
+    await books.tenants(1)
+    await books.lay_out(sponsor(1), campaign(1), slot(), booking(1, status=BookingStatus.PAID), booking(2), weeks=False)
+    await tally.record(DAY, sorted(rows(range(4), 1) + rows(range(2), 1, Kind.CLICK) + rows([1], 2)))
+    await tally.record(DAY + 1, rows(range(3), 1))
+    shown = {
+        view.booking.id: (view.impressions, view.clicks) for view in await stores.sponsorship.bookings(None, None, 9)
+    }
+    assert shown == {"bok_1": (7, 2), "bok_2": (1, 0)}
+    one = await stores.sponsorship.booking("ten_1", "bok_1")
+    assert one is not None
+    assert (one.impressions, one.clicks) == (7, 2)
+
+
+# Partitions.
+
+
+async def test_a_day_without_a_partition_gets_one_with_its_first_event(tally: Tally):
+    assert await tally.days() == []
+    await tally.record(DAY + 3, rows([1]))
+    assert await tally.days() == [DAY + 3]
+
+
+async def test_partitions_are_made_ahead_and_making_them_again_changes_nothing(store: EventStore, tally: Tally):
+    await tally.record(DAY + 1, rows([1]))
+    for _ in range(2):
+        await store.prepare(range(DAY, DAY + 4))
+        assert await tally.days() == [DAY, DAY + 1, DAY + 2, DAY + 3]
+    await store.prepare([DAY + 9, DAY + 2, DAY + 9])
+    await store.prepare([])
+    assert await tally.days() == [DAY, DAY + 1, DAY + 2, DAY + 3, DAY + 9]
+    assert list(await tally.record(DAY + 1, rows([1]))) == []
+
+
+async def test_old_days_are_dropped_the_oldest_first_and_their_counts_stay(store: EventStore, tally: Tally):
+    for day in (DAY + 2, DAY, DAY + 1):
+        await tally.record(day, rows([day]))
+    assert list(await store.drop_before(DAY)) == []
+    assert list(await store.drop_before(DAY + 2)) == [DAY, DAY + 1]
+    assert list(await store.drop_before(DAY + 2)) == []
+    assert await tally.days() == [DAY + 2]
+    assert await tally.counts() == {("bok_1", day): (1, 0) for day in (DAY, DAY + 1, DAY + 2)}
+    assert list(await tally.record(DAY + 2, rows([DAY + 2]))) == []
+
+
+async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: EventStore, tally: Tally):
+    await tally.record(DAY, rows([1, 2]))
+    await store.drop_before(DAY + 1)
+    assert await tally.days() == []
+    assert set(await tally.record(DAY, rows([2, 3]))) == keys_of(rows([2, 3]))
+    assert await tally.days() == [DAY]
+    assert await tally.counts() == {("bok_1", DAY): (4, 0)}
+    await store.drop_before(DAY + 1)
+    await store.prepare([DAY])
+    assert await tally.days() == [DAY]
+
+
+async def test_a_turn_that_was_kept_is_not_kept_again_when_its_day_was_dropped_meanwhile(
+    store: EventStore, tally: Tally
+):
+    turn = tally.turn()
+    await tally.record(DAY, rows([1]), turn)
+    await store.drop_before(DAY + 1)
+    assert set(await tally.record(DAY, rows([1]), turn)) == keys_of(rows([1]))
+    assert await tally.counts() == {("bok_1", DAY): (1, 0)}
+
+
+async def test_days_may_be_made_and_dropped_by_many_at_once(stores: Stores, store: EventStore, tally: Tally):
+    nodes = [Tally(stores, f"{number}/events") for number in range(4)]
+    for made in range(1, 4):
+        makers = [partial(store.prepare, range(DAY, DAY + 8))] * 4
+        results = await together(*makers, *(partial(node.record, DAY + 7, rows([1])) for node in nodes))
+        assert sorted(map(len, results[4:])) == [0, 0, 0, 1]
+        assert await tally.days() == list(range(DAY, DAY + 8))
+        dropped = await together(*[partial(store.drop_before, DAY + 8)] * 4)
+        assert sorted(day for days in dropped for day in days) == list(range(DAY, DAY + 8)), "each once, whoever did it"
+        assert await tally.days() == []
+        assert await tally.counts() == {("bok_1", DAY + 7): (made, 0)}
+
+
+# Windows.
+
+
+async def a_world(books: Books) -> None:
+    await books.tenants(1)
+    await books.lay_out(sponsor(1), campaign(1), slot("left-1"), slot("right-1", side=Side.RIGHT))
+
+
+@pytest.mark.parametrize("status", BookingStatus)
+async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStore, status: BookingStatus):
+    books = Books(stores)
+    await a_world(books)
+    await books.lay_out(booking(1, status=status))
+    expected = Window(week(1), week(2)) if status is BookingStatus.PAID else NEVER
+    assert await store.windows(["bok_1"]) == {"bok_1": expected}
+    assert (expected == NEVER) == (not (await stores.sponsorship.overview(week(0))).placements)
+
+
+@pytest.mark.parametrize("status", CampaignStatus)
+async def test_only_an_approved_campaign_gives_a_window(stores: Stores, store: EventStore, status: CampaignStatus):
+    books = Books(stores)
+    await a_world(books)
+    await books.lay_out(campaign(1, status=status), booking(1, status=BookingStatus.PAID))
+    expected = Window(week(1), week(2)) if status is CampaignStatus.APPROVED else NEVER
+    assert await store.windows(["bok_1"]) == {"bok_1": expected}
+    assert (expected == NEVER) == (not (await stores.sponsorship.overview(week(0))).placements)
+
+
+async def test_a_booking_that_lost_its_weeks_has_no_window(stores: Stores, store: EventStore):
+    books = Books(stores)
+    await a_world(books)
+    paid = booking(1, status=BookingStatus.PAID, weeks=2)
+    await books.lay_out(paid, weeks=False)
+    await books.lay_out(booking(2, status=OPEN[0], week_start_ms=week(9)))
+    assert await store.windows(["bok_1"]) == {"bok_1": NEVER}
+
+
+async def test_a_window_is_as_long_as_the_booking_also_in_the_past_and_for_a_demo(stores: Stores, store: EventStore):
+    books = Books(stores)
+    await a_world(books)
+    long = booking(1, status=BookingStatus.PAID, slot_id="right-1", weeks=3, week_start_ms=week(-9), demo=True)
+    await books.lay_out(long)
+    assert await store.windows(["bok_1"]) == {"bok_1": Window(week(-9), week(-9) + 3 * WEEK_MS)}
+
+
+async def test_bookings_that_nobody_made_are_left_out(stores: Stores, store: EventStore):
+    books = Books(stores)
+    await a_world(books)
+    await books.lay_out(
+        booking(2, status=BookingStatus.PAID), booking(1, status=BookingStatus.PAID, week_start_ms=week(4))
+    )
+    assert await store.windows(["unknown", "bok_2", "bok_1", "bok_2"]) == {
+        "bok_1": Window(week(4), week(5)),
+        "bok_2": Window(week(1), week(2)),
+    }
+    assert await store.windows(["unknown"]) == {}
+    assert await store.windows([]) == {}

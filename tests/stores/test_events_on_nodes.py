@@ -1,0 +1,259 @@
+"""Nodes that record over one Postgres at once: each key once, counts are rows, no deadlock; partitions while others write."""
+
+import asyncio
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from actors.actor import ActorLimits
+from actors.clock import SystemClock, day_of
+from actors.events.actor import EventDeduper
+from actors.events.desk import EventDesk, Fate
+from actors.events.messages import Event, Kind
+from actors.events.state import EventRules, Seals
+from actors.troupe import running
+from actors.values import Contended, Turn
+from storage.pool import Connection, Database
+from storage.postgres.events import PostgresEvents
+from tests.fakes import together
+from tests.stores.conftest import stores_over
+from tests.stores.tallies import Tally, counted, keys_of, row, rows
+from tests.stores.test_ledger_on_two_nodes import while_held
+
+DAY = 20_000
+SECONDS = 60
+COUNTING = f"insert into delivery_days values ('bok_1', {DAY}, 1, 0)"
+"""Whoever has done this and not committed lets a batch keep its keys but not count them."""
+SECRET = b"a secret of the server, 32 bytes"
+
+
+def nodes(database: Database, count: int = 2) -> list[Tally]:
+    """Nodes, each with a store of its own. They share a pool: each transaction has a connection of its own all the same."""
+    return [Tally(stores_over(database), f"node{place}/events") for place in range(count)]
+
+
+async def deadlocks(database: Database) -> int:
+    """How many deadlocks the server has ended here so far."""
+
+    async def work(connection: Connection) -> int:
+        await connection.execute("select pg_stat_force_next_flush()")
+        await connection.execute("select pg_stat_clear_snapshot()")
+        found = "select deadlocks from pg_stat_database where datname = current_database()"
+        return int(await connection.fetchval(found))
+
+    return await database.read(work)
+
+
+# Batches.
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("apart", [0, 1_000])
+async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_once(
+    database: Database, count: int, apart: int
+):
+    """Batches meet in many keys of many bookings, or in the bookings alone."""
+    tallies = nodes(database, count)
+    await tallies[0].stores.events.prepare([DAY])
+    said: list[bytes] = []
+    contended: list[str] = []
+
+    async def node(place: int) -> None:
+        chance = random.Random(place)
+        for _ in range(30):
+            numbers = [apart * place + chance.randrange(60) for _ in range(200)]
+            some = sorted({row(number, chance.randrange(20), chance.choice([*Kind])) for number in numbers})
+            turn = tallies[place].turn()
+            while True:
+                try:
+                    said.extend(await tallies[place].stores.events.record(turn, DAY, some))
+                    break
+                except Contended as error:
+                    contended.append(str(error))
+
+    with trio.fail_after(SECONDS):
+        async with trio.open_nursery() as nursery:
+            for place in range(count):
+                nursery.start_soon(node, place)
+    keys = await tallies[0].keys()
+    assert len(said) == len(set(said))
+    assert set(said) == keys[DAY].keys()
+    assert await tallies[0].counts() == counted(keys)
+    assert contended == []
+    assert await deadlocks(database) == 0
+
+
+async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_duplicate(database: Database):
+    one, two = nodes(database)
+    await one.stores.events.prepare([DAY])
+    first, second = await while_held(
+        database, COUNTING, partial(one.record, DAY, rows([1, 2])), partial(two.record, DAY, rows([2, 3])), undo=True
+    )
+    assert set(first) == keys_of(rows([1, 2]))
+    assert set(second) == keys_of(rows([3]))
+    assert await one.counts() == {("bok_1", DAY): (3, 0)}
+
+
+async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(database: Database):
+    [two] = nodes(database, 1)
+    await two.stores.events.prepare([DAY])
+    [held] = rows([2])
+    insert = f"insert into events values ('{held.booking_id}', {DAY}, '\\x{held.key.hex()}', 0)"
+    [second] = await while_held(database, insert, partial(two.record, DAY, rows([2, 3])), undo=True)
+    assert set(second) == keys_of(rows([2, 3]))
+
+
+async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database: Database):
+    """The first attempt's connection is lost to the node, not to the server: its commit may come at any time."""
+    one = Tally(stores_over(database))
+    await one.stores.events.prepare([DAY])
+    turn = one.turn()
+    attempts = [partial(one.stores.events.record, turn, DAY, rows([1, 2])) for _ in range(2)]
+    results = await while_held(database, COUNTING, *attempts, undo=True)
+    assert [set(result) for result in results] == [keys_of(rows([1, 2]))] * 2
+    assert await one.counts() == {("bok_1", DAY): (2, 0)}
+
+
+async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database):
+    one = Tally(stores_over(database))
+    await one.record(DAY, rows([1]))
+    read = f"select * from delivery_days where day = {DAY}; select * from events"
+
+    async def record(connection: Connection) -> Any:
+        await connection.execute(read)
+        recorded.set()
+        await done.wait()
+
+    recorded, done = trio.Event(), asyncio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(database.transact, record)
+        await recorded.wait()
+        try:
+            with trio.fail_after(2):
+                await one.record(DAY, rows([2]))
+        finally:
+            done.set()
+
+
+# Partitions.
+
+
+async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database: Database):
+    one, two = nodes(database)
+    await one.record(DAY, rows([1]))
+    await two.stores.events.drop_before(DAY + 1)
+    turn = one.turn()
+    with pytest.raises(Contended, match=f"another node has dropped day {DAY}"):
+        await one.stores.events.record(turn, DAY, rows([1]))
+    assert set(await one.record(DAY, rows([1]), turn)) == keys_of(rows([1]))
+    assert await one.counts() == {("bok_1", DAY): (2, 0)}
+
+
+async def test_another_broken_check_is_a_bug_and_comes_out(database: Database):
+    store = PostgresEvents(database)
+    await database.read(lambda c: c.execute("alter table delivery_days add constraint few check (impressions < 2)"))
+    with pytest.raises(Exception, match="few"):
+        await store.record(Turn("one/events", 1), DAY, rows([1, 2]))
+    assert await Tally(stores_over(database)).keys() == {DAY: {}}
+
+
+async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Database):
+    one = Tally(stores_over(database))
+    await one.record(DAY, rows([1]))
+
+    async def write(connection: Connection) -> None:
+        [other] = rows([2])
+        await connection.execute("insert into events values ($1, $2, $3, 0)", other.booking_id, DAY, other.key)
+        written.set()
+        await done.wait()
+
+    written, done = trio.Event(), asyncio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(database.transact, write)
+        await written.wait()
+        try:
+            with trio.fail_after(2):
+                await one.record(DAY + 1, rows([1]))
+        finally:
+            done.set()
+    assert await one.days() == [DAY, DAY + 1]
+
+
+async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(database: Database):
+    one, two = nodes(database)
+    for day in (DAY - 50, DAY - 49, DAY):
+        await one.record(day, rows([1]))
+    done, reading = asyncio.Event(), trio.Event()
+
+    async def backup(connection: Connection) -> None:
+        await connection.execute(f"lock table events_{DAY - 49} in access share mode")
+        reading.set()
+        await done.wait()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(database.transact, backup)
+        await reading.wait()
+        try:
+            with trio.fail_after(2):
+                dropped, recorded = await together(
+                    partial(one.stores.events.drop_before, DAY), partial(two.record, DAY, rows([2]))
+                )
+        finally:
+            done.set()
+    assert isinstance(dropped, Contended)
+    assert set(recorded) == keys_of(rows([2]))
+    assert await one.days() == [DAY - 49, DAY], "the day before was dropped"
+    assert list(await two.stores.events.drop_before(DAY)) == [DAY - 49]
+
+
+# Dedupers.
+
+
+async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database):
+    seals, clock, limits = Seals(SECRET), SystemClock(), ActorLimits(batch=300)
+    desks = [
+        EventDesk(
+            [
+                EventDeduper(
+                    PostgresEvents(database),
+                    clock,
+                    seals,
+                    EventRules(),
+                    node=str(number),
+                    limits=limits,
+                    shard=shard,
+                    remember=50,
+                )
+                for shard in range(2)
+            ]
+        )
+        for number in range(3)
+    ]
+    today = day_of(clock.now_ms())
+    fates: list[tuple[Event, Fate]] = []
+
+    async def visitor(place: int) -> None:
+        chance = random.Random(place)
+        for _ in range(6):
+            some = [
+                Event(f"bok_{chance.randrange(12)}", chance.choice([*Kind]), str(chance.randrange(150)))
+                for _ in range(chance.choice([1, 1, 40]))
+            ]
+            fates.extend(zip(some, await desks[place % 3].record_all(some), strict=True))
+
+    with trio.fail_after(SECONDS):
+        async with running([deduper for desk in desks for deduper in desk.dedupers]):
+            await together(*(partial(visitor, place) for place in range(60)))
+    tally = Tally(stores_over(database))
+    keys = await tally.keys()
+    recorded = [event for event, fate in fates if fate is Fate.RECORDED]
+    if day_of(clock.now_ms()) == today:
+        assert len(recorded) == len(set(recorded))
+    assert {event for event, _ in fates} == set(recorded)
+    assert sum(map(len, keys.values())) == len(recorded)
+    assert await tally.counts() == counted(keys)
+    assert database.statistics().contended == 0
+    assert await deadlocks(database) == 0

@@ -1,0 +1,91 @@
+"""The same random history through both event stores: the same is answered and kept."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import trio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from actors.events.messages import Kind, Row
+from actors.values import Turn
+from storage.pool import Connection, Target, open_database
+from tests.stores.conftest import stores_in_memory, stores_over
+from tests.stores.tallies import Tally, counted, row
+
+DAY = 20_000
+days = st.integers(DAY, DAY + 3)
+
+
+class Recorded(NamedTuple):
+    """A batch; `again` is how often its turn runs once more."""
+
+    owner: str
+    day: int
+    rows: Sequence[Row]
+    again: int
+
+
+class Prepared(NamedTuple):
+    days: Sequence[int]
+
+
+class Dropped(NamedTuple):
+    day: int
+
+
+Step = Recorded | Prepared | Dropped
+batches = st.lists(
+    st.builds(row, st.integers(0, 5), st.integers(1, 3), st.sampled_from(Kind)), unique=True, max_size=12
+).map(sorted)
+steps = st.one_of(
+    st.builds(Recorded, st.sampled_from(["one/events", "two/events"]), days, batches, st.sampled_from([0, 0, 0, 1, 2])),
+    st.builds(Prepared, st.lists(days, max_size=3)),
+    st.builds(Dropped, days),
+)
+
+
+async def take(tally: Tally, turn: Turn, step: Step) -> list[Any]:
+    """What the store answers to a step; keys come in no order."""
+    match step:
+        case Recorded(_, day, rows, again):
+            return [sorted(await tally.record(day, rows, turn)) for _ in range(1 + again)]
+        case Prepared(some):
+            await tally.stores.events.prepare(some)
+            return []
+        case Dropped(day):
+            return list(await tally.stores.events.drop_before(day))
+
+
+async def wipe(connection: Connection) -> None:
+    """As the migration left it."""
+    for each in await connection.fetch("select relid::text from pg_partition_tree('events') where isleaf"):
+        await connection.execute(f"drop table {each['relid']}")
+    await connection.execute("truncate journal, delivery_days")
+
+
+async def play(target: Target, history: list[Step]) -> None:
+    async with open_database(target) as database:
+        await database.transact(wipe)
+        memory, postgres = Tally(stores_in_memory()), Tally(stores_over(database))
+        for number, step in enumerate(history, 1):
+            owner = step.owner if isinstance(step, Recorded) else ""
+            one, other = [await take(tally, Turn(owner, number), step) for tally in (memory, postgres)]
+            assert one == other, step
+        keys, counts = await memory.keys(), await memory.counts()
+        assert await postgres.keys() == keys
+        assert await postgres.counts() == counts
+        if not any(isinstance(step, Dropped) for step in history):
+            assert counted(keys) == counts
+
+
+@settings(
+    max_examples=60,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(history=st.lists(steps, max_size=20))
+def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]):
+    trio.run(play, database_target, history)
