@@ -23,7 +23,8 @@ BODY_BYTES = 64 * 1024
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FRAMED = frozenset((b"content-length", b"transfer-encoding", b"connection", b"date"))
-_BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_NO_CONTENT = 204
+_BODILESS = frozenset((_NO_CONTENT, 304))  # numbers, since members of HTTPStatus are slow to compare
 _LINES = {status.value: b"HTTP/1.1 %d %b\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
 
 
@@ -171,15 +172,7 @@ class Exchange:
         else:
             data = self._first_bytes(self._start, content, more)
             self._started = True
-        try:
-            if data:
-                if self._continuing is not None:
-                    async with self._continuing:
-                        await self._wire.transport.send(data)
-                else:
-                    await self._wire.transport.send(data)
-        except (Gone, Late):
-            self._lose()
+        if data and not await self._sent(data):
             return
         if not more:
             if self._left:
@@ -190,47 +183,52 @@ class Exchange:
         """The answer's head, with the first piece of its body."""
         status: int = start["status"]
         parts = [_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
-        length: int | None = None
-        keep = self._keep and not self._conditions.stopping
-        lines = 1
-        for name, value in start["headers"]:
+        length: bytes | None = None
+        conditions = self._conditions
+        keep = self._keep and not conditions.stopping
+        headers = start["headers"]
+        lines = len(headers) + 2
+        for name, value in headers:
             name = name.lower()
             if name not in _FRAMED:
                 parts += (name, b": ", value, b"\r\n")
-                lines += 1
-            elif name == b"content-length":
-                length = int(value)
+                continue
+            lines -= 1
+            if name == b"content-length":
+                length = value
             elif name == b"connection":
                 keep = keep and b"close" not in value.lower()
-        self._bodiless = self._head.method == "HEAD" or status in _BODILESS
-        if length is None and not more and not self._bodiless:
-            length = len(content)
-        if length is not None and status != HTTPStatus.NO_CONTENT:
-            parts.append(b"content-length: %d\r\n" % length)
-            lines += 1
-        elif length is None and not self._bodiless:
-            self._chunked = self._head.version == "1.1"
-            if self._chunked:
-                parts.append(b"transfer-encoding: chunked\r\n")
-                lines += 1
-            else:
-                keep = False
         if self._body is not None and keep:
             # Behind an answer that comes before the whole request did, nobody can tell where the next one begins.
             keep = self._body.ends_within(self._wire.buffer)
+        bodiless = self._bodiless = self._head.method == "HEAD" or status in _BODILESS
+        if length is None and not more and not bodiless:
+            length = b"%d" % len(content)
+        if length is not None:
+            if status != _NO_CONTENT:
+                lines += 1
+                parts += (b"content-length: ", length, b"\r\n")
+            if not bodiless:
+                self._left = int(length)
+        elif not bodiless:
+            if self._head.version == "1.1":
+                self._chunked = True
+                lines += 1
+                parts.append(b"transfer-encoding: chunked\r\n")
+            else:
+                keep = False
         self._keep = keep
         if not keep:
+            lines += 1
             parts.append(b"connection: close\r\n")
-            lines += 1
         elif self._head.version == "1.0":
-            parts.append(b"connection: keep-alive\r\n")
             lines += 1
-        head = b"".join((*parts, self._conditions.date, b"\r\n"))
-        if head.count(b"\n") != lines + 2 or head.count(b"\r") != lines + 2:
-            raise ValueError("a header of the answer holds a line break")
-        self._left = None if self._bodiless else length
-        body = self._framed(content, more)
-        return head + body if body else head
+            parts.append(b"connection: keep-alive\r\n")
+        parts.append(conditions.date)
+        head = b"".join(parts)
+        if head.count(b"\n") != lines or head.count(b"\r") != lines:
+            raise ValueError("a header of the answer holds a line break, and could begin another answer")
+        return b"%b\r\n%b" % (head, self._framed(content, more))
 
     def _framed(self, content: bytes, more: bool) -> bytes:
         """A piece of the body as it goes over the wire."""
@@ -245,6 +243,18 @@ class Exchange:
                 raise ValueError("the answer is longer than its content-length")
         return content
 
+    async def _sent(self, data: bytes) -> bool:
+        try:
+            if self._continuing is None:
+                await self._wire.transport.send(data)
+            else:
+                async with self._continuing:
+                    await self._wire.transport.send(data)
+        except (Gone, Late):
+            self._lose()
+            return False
+        return True
+
     async def _refuse(self, status: int, message: str) -> Message:
         """Answer for the application, if it has not begun to, since the request cannot go on."""
         self._keep = False
@@ -257,11 +267,8 @@ class Exchange:
         start: Message = {"status": status, "headers": headers}
         self._keep = False
         self._started = True
-        try:
-            await self._wire.transport.send(self._first_bytes(start, body, False))
-        except (Gone, Late):
-            self._lost = True
-        self._end()
+        if await self._sent(self._first_bytes(start, body, False)):
+            self._end()
 
     def _end(self) -> None:
         self._ended = True

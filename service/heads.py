@@ -5,7 +5,7 @@ where none belong, other versions); llhttp parses what is left. What decides abo
 """
 
 import re
-from typing import NamedTuple
+from functools import lru_cache
 
 import httptools
 
@@ -33,6 +33,7 @@ _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?]*)(.*)")
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _NAMED = re.compile(rb"(" + _METHOD + rb") (/[!\"$->@-~]*)[ ?]")
 
+_SLASH = ord("/")
 _SPECIAL = frozenset((b"host", b"connection", b"content-length", b"transfer-encoding", b"expect"))
 
 
@@ -45,31 +46,40 @@ class BadRequest(Exception):
         self.message = message
 
 
-class Head(NamedTuple):
-    """What the head of a request says. Header names are lower-case; `path` is as on the wire, without the query."""
+class Head:
+    """What the head of a request says. llhttp calls `on_url` and `on_header`, `parse_head` does the rest."""
 
-    method: str
-    path: bytes
-    query: bytes
-    version: str
-    headers: list[tuple[bytes, bytes]]
-    keep_alive: bool
-    body: Body | None
-    expects_continue: bool
+    __slots__ = (
+        "body",
+        "expects_continue",
+        "headers",
+        "keep_alive",
+        "method",
+        "path",
+        "query",
+        "special",
+        "target",
+        "version",
+    )
 
-
-class _Fields:
-    """What llhttp finds in one head."""
-
-    __slots__ = ("headers", "special", "target")
-
-    def __init__(self) -> None:
+    def __init__(self, method: str, version: str) -> None:
+        self.method = method
+        self.version = version
+        """`1.0` or `1.1`."""
         self.target = b""
+        self.path = b""
+        """As on the wire, without the query."""
+        self.query = b""
         self.headers: list[tuple[bytes, bytes]] = []
+        """With names in lower case."""
         self.special: list[tuple[bytes, bytes]] = []
+        """Those that decide about the connection and the body."""
+        self.keep_alive = False
+        self.body: Body | None = None
+        self.expects_continue = False
 
     def on_url(self, url: bytes) -> None:
-        self.target += url
+        self.target = url  # in one piece, as the head is
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # llhttp leaves the blanks behind a value; they are no part of it.
@@ -85,16 +95,16 @@ def find_head(data: bytes, looked_at: int = 0) -> int:
     The first `looked_at` bytes were looked at before. Raises `BadRequest` as soon as what has arrived is too long or cannot
     become a head.
     """
-    end = data.find(b"\r\n\r\n", max(0, looked_at - 3)) + 4
-    if end > LONGEST_HEAD or end == 3:
-        if len(data) > LONGEST_LINE and data.find(b"\r\n", 0, LONGEST_LINE + 2) < 0:
-            raise BadRequest(414, "The request line is longer than 8 KiB.")
-        if end > LONGEST_HEAD or len(data) >= LONGEST_HEAD:
-            raise BadRequest(431, "The request's header fields are longer than 16 KiB.")
-        if _BROKEN_LINE.search(data, max(0, looked_at - 1)):
-            raise BadRequest(400, "A line of the request's head does not end in CR LF.")
-        return 0
-    return end
+    end = data.find(b"\r\n\r\n", looked_at and max(0, looked_at - 3))
+    if 0 <= end <= LONGEST_HEAD - 4:
+        return end + 4
+    if len(data) > LONGEST_LINE and data.find(b"\r\n", 0, LONGEST_LINE + 2) < 0:
+        raise BadRequest(414, "The request line is longer than 8 KiB.")
+    if end >= 0 or len(data) >= LONGEST_HEAD:
+        raise BadRequest(431, "The request's head is longer than 16 KiB.")
+    if _BROKEN_LINE.search(data, max(0, looked_at - 1)):
+        raise BadRequest(400, "A line of the request's head does not end in CR LF.")
+    return 0
 
 
 def parse_head(data: bytes) -> Head:
@@ -102,27 +112,40 @@ def parse_head(data: bytes) -> Head:
     match = _HEAD.fullmatch(data)
     if match is None:
         raise _reason(data)
+    method, minor = match.groups()
     if len(data) > LONGEST_LINE and data.find(b"\r\n") > LONGEST_LINE:
         raise BadRequest(414, "The request line is longer than 8 KiB.")
-    fields = _Fields()
+    head = Head(method.decode(), "1.1" if minor == b"1" else "1.0")
     try:
-        httptools.HttpRequestParser(fields).feed_data(data)
+        httptools.HttpRequestParser(head).feed_data(data)
     except httptools.HttpParserUpgrade:
         pass  # No other protocol is spoken here, and a server may ignore the wish (RFC 9110, section 7.8).
     except httptools.HttpParserInvalidMethodError:
         # llhttp knows a list of methods. Which of them a path takes is for the application to say.
-        return parse_head(b"GET" + data[match.end(1) :])._replace(method=match[1].decode())
+        other = parse_head(b"GET" + data[match.end(1) :])
+        other.method = head.method
+        return other
     except httptools.HttpParserError:
         raise BadRequest(400, "The request's head cannot be read.") from None
-    if len(fields.headers) > MOST_FIELDS:
+    if len(head.headers) > MOST_FIELDS:
         raise BadRequest(431, "The request has more than 64 header fields.")
-    return _head(match[1], match[2] == b"1", fields)
+    host = _judge(head)
+    target = head.target
+    if target[0] != _SLASH or method == b"CONNECT":
+        target = _origin_form(method, target, host)
+    if b"?" in target:
+        head.path, _, head.query = target.partition(b"?")
+    else:
+        head.path = target
+    return head
 
 
-def named(data: bytes) -> tuple[str, str]:
-    """Method and path of a head that may be anything, as far as they can be told, for the log."""
+def head_of_unreadable(data: bytes) -> Head:
+    """Method and path of a head that may be anything, as far as they can be told, for the log and for its refusal."""
     match = _NAMED.match(data, 0, LONGEST_LINE)
-    return (match[1].decode(), match[2].decode()) if match else ("-", "-")
+    head = Head(match[1].decode() if match else "-", "1.1")
+    head.path = match[2] if match else b"-"
+    return head
 
 
 def _reason(data: bytes) -> BadRequest:
@@ -134,12 +157,14 @@ def _reason(data: bytes) -> BadRequest:
     return BadRequest(400, "The request's head is not well formed.")
 
 
-def _head(method: bytes, is_1_1: bool, fields: _Fields) -> Head:
+def _judge(head: Head) -> bytes | None:
+    """Hold the headers that decide about connection and body against RFC 9112; returns the host. Raises `BadRequest`."""
     host = length = coding = None
-    closes, keeps, expects = False, is_1_1, False
-    for name, value in fields.special:
+    is_1_1 = head.version == "1.1"
+    closes, keeps = False, is_1_1
+    for name, value in head.special:
         if name == b"host":
-            if host is not None or not _HOST.fullmatch(value):
+            if host is not None or not _is_host(value):
                 raise BadRequest(400, "The request needs one Host header, a name or address with or without a port.")
             host = value
         elif name == b"content-length":
@@ -157,32 +182,34 @@ def _head(method: bytes, is_1_1: bool, fields: _Fields) -> Head:
         elif is_1_1:  # RFC 9110, section 10.1.1: from HTTP/1.0 it is ignored
             if value.lower() != b"100-continue":
                 raise BadRequest(417, "Only 'Expect: 100-continue' can be met.")
-            expects = True
+            head.expects_continue = True
     if host is None and is_1_1:
         raise BadRequest(400, "The request has no Host header.")
-    if length is not None and coding is not None:
-        raise BadRequest(400, "Content-Length and Transfer-Encoding exclude each other.")
-    body: Body | None = None
     if coding is not None:
-        body = ChunkedBody()
+        if length is not None:
+            raise BadRequest(400, "Content-Length and Transfer-Encoding exclude each other.")
+        head.body = ChunkedBody()
     elif length:
-        body = LengthBody(length)
-    path, _, query = _origin_form(method, fields.target, host).partition(b"?")
-    version = "1.1" if is_1_1 else "1.0"
-    keep_alive = keeps and not closes  # RFC 9112, section 9.3: `close` wins
-    return Head(method.decode(), path, query, version, fields.headers, keep_alive, body, expects and body is not None)
+        head.body = LengthBody(length)
+    head.keep_alive = keeps and not closes  # RFC 9112, section 9.3: `close` wins
+    head.expects_continue = head.expects_continue and head.body is not None
+    return host
+
+
+@lru_cache(256)
+def _is_host(value: bytes) -> bool:
+    """Whether it is a host with or without a port. Most requests name the same few."""
+    return _HOST.fullmatch(value) is not None
 
 
 def _origin_form(method: bytes, target: bytes, host: bytes | None) -> bytes:
     """The target as path and query. One that names the whole address must name the Host."""
-    if target.startswith(b"/") and method != b"CONNECT":
-        return target
     if target == b"*" and method == b"OPTIONS":
         return target
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is None or method == b"CONNECT":
         raise BadRequest(400, "The request's target is neither a path nor an address of this service.")
     authority, rest = absolute.groups()
-    if not _HOST.fullmatch(authority) or (host is not None and authority.lower() != host.lower()):
+    if not _is_host(authority) or (host is not None and authority.lower() != host.lower()):
         raise BadRequest(400, "The request's target names another host than its Host header.")
     return rest if rest.startswith(b"/") else b"/" + rest

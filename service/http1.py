@@ -14,7 +14,7 @@ from actors.clock import Clock
 from service.bounds import ServingLimits
 from service.edge import App, Scope
 from service.exchange import Conditions, Exchange, Wire
-from service.heads import BadRequest, Head, find_head, named, parse_head
+from service.heads import BadRequest, Head, find_head, head_of_unreadable, parse_head
 from service.transports import Gone, Late, Transport
 
 log = logging.getLogger(__name__)
@@ -89,82 +89,75 @@ class Connection:
 
     async def _next_head(self) -> Head | None:
         """The next request's head, or None when there is none to come. Raises `BadRequest` and `Gone`."""
-        wire, end = self._wire, 0
+        wire = self._wire
         wire.began = None
         if wire.buffer:
             # Answers to pipelined requests may all have gone out without a wait. Others want to run, too.
             await trio.lowlevel.checkpoint()
-            end = find_head(wire.buffer)
-        end = end or await self._wait_for_head()
-        if not end:
-            return None
+        else:
+            wire.buffer = await self._first_bytes()
+            if not wire.buffer:
+                return None
+        end = find_head(wire.buffer) or await self._rest_of_head()
         data = wire.buffer
         if end == len(data):
             head = parse_head(data)
             wire.buffer = b""
-        else:
-            head = parse_head(data[:end])
-            wire.buffer = data[end:]
+            return head
+        if not end:
+            return None
+        head = parse_head(data[:end])
+        wire.buffer = data[end:]
         return head
 
-    async def _wait_for_head(self) -> int:
-        """Wait until the buffer holds a whole head; returns where it ends, or 0 when the connection is to end."""
+    async def _first_bytes(self) -> bytes:
+        """The first bytes of a request, or none when the client ends or the time for them is over."""
+        if not self._conditions.stopping:
+            self._idle = True
+            try:
+                return await self._transport.receive(HEAD_BYTES, trio.current_time() + self._head_seconds)
+            except Late:
+                pass
+            finally:
+                self._idle = False
+        # A request may have arrived in the very moment in which its time was over; then it is served.
+        return self._transport.receive_nowait()
+
+    async def _rest_of_head(self) -> int:
+        """Wait until a head that has begun is whole; returns where it ends, or 0 when the client ends before."""
         wire = self._wire
-        now = trio.current_time()
-        due = now + self._head_seconds
-        self._idle = not wire.buffer
-        if wire.buffer:
-            wire.began = now
-        while True:
-            data = await (self._first_bytes(due) if self._idle else self._more_bytes(due))
+        wire.began = trio.current_time()
+        end = 0
+        while not end:
+            try:
+                data = await self._transport.receive(HEAD_BYTES, wire.began + self._head_seconds)
+            except Late:
+                raise BadRequest(408, "The request's head did not arrive in time.") from None
             if not data:
                 return 0
             looked_at = len(wire.buffer)
-            wire.buffer = wire.buffer + data if looked_at else data
-            idle, self._idle = self._idle, False
+            wire.buffer += data
             end = find_head(wire.buffer, looked_at)
-            if end:
-                return end
-            if idle:
-                wire.began = trio.current_time()
-                due = wire.began + self._head_seconds
-
-    async def _first_bytes(self, due: float) -> bytes:
-        """The first bytes of a request, or none when the client ends or the time for them is over."""
-        if not self._conditions.stopping:
-            try:
-                return await self._transport.receive(HEAD_BYTES, due)
-            except Late:
-                pass
-        # A request may have arrived in this very moment; then it is served.
-        return self._transport.receive_nowait()
-
-    async def _more_bytes(self, due: float) -> bytes:
-        try:
-            return await self._transport.receive(HEAD_BYTES, due)
-        except Late:
-            raise BadRequest(408, "The request's head did not arrive in time.") from None
+        return end
 
     async def _answer(self, head: Head) -> bool:
         """Let the application answer; returns whether another request may follow."""
-        path = head.path.decode()
         exchange = Exchange(self._wire, self._conditions, head)
-        scope = self._scope(head, unquote(path) if "%" in path else path)
         try:
-            await self._app(scope, exchange.receive, exchange.send)
+            await self._app(self._scope(head), exchange.receive, exchange.send)
         except* Exception:
             log.exception("the application failed")
         return await exchange.finish()
 
-    def _scope(self, head: Head, path: str) -> Scope:
-        transport = self._transport
+    def _scope(self, head: Head) -> Scope:
+        transport, path = self._transport, head.path.decode()
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": head.version,
             "scheme": transport.scheme,
             "method": head.method,
-            "path": path,
+            "path": unquote(path) if "%" in path else path,
             "raw_path": head.path,
             "query_string": head.query,
             "root_path": "",
@@ -177,10 +170,9 @@ class Connection:
 
     async def _refuse(self, refusal: BadRequest) -> None:
         """Answer what the application is not shown, and end."""
-        method, path = named(self._wire.buffer)
-        head = Head(method, path.encode(), b"", "1.1", [], False, None, False)
+        head = head_of_unreadable(self._wire.buffer)
         exchange = Exchange(self._wire, self._conditions, head)
-        scope = self._scope(head, path)
+        scope = self._scope(head)
         scope["refusal"] = (refusal.status, refusal.message)
         await self._engine.refusals(scope, exchange.receive, exchange.send)
         await exchange.finish()
