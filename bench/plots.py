@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from bench.programs import OURS
 from bench.results import Result
@@ -15,6 +16,7 @@ mpl.rcParams.update({"svg.hashsalt": "bench", "svg.fonttype": "none", "font.size
 
 COLOURS = ("#3b6ea5", "#8fb3d9", "#7a7a7a", "#c08a2d", "#2f7d5b", "#9ccfb5")
 ROW_INCHES = 0.3
+TICKS = [digit * 10**power for power in (-3, -2, -1, 0, 1, 2) for digit in (1, 2, 5)]
 
 
 def write_plots(results: Sequence[Result], directory: Path) -> list[Path]:
@@ -48,11 +50,16 @@ def ratios(results: Sequence[Result], title: str, path: Path, *, figure: str = "
         places = [place for place, (_, name, _) in enumerate(bars) if name == other]
         mine = [bars[place][2] for place in places]
         low, high = [max(each.value - each.low, 0) for each in mine], [max(each.high - each.value, 0) for each in mine]
-        widths = [each.value for each in mine]
-        axes.barh(places, widths, color=colour, label=other, xerr=(low, high), ecolor="#444444", capsize=2)
+        # From 1, where both are alike, to either side.
+        widths = [each.value - 1 for each in mine]
+        axes.barh(places, widths, left=1, color=colour, label=other, xerr=(low, high), ecolor="#444444", capsize=2)
     axes.axvline(1, color="#222222", linewidth=0.8)
     axes.set_xscale("log")
+    lowest, highest = min(ratio.low for *_, ratio in bars), max(ratio.high for *_, ratio in bars)
+    axes.set_xlim(min(lowest, 0.5) / 1.2, max(highest, 2) * 1.2)
+    axes.set_xticks([tick for tick in TICKS if lowest / 2 < tick < highest * 2], minor=False)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(bars)), [_words(result) for result, _, _ in bars])
     axes.invert_yaxis()
     axes.set_title(title)

@@ -6,8 +6,8 @@ from statistics import median
 
 from bench.ledger import Charges, Recorded
 from bench.load import Measured
-from bench.programs import OURS
-from bench.scenarios import EVENT_KINDS, INSERT, Scenario
+from bench.programs import ENGINE, OURS
+from bench.scenarios import EVENT_KINDS, INSERT, RECORD, Scenario
 from bench.usage import Usage
 
 
@@ -36,6 +36,13 @@ FIGURES: dict[str, Figure] = {
     "Peak memory": lambda run: float(run.usage.peak_bytes),
 }
 """By the words of the tables. CPU is in seconds for 1,000 requests (or events of batches), memory in bytes."""
+
+NOT_COMPARED = {
+    ENGINE: {"CPU of Postgres"},
+    INSERT: {"p50", "p99", "Peak memory"},
+    RECORD: {"p50", "p99", "Peak memory"},
+}
+"""Figures that mean nothing of these: the engine asks no database, and the database's ceilings answer no requests."""
 
 
 @dataclass(slots=True)
@@ -73,7 +80,7 @@ class Result:
     def ratio(self, other: str, figure: str) -> Ratio | None:
         """The service's figure over that of `other`; None where there is none to compare with."""
         ours, theirs = self.cells[OURS], self.cells[other]
-        if not theirs.median(figure):
+        if figure in NOT_COMPARED.get(other, ()) or not theirs.median(figure):
             return None
         of = FIGURES[figure]
         rounds = [of(mine) / (of(their) or 1e-9) for mine, their in zip(ours.runs, theirs.runs, strict=True)]
