@@ -15,7 +15,8 @@ CONNECTIONS = 128
 ENTRIES = 2_000
 """A small catalog: beside a large one growth would not be seen."""
 WARM_UP_SECONDS = 30.0
-"""Until then the memory of keys is full, and every buffer has been as large as it gets."""
+REMEMBERED = 100_000
+"""The default of `events.remember`: the warm-up goes on until as many are recorded, so that the memory of keys is full."""
 SAMPLE_SECONDS = 1.0
 WINDOW = 30
 """Samples at the start and at the end that are compared."""
@@ -48,8 +49,10 @@ class Course:
 async def follow(minutes: float, data_dir: Path | None) -> Course:
     """Load the service with single events of unique visitors, and sample its memory."""
     async with set_up(ENTRIES, data_dir, alone=True) as stage:
-        tell(f"single events over {CONNECTIONS} connections for {WARM_UP_SECONDS:g} s, then for {minutes:g} minutes")
-        await _loaded(stage, WARM_UP_SECONDS)
+        tell(f"single events over {CONNECTIONS} connections: a warm-up, then {minutes:g} minutes")
+        warm = 0
+        while warm < REMEMBERED:
+            warm += (await _loaded(stage, WARM_UP_SECONDS)).recorded
         before = await stage.ledger.recorded()
         samples: list[int] = []
         async with asyncio.TaskGroup() as tasks:
@@ -85,7 +88,7 @@ def publish(course: Course, setting: str, directory: Path) -> str:
     kept = "as many as were answered, but for those in flight at the end" if course.kept_right else "WRONG"
     words = (
         f"# Memory\n\n{setting}\n\nSingle events of unique visitors over {CONNECTIONS} connections for "
-        f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of {WARM_UP_SECONDS:g} s: {course.answers:,} answers, "
+        f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of at least {REMEMBERED:,} events: {course.answers:,} answers, "
         f"{course.failures:,} failures, events in Postgres: {kept}.\n\n"
         f"Resident memory in the last {WINDOW} s over the first {WINDOW} s: **{course.growth:.3f}**, at its highest "
         f"{max(course.shares):.3f}; wanted: at most {MOST_GROWTH:g}. Flat: {course.verdict}.\n\n"
