@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from actors.clock import Clock
 from actors.keys.directory import KeyDirectory
@@ -11,6 +12,7 @@ from actors.keys.standing import held_scopes
 from actors.values import Agent, Code, Refused, Scope, Tier
 from service.operation import Access
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -118,12 +120,29 @@ def _without_port(hop: str) -> str:
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
+ADDRESS_CHARACTERS = 64
+"""More than any address has."""
+
+
+@lru_cache(maxsize=8_192)
+def _parsed(text: str) -> Address | None:
+    """The address that a text is. Remembered, since the same clients come again and reading is slow; bounded both ways."""
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
 def limited_as(address: str) -> str:
     """What shares one limit: an IPv4 address, or the /64 of an IPv6 one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address[:64]
+    return _limited(address[:ADDRESS_CHARACTERS])
+
+
+@lru_cache(maxsize=8_192)
+def _limited(text: str) -> str:
+    parsed = _parsed(text)
+    if parsed is None:
+        return text
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped is not None:
             return str(parsed.ipv4_mapped)
@@ -133,11 +152,10 @@ def limited_as(address: str) -> str:
 
 def is_in(address: str, networks: Sequence[Network]) -> bool:
     """Whether an address, if it is one, lies in one of the networks."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
+    if not networks:
         return False
-    return any(parsed in network for network in networks)
+    parsed = _parsed(address[:ADDRESS_CHARACTERS])
+    return parsed is not None and any(parsed in network for network in networks)
 
 
 def is_loopback(address: str) -> bool:

@@ -5,7 +5,7 @@ only that a page may carry one.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Position(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One entry as JSON, with its strong ETag."""
+    """One entry, or a page of them, as JSON with its strong ETag."""
 
     body: bytes
     etag: str
@@ -171,12 +171,15 @@ class _ShelfBuilding:
 
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
-    """Bounds of the catalog. A search that finds `search_waiters` waiting behind `searches` at work is refused."""
+    """Bounds of the catalog. A search that finds `search_waiters` waiting behind `searches` at work is refused. At most
+    `remembered_pages` are kept as they were answered, each of `remembered_page_bytes` at most."""
 
     check_seconds: float = 0.5
     searches: int = 4
     search_waiters: int = 64
     remembered_searches: int = 256
+    remembered_pages: int = 16
+    remembered_page_bytes: int = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +214,27 @@ class Catalog(Follower):
         # before it cannot leave its result behind.
         self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
         self._searches = 0
+        # (kind, limit) -> first page as it is answered. A new snapshot brings a new dict here, too.
+        self._first_pages: dict[tuple[Kind, int], Item] = {}
 
     # What requests use.
+
+    def first_page(self, kind: Kind, limit: int, cursor_to: Callable[[Position], str]) -> Item:
+        """The newest entries as they are answered, which is what most readers of a list ask for.
+
+        `cursor_to` gives one position always the same cursor.
+        """
+        known = self._first_pages.get((kind, limit))
+        if known is not None:
+            return known
+        page = self.snapshot.page(kind, None, limit)
+        cursor = None if page.last is None else cursor_to(page.last)
+        item = Item(page.body(cursor), page.etag(cursor))
+        if len(item.body) <= self._limits.remembered_page_bytes:
+            self._first_pages[kind, limit] = item
+            if len(self._first_pages) > self._limits.remembered_pages:
+                del self._first_pages[next(iter(self._first_pages))]
+        return item
 
     async def search(self, kind: Kind, q: str, limit: int) -> Page:
         """At most `limit` entries that match `q`, best first. Raises `Overloaded` or `StorageUnavailable`."""
@@ -265,6 +287,7 @@ class Catalog(Follower):
         revision = await self._store.load(building.take)
         self.snapshot = building.finished(revision)
         self._remembered = {}
+        self._first_pages = {}
         self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
 
 

@@ -6,6 +6,7 @@ The one way into every operation, whoever serves it. Knows no framework.
 import json
 import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -46,9 +47,12 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
     """Answer one request of one operation. Raises nothing but cancellation."""
     note(operation=operation.name)
     visit = _Visit(services, operation, request)
+    outcome: Answer | Refused
     try:
-        with trio.fail_after(HANDLER_SECONDS):
+        with trio.move_on_after(HANDLER_SECONDS) as bound:
             outcome = await visit.outcome()
+        if bound.cancelled_caught:
+            outcome = failure(operation.name, trio.TooSlowError())
     except Exception as error:
         outcome = failure(operation.name, error)
     answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
@@ -222,6 +226,16 @@ def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | 
 
 def parse_query(model: type[M], query: str) -> M | Refused:
     """The query string as a model. Unknown parameters are ignored; one that is known may stand only once."""
+    return _read_query(model, query) if query else _unasked(model)
+
+
+@cache
+def _unasked(model: type[M]) -> M | Refused:
+    """What no query string at all means: read once, since most requests have none, and nobody changes it."""
+    return _read_query(model, "")
+
+
+def _read_query(model: type[M], query: str) -> M | Refused:
     values: dict[str, str] = {}
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=100)

@@ -3,7 +3,7 @@
 Whoever serves, Quart or the lane before it, makes a `Request` of an ASGI scope and sends an `Answer`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -30,11 +30,14 @@ class Request:
     client: str
 
 
-def joined(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers as ASGI has them by their lower-case names; the values of one that is repeated are joined by commas."""
-    headers: dict[str, str] = {}
+def joined(pairs: Collection[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers as ASGI has them, by their names in lower case; the values of one that is repeated are joined by commas."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+    if len(headers) == len(pairs):
+        return headers
+    headers = {}
     for name, value in pairs:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        key, text = name.decode("latin-1"), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     return headers
 

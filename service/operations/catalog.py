@@ -4,7 +4,7 @@ from functools import partial
 
 from actors.catalog.store import Kind
 from actors.values import Code, Refused, Scope
-from service.catalog import Page, Position
+from service.catalog import Position
 from service.cursors import BadCursor
 from service.operation import Access, Call, Operation
 from service.operations.caching import cached
@@ -38,17 +38,17 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     if query.q is not None:
         page = await services.catalog.search(kind, query.q, limit)
         return cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
+    cursor_to = partial(services.cursors.encode, kind)
+    if query.cursor is None:
+        first = services.catalog.first_page(kind, limit, cursor_to)
+        return cached(call, first.body, first.etag, MAX_AGE_SECONDS)
     try:
-        position = Position(*services.cursors.decode(kind, query.cursor)) if query.cursor is not None else None
+        position = Position(*services.cursors.decode(kind, query.cursor))
     except BadCursor as error:
         return Refused(Code.INVALID_REQUEST, f"The query is not valid: cursor: {error}.")
     page = services.catalog.snapshot.page(kind, position, limit)
-    cursor = _next_cursor(services, kind, page)
+    cursor = None if page.last is None else cursor_to(page.last)
     return cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS)
-
-
-def _next_cursor(services: Services, kind: Kind, page: Page) -> str | None:
-    return None if page.last is None else services.cursors.encode(kind, page.last)
 
 
 def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Refused:
