@@ -114,7 +114,8 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
         chance = random.Random(place)
         for _ in range(25):
             some = sorted({of(chance.choice(SHOWN), chance.randrange(10_000)) for _ in range(40)})
-            said += len(await tallies[place].stores.events.record(tallies[place].turn(), TODAY, some))
+            added = await tallies[place].stores.events.record(tallies[place].turn(), TODAY, some)
+            said += len(added)
 
     async def seeder() -> None:
         for number in range(1, 6):
@@ -138,7 +139,7 @@ async def test_who_counts_waits_for_a_replacement_before_it_has_counted_anything
     await tally.stores.events.prepare([TODAY])
     await database.read(lambda c: c.execute("delete from delivery_days where booking_id = $1", first))
     # The replacement has removed the figures by then, and not written the new ones.
-    hold = "lock table bookings in share row exclusive mode"
+    hold = "lock table campaigns in share row exclusive mode"
     some = [of(first, 1), of(other, 2)]
     results = await while_held(database, hold, partial(replace, demo, DATA, 2), partial(tally.record, TODAY, some))
     assert kinds(results) == [type(None), list]

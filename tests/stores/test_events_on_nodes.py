@@ -16,7 +16,7 @@ from actors.events.messages import Event, Kind
 from actors.events.state import EventRules, Seals
 from actors.troupe import running
 from actors.values import Contended, Turn
-from storage.pool import Connection, Database
+from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.events import PostgresEvents
 from tests.fakes import together
 from tests.stores.conftest import stores_over
@@ -24,7 +24,7 @@ from tests.stores.tallies import Tally, counted, keys_of, row, rows
 from tests.stores.test_ledger_on_two_nodes import while_held
 
 DAY = 20_000
-SECONDS = 60
+SECONDS = 60.0
 COUNTING = f"insert into delivery_days values ('bok_1', {DAY}, 1, 0)"
 """Whoever has done this and not committed lets a batch keep its keys but not count them."""
 SECRET = b"a secret of the server, 32 bytes"
@@ -182,31 +182,33 @@ async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Dat
     assert await one.days() == [DAY, DAY + 1]
 
 
-async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(database: Database):
-    one, two = nodes(database)
-    for day in (DAY - 50, DAY - 49, DAY):
-        await one.record(day, rows([1]))
-    done, reading = asyncio.Event(), trio.Event()
+async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(database_target: Target):
+    patient = PoolLimits(lock_seconds=SECONDS - 2, statement_seconds=SECONDS - 1, command_seconds=SECONDS)
+    async with open_database(database_target, patient) as database:
+        one, two = nodes(database)
+        for day in (DAY - 50, DAY - 49, DAY):
+            await one.record(day, rows([1]))
+        done, reading = asyncio.Event(), trio.Event()
 
-    async def backup(connection: Connection) -> None:
-        await connection.execute(f"lock table events_{DAY - 49} in access share mode")
-        reading.set()
-        await done.wait()
+        async def backup(connection: Connection) -> None:
+            await connection.execute(f"lock table events_{DAY - 49} in access share mode")
+            reading.set()
+            await done.wait()
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(database.transact, backup)
-        await reading.wait()
-        try:
-            with trio.fail_after(2):
-                dropped, recorded = await together(
-                    partial(one.stores.events.drop_before, DAY), partial(two.record, DAY, rows([2]))
-                )
-        finally:
-            done.set()
-    assert isinstance(dropped, Contended)
-    assert set(recorded) == keys_of(rows([2]))
-    assert await one.days() == [DAY - 49, DAY], "the day before was dropped"
-    assert list(await two.stores.events.drop_before(DAY)) == [DAY - 49]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(database.transact, backup)
+            await reading.wait()
+            try:
+                with trio.fail_after(SECONDS / 2):
+                    dropped, recorded = await together(
+                        partial(one.stores.events.drop_before, DAY), partial(two.record, DAY, rows([2]))
+                    )
+            finally:
+                done.set()
+        assert isinstance(dropped, Contended)
+        assert set(recorded) == keys_of(rows([2]))
+        assert await one.days() == [DAY - 49, DAY], "the day before was dropped"
+        assert list(await two.stores.events.drop_before(DAY)) == [DAY - 49]
 
 
 # Dedupers.
