@@ -8,7 +8,7 @@ VENV ?= .venv
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 
-.PHONY: serve setup test lint simulate fuzz soak abuse bench lock clean
+.PHONY: serve setup test lint simulate fuzz soak abuse bench bench-memory lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -48,6 +48,11 @@ abuse: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench
+
+# The service's memory under load for five minutes.
+MINUTES ?= 5
+bench-memory: $(VENV)/bench.stamp
+	$(VENV)/bin/python -m bench --memory $(MINUTES)
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }

@@ -1,23 +1,42 @@
-"""What Postgres and the service say they did: the other side of every count of the load generator."""
+"""What Postgres says was done: the other side of every count of the load generator."""
 
 import asyncio
-import re
-import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 
-from bench.programs import Program
+T = TypeVar("T")
 
+SETTLED_SECONDS = 0.3
 STATISTICS_SECONDS = 11.0
 """An idle backend of Postgres reports its commits after 10 s at the latest."""
+WEEK_MS = 7 * 86_400_000
+MONDAY_MS = 4 * 86_400_000
+"""The epoch began on a Thursday; this was its first Monday."""
 
-_SAMPLE = re.compile(
-    r'^catalog_batch_messages_(sum|count|bucket)\{actor="quota"(?:,le="([^"]+)")?\} (\S+)$', re.MULTILINE
+BOOK = (
+    # Two weeks, so that a run over a week's turn has live bookings to its end.
+    """
+    insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon)
+    select id, id, 'left', 10000, $2, true, 2, false from unnest($1::text[]) as id on conflict do nothing
+    """,
+    """
+    insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency,
+        status, mode, created_ms, hold_ms, refunded_cents)
+    select offered.id, shown.tenant_id, shown.id, offered.id, offered.id, $2, 2, 20000, 'usd', 'paid', 'test', $2, $2, 0
+    from unnest($1::text[]) as offered (id),
+        (select id, tenant_id from campaigns where status = 'approved' order by id limit 1) as shown
+    on conflict do nothing
+    """,
+    """
+    insert into slot_weeks (slot_id, week_ms, booking_id)
+    select id, $2::bigint + week * 604800000, id from unnest($1::text[]) as id, generate_series(0, 1) as week
+    on conflict do nothing
+    """,
 )
 
 
@@ -26,22 +45,28 @@ class Charges:
     """Requests that are counted in Postgres, and in how many transactions of the service's accountant."""
 
     counted: int
-    batches: int
+    transactions: int
+
+    def __add__(self, other: "Charges") -> "Charges":
+        return Charges(self.counted + other.counted, self.transactions + other.transactions)
+
+    def __sub__(self, other: "Charges") -> "Charges":
+        return Charges(self.counted - other.counted, self.transactions - other.transactions)
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
-    """What /metrics tells of the accountant's batches: how many messages in how many, and how many had 20 or fewer."""
+class Recorded:
+    """Events in Postgres, the sum of the counts by booking and day, and in how many transactions of the deduper."""
 
-    messages: float = 0.0
-    batches: float = 0.0
-    small: float = 0.0
+    rows: int
+    counted: int
+    transactions: int
 
-    def __add__(self, other: "Batches") -> "Batches":
-        return Batches(self.messages + other.messages, self.batches + other.batches, self.small + other.small)
+    def __add__(self, other: "Recorded") -> "Recorded":
+        return Recorded(self.rows + other.rows, self.counted + other.counted, self.transactions + other.transactions)
 
-    def __sub__(self, other: "Batches") -> "Batches":
-        return Batches(self.messages - other.messages, self.batches - other.batches, self.small - other.small)
+    def __sub__(self, other: "Recorded") -> "Recorded":
+        return Recorded(self.rows - other.rows, self.counted - other.counted, self.transactions - other.transactions)
 
 
 class Ledger:
@@ -52,21 +77,29 @@ class Ledger:
 
     async def charges(self) -> Charges:
         """What is counted once nothing moves any more: a generator that stops leaves requests in flight."""
-        before = None
-        while before != (now := await self._charges()):
-            before = now
-            await asyncio.sleep(0.3)
-        return now
+        return await _settled(self._charges)
 
     async def _charges(self) -> Charges:
         row = await self._connection.fetchrow(
             "select (select coalesce(sum(lifetime_used), 0) from tenants)::bigint as counted,"
             " (select coalesce(sum(used), 0) from usage_days)::bigint as by_day,"
-            " (select coalesce(sum(seq), 0) from journal where owner like '%/quota')::bigint as batches"
+            " (select coalesce(sum(seq), 0) from journal where owner like '%/quota')::bigint as transactions"
         )
         if row["counted"] != row["by_day"]:
             raise RuntimeError(f"{row['counted']} requests are counted by tenant, {row['by_day']} by day")
-        return Charges(row["counted"], row["batches"])
+        return Charges(row["counted"], row["transactions"])
+
+    async def recorded(self) -> Recorded:
+        """The events once nothing moves any more."""
+        return await _settled(self._recorded)
+
+    async def _recorded(self) -> Recorded:
+        row = await self._connection.fetchrow(
+            "select (select count(*) from events) as rows,"
+            " (select coalesce(sum(impressions + clicks), 0) from delivery_days)::bigint as counted,"
+            " (select coalesce(sum(seq), 0) from journal where owner like '%/events%')::bigint as transactions"
+        )
+        return Recorded(row["rows"], row["counted"], row["transactions"])
 
     async def commits(self) -> int:
         """Transactions that all backends have committed; waits until every one has reported."""
@@ -85,6 +118,20 @@ class Ledger:
         rows = await self._connection.fetch("select slug from usecases order by hashtext(slug), slug limit $1", count)
         return [row["slug"] for row in rows]
 
+    async def book(self, count: int, now_ms: int) -> Sequence[str]:
+        """Live bookings of slots of their own, made as the service keeps them; their ids."""
+        ids = [f"bench-{number:03}" for number in range(count)]
+        async with self._connection.transaction():
+            for statement in BOOK:
+                await self._connection.execute(statement, ids, now_ms - (now_ms - MONDAY_MS) % WEEK_MS)
+            await self._connection.execute("update sponsorship_revision set revision = revision + 1")
+        return ids
+
+    async def clear_events(self) -> None:
+        """Every scenario begins with no rows and a checkpoint behind it. Counts stay: only what is added is looked at."""
+        await self._connection.execute("truncate events")
+        await self._connection.execute("checkpoint")
+
     async def settle(self) -> None:
         """Leave no work of the import to the time of the measurement."""
         await self._connection.execute("vacuum analyze")
@@ -92,6 +139,14 @@ class Ledger:
 
     async def version(self) -> str:
         return str(await self._connection.fetchval("show server_version")).split()[0]
+
+
+async def _settled(look: Callable[[], Awaitable[T]]) -> T:
+    before = None
+    while before != (now := await look()):
+        before = now
+        await asyncio.sleep(SETTLED_SECONDS)
+    return now
 
 
 @asynccontextmanager
@@ -102,26 +157,3 @@ async def open_ledger(data_dir: Path) -> AsyncIterator[Ledger]:
         yield Ledger(connection)
     finally:
         await connection.close()
-
-
-async def fetch(program: Program, path: str, *, method: str = "GET", authorization: str | None = None) -> bytes:
-    """One answer of a program; raises when it is no 2xx."""
-    headers = {} if authorization is None else {"authorization": authorization}
-    request = urllib.request.Request(f"http://127.0.0.1:{program.port}{path}", method=method, headers=headers)
-
-    def read() -> bytes:
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return bytes(answer.read())
-
-    return await asyncio.to_thread(read)
-
-
-async def batches(service: Program) -> Batches:
-    """The accountant's batches since the service began."""
-    samples = {
-        (name, bound): float(value)
-        for name, bound, value in _SAMPLE.findall((await fetch(service, "/metrics")).decode())
-    }
-    if not samples:
-        return Batches()  # a histogram without an observation is not shown
-    return Batches(samples["sum", ""], samples["count", ""], samples["bucket", "20.0"])

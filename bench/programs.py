@@ -1,4 +1,4 @@
-"""Starts the service and its peers, finds where they listen, and keeps each on its core."""
+"""Starts the service and its peers, finds where they listen, and keeps each on its core. Knows nothing of what is sent."""
 
 import asyncio
 import json
@@ -6,13 +6,16 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+READY = re.compile(r"(?:listening|running) on http://\S+:(\d+)", re.IGNORECASE)
+"""What a program writes when it takes connections."""
 
 PLENTY = 1_000_000_000
 """No limit of the service or cap of a key is to be met."""
@@ -25,6 +28,8 @@ LIMITS = {
     "TIERS__ANONYMOUS__DAILY": PLENTY,
     "TIERS__ANONYMOUS__PER_MINUTE": PLENTY,
     "TIERS__ANONYMOUS__USECASE_READS": PLENTY,
+    # 512 connections with 500 events each are to wait, not to be refused.
+    "EVENTS__MAILBOX": 300_000,
 }
 PEER_CAPS = {"anonymous": {"lifetime": PLENTY, "daily": PLENTY, "usecase_reads": PLENTY}}
 
@@ -35,6 +40,7 @@ class Program:
 
     name: str
     port: int
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,33 +77,49 @@ def _pin(pid: int, core: int | None) -> None:
             os.sched_setaffinity(int(thread.name), {core})
 
 
-@asynccontextmanager
-async def service(data_dir: Path, logs: Path, core: int | None) -> AsyncIterator[Program]:
+OURS, QUART, ENGINE = "service", "Quart and Hypercorn", "bare engine"
+IDIOMS = {"FastAPI models": "models", "FastAPI raw": "raw"}
+"""Names of the peers in FastAPI, by which the tables call them."""
+
+
+def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
     """The service over its embedded Postgres in `data_dir`."""
-    environment = {f"CATALOG__{name}": str(value) for name, value in LIMITS.items()} | {
-        "CATALOG__LOG__LEVEL": "warning"
-    }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
-    async with _running("service", command, environment, logs, r"listening on http://\S+:(\d+)") as (program, pid):
-        _pin(pid, core)
-        yield program
+    return _running(OURS, command, _configuration(), logs, core)
 
 
-@asynccontextmanager
-async def peer(idiom: str, data_dir: Path, logs: Path, core: int | None) -> AsyncIterator[Program]:
+def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
     """The FastAPI program over the same Postgres."""
-    environment = {
-        "PGHOST": str(data_dir / "run"),
-        "PGUSER": "catalog",
-        "PGDATABASE": "catalog",
-        "PEER_CAPS": json.dumps(PEER_CAPS),
-    }
+    environment = database_of(data_dir) | {"PEER_CAPS": json.dumps(PEER_CAPS)}
     options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
-    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{idiom}", *options]
-    ready = r"running on http://\S+:(\d+)"
-    async with _running(f"FastAPI {idiom}", command, environment, logs, ready) as (program, pid):
-        _pin(pid, core)
-        yield program
+    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{IDIOMS[name]}", *options]
+    return _running(name, command, environment, logs, core)
+
+
+def quart(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+    """The service's own application without the lane, under Hypercorn, over the same Postgres."""
+    url = f"postgresql://catalog@/catalog?host={quote(str(data_dir / 'run'), safe='')}"
+    environment = _configuration() | {"CATALOG__DATABASE__URL": url}
+    return _running(QUART, ["-m", "bench.peers.quart_node", str(data_dir)], environment, logs, core)
+
+
+def engine(logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+    """The service's HTTP with a constant behind it."""
+    return _running(ENGINE, ["-m", "bench.peers.constant"], _configuration(), logs, core)
+
+
+def database_of(data_dir: Path) -> dict[str, str]:
+    """Where a child finds the embedded Postgres of `data_dir`."""
+    return {"PGHOST": str(data_dir / "run"), "PGUSER": "catalog", "PGDATABASE": "catalog"}
+
+
+def postmaster_of(data_dir: Path) -> int:
+    """The process whose children are the embedded Postgres."""
+    return int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+
+
+def _configuration() -> dict[str, str]:
+    return {f"CATALOG__{name}": str(value) for name, value in LIMITS.items()} | {"CATALOG__LOG__LEVEL": "warning"}
 
 
 async def import_catalog(file: Path, data_dir: Path, logs: Path) -> None:
@@ -115,24 +137,26 @@ async def import_catalog(file: Path, data_dir: Path, logs: Path) -> None:
 
 @asynccontextmanager
 async def _running(
-    name: str, arguments: Sequence[str], environment: Mapping[str, str], logs: Path, ready: str
-) -> AsyncIterator[tuple[Program, int]]:
+    name: str, arguments: Sequence[str], environment: Mapping[str, str], logs: Path, core: int | None
+) -> AsyncIterator[Program]:
     log = logs / name.replace(" ", "-")
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             sys.executable, *arguments, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
         )
     try:
-        yield Program(name, await _port(process, log, re.compile(ready))), process.pid
+        port = await _port(process, log)
+        _pin(process.pid, core)
+        yield Program(name, port, process.pid)
         if process.returncode is not None:
             raise RuntimeError(f"{name} ended under load: {_tail(log)}")
     finally:
         await _stop(process)
 
 
-async def _port(process: asyncio.subprocess.Process, log: Path, ready: re.Pattern[str]) -> int:
+async def _port(process: asyncio.subprocess.Process, log: Path) -> int:
     for _ in range(int(START_SECONDS * 20)):
-        said = ready.search(_text(log))
+        said = READY.search(_text(log))
         if said is not None:
             return int(said[1])
         if process.returncode is not None:

@@ -1,95 +1,22 @@
-"""From runs to the tables: ratios of runs that lay side by side, and what was counted against what was answered."""
+"""From results to Markdown: ratios and counts, which may be published, and the figures behind them, which may not."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from statistics import median
 
-from bench.ledger import Batches
-from bench.load import Measured
+from bench.goals import Outcome, outcomes
+from bench.programs import OURS
+from bench.results import FIGURES, Audit, Ratio, Result, Setting, verdict
+from bench.scenarios import CEILING_SIZE
 
-OURS = "service"
 WRONG = "WRONG"
 """Stands in the verdict of a count that does not fit."""
+BUSY = 0.9
+"""A generator that used more of its core than this may have been the bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """An operation under one kind of load. `keys` 0 is keyless."""
-
-    title: str
-    keys: int
-    connections: int
-
-
-@dataclass(slots=True)
-class Cell:
-    """All runs of one program in one scenario."""
-
-    runs: list[Measured] = field(default_factory=list)
-    counted: int = 0
-    """Requests that were counted in Postgres in these runs."""
-
-    @property
-    def answers(self) -> int:
-        return sum(run.answers for run in self.runs)
-
-    @property
-    def failures(self) -> int:
-        return sum(run.failures for run in self.runs)
-
-    @property
-    def surplus(self) -> int:
-        """Requests that were counted and not seen answered: in flight when a run ended."""
-        return self.counted - self.answers
-
-
-@dataclass(slots=True)
-class Result:
-    """One scenario over all programs; the runs of one round lie at the same place of each list."""
-
-    scenario: Scenario
-    cells: dict[str, Cell]
-    transactions: int = 0
-    batches: Batches = field(default_factory=Batches)
-
-    def ratios(self, peer: str, what: str) -> list[float]:
-        """The service's figure over the peer's, for each round."""
-        pairs = zip(self.cells[OURS].runs, self.cells[peer].runs, strict=True)
-        return [getattr(ours, what) / max(getattr(theirs, what), 1e-9) for ours, theirs in pairs]
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """One run that waited for its last answer: what was answered, what was counted, and the commits it took.
-
-    `batches` are those of the service's accountant, 0 for a peer; `commits` are all of Postgres.
-    """
-
-    program: str
-    answers: int
-    failures: int
-    counted: int
-    batches: int
-    commits: int
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the figures depend on."""
-
-    entries: int
-    rounds: int
-    seconds: float
-    generator: str
-    postgres: str
-    python: str
-    cores: int
-    peers: tuple[str, ...]
-
-
-def published(setting: Setting, results: Sequence[Result], audits: Sequence[Audit]) -> str:
+def published(setting: Setting, results: Sequence[Result], audits: Sequence[Audit], middle: int) -> str:
     """The Markdown that may be published: ratios and counts, no time of one machine."""
-    parts = [_setting(setting), _ratios(setting, results), _group_commit(results), _counts(results)]
+    parts = [_setting(setting), _goals(outcomes(results, middle)), _ratios(results), _group_commit(results)]
+    parts.append(_counts(results))
     if audits:
         parts.append(_audits(audits))
     return "\n\n".join(parts) + "\n"
@@ -97,138 +24,151 @@ def published(setting: Setting, results: Sequence[Result], audits: Sequence[Audi
 
 def absolute(results: Sequence[Result]) -> str:
     """The figures behind the ratios, for whoever sits at this machine."""
-    rows = [
-        (
-            result.scenario.title,
-            _keys(result.scenario),
-            result.scenario.connections,
-            name,
-            f"{median(run.rate for run in cell.runs):,.0f}",
-            f"{median(run.p50_ms for run in cell.runs):.1f}",
-            f"{median(run.p99_ms for run in cell.runs):.1f}",
-        )
-        for result in results
-        for name, cell in result.cells.items()
-    ]
+    rows = []
+    for result in results:
+        for name, cell in result.cells.items():
+            busy = max(run.measured.generator_cpu for run in cell.runs)
+            rows.append(
+                (
+                    *_place(result),
+                    name,
+                    f"{cell.median('Throughput'):,.0f}",
+                    f"{cell.median('p50'):.1f}",
+                    f"{cell.median('p99'):.1f}",
+                    f"{cell.median('CPU'):.3f}",
+                    f"{cell.median('CPU of Postgres'):.3f}",
+                    f"{cell.median('Peak memory') / 2**20:.0f}",
+                    f"{busy:.0%}{' (the bound?)' if busy > BUSY else ''}",
+                )
+            )
+    head = ("Program", "A second", "p50 ms", "p99 ms", "CPU s/1,000", "of Postgres", "Peak MiB", "Generator")
     return "Of this machine at this hour, not for publication (median of the rounds):\n\n" + _table(
-        ("Operation", "Keys", "Connections", "Program", "Answers/s", "p50 ms", "p99 ms"), rows
+        ("Operation", "Load", "Connections", *head), rows
     )
 
 
 def _setting(setting: Setting) -> str:
     return (
-        f"Ratios of one run: {setting.entries:,} catalog entries, {setting.rounds} interleaved rounds of "
-        f"{setting.seconds:g} s each, load by {setting.generator}, {setting.cores} cores, Python {setting.python}, "
-        f"PostgreSQL {setting.postgres}. Ratios are service / peer: the median of the rounds, and in brackets their range."
+        f"Ratios of one run: {setting.entries:,} catalog entries, {setting.bookings} bookings that events are about, "
+        f"{setting.rounds} interleaved rounds of {setting.seconds:g} s each, load by {setting.generator}; {setting.cores} "
+        f"cores, Python {setting.python}, PostgreSQL {setting.postgres}, Linux {setting.kernel}. Ratios are service / other: "
+        "of the medians of all rounds, and in brackets the smallest and the largest within one round."
     )
 
 
-def _ratios(setting: Setting, results: Sequence[Result]) -> str:
-    head = ["Operation", "Keys", "Connections"]
-    for peer in setting.peers:
-        head += [f"Throughput / {peer}", f"p50 / {peer}", f"p99 / {peer}"]
-    rows = []
-    for result in results:
-        row: list[object] = [result.scenario.title, _keys(result.scenario), result.scenario.connections]
-        for peer in setting.peers:
-            row += [_spread(result.ratios(peer, what)) for what in ("rate", "p50_ms", "p99_ms")]
-        rows.append(row)
-    return "## Ratios\n\nThroughput above 1 and latency below 1 are in the service's favour.\n\n" + _table(head, rows)
+def _goals(measured: Sequence[Outcome]) -> str:
+    rows = [
+        (
+            *_place(each.result),
+            f"{each.goal.figure} / {each.other}",
+            each.goal.words,
+            _shown_ratio(each.ratio),
+            each.words,
+        )
+        for each in measured
+    ]
+    head = ("Operation", "Load", "Connections", "Figure", "Wanted", "Measured", "Verdict")
+    reached = sum(each.goal.reached(each.ratio) for each in measured)
+    return f"## Figures to reach\n\n{reached} of {len(measured)} are reached.\n\n" + _table(head, rows)
+
+
+def _ratios(results: Sequence[Result]) -> str:
+    rows = [
+        (*_place(result), other, *(_shown_ratio(result.ratio(other, figure)) for figure in FIGURES))
+        for result in results
+        for other in result.cells
+        if other != OURS
+    ]
+    return (
+        "## Ratios\n\nThroughput above 1 and all else below 1 are in the service's favour. CPU is of the program and of "
+        "Postgres for the same number of requests (of events, for batches); peak memory is the program's. The database's "
+        f"ceilings write batches of {CEILING_SIZE} whatever the service is sent.\n\n"
+        + _table(("Operation", "Load", "Connections", "Other", *FIGURES), rows)
+    )
 
 
 def _group_commit(results: Sequence[Result]) -> str:
     rows = []
     for result in results:
-        if not result.transactions:
-            continue
-        cell, batches = result.cells[OURS], result.batches
-        seconds = sum(run.seconds for run in cell.runs)
-        rows.append(
-            (
-                result.scenario.title,
-                _keys(result.scenario),
-                result.scenario.connections,
-                f"{cell.counted / result.transactions:.1f}",
-                f"{batches.messages / max(batches.batches, 1):.1f}",
-                f"{batches.small / max(batches.batches, 1):.1%}",
-                f"{result.transactions / seconds:.1f}",
-            )
-        )
-    head = (
-        "Operation",
-        "Keys",
-        "Connections",
-        "Charges a transaction (Postgres)",
-        "Messages a batch (/metrics)",
-        "Batches of 20 or fewer",
-        "Commits/s",
-    )
+        cell = result.cells[OURS]
+        for done, transactions in (
+            (cell.charges.counted, cell.charges.transactions),
+            (cell.recorded.rows, cell.recorded.transactions),
+        ):
+            if transactions:
+                seconds = sum(run.measured.seconds for run in cell.runs)
+                rows.append((*_place(result), f"{done / transactions:.1f}", f"{transactions / seconds:.1f}"))
     return (
-        "## Group commit\n\nCharges from the tenants' counters, transactions from the journal that each batch writes; "
-        "the peers commit once a charge.\n\n" + _table(head, rows)
+        "## Group commit\n\nCharges or events from the tables, transactions from the journal that each batch writes; the "
+        "peers commit once for each.\n\n"
+        + _table(("Operation", "Load", "Connections", "In one transaction", "Transactions/s"), rows)
     )
 
 
 def _counts(results: Sequence[Result]) -> str:
-    rows = [
-        (
-            result.scenario.title,
-            _keys(result.scenario),
-            result.scenario.connections,
-            name,
-            cell.answers,
-            cell.failures,
-            cell.counted,
-            _verdict(result, cell),
-        )
-        for result in results
-        if result.scenario.keys
-        for name, cell in result.cells.items()
-    ]
-    head = ("Operation", "Keys", "Connections", "Program", "Answered", "Failed", "Counted in Postgres", "Verdict")
+    rows = []
+    for result in results:
+        for name, cell in result.cells.items():
+            found = verdict(result, name)
+            if found is None:
+                continue
+            surplus = found.kept - found.said
+            words = f"+{surplus:,} in flight (at most {found.most_in_flight:,})" if surplus else "equal"
+            rows.append(
+                (
+                    *_place(result),
+                    name,
+                    cell.total("failures"),
+                    found.said,
+                    found.kept,
+                    found.counted,
+                    words if found.right else f"{WRONG} by {surplus:,}",
+                )
+            )
+    head = ("Program", "Failed", "Answered", "In Postgres", "Counted", "Verdict")
     return (
-        "## Counts\n\nA run that ends leaves at most one request in flight on each connection: counted, never seen "
-        "answered.\n\n" + _table(head, rows)
+        "## Counts\n\nFor events: those answered `recorded: true`, new rows, and what the counts have grown by. For keyed "
+        "reads: answers and charges. A run that ends leaves at most one request in flight on each connection: kept, never "
+        "seen answered.\n\n" + _table(("Operation", "Load", "Connections", *head), rows)
     )
-
-
-def _verdict(result: Result, cell: Cell) -> str:
-    most = result.scenario.connections * len(cell.runs) + cell.failures
-    if cell.surplus == 0:
-        return "equal"
-    return f"+{cell.surplus} in flight (at most {most})" if 0 < cell.surplus <= most else f"{WRONG} by {cell.surplus}"
 
 
 def _audits(audits: Sequence[Audit]) -> str:
     rows = [
         (
             audit.program,
+            audit.load,
             audit.answers,
             audit.failures,
+            audit.said,
+            audit.kept,
             audit.counted,
-            "equal" if audit.answers == audit.counted else f"{WRONG} by {audit.counted - audit.answers}",
-            f"{audit.counted / audit.batches:.1f}" if audit.batches else "1",
-            audit.commits,
+            "equal" if audit.exact else f"{WRONG} by {audit.kept - audit.said:,}",
+            f"{audit.kept / audit.transactions:.1f}" if audit.transactions else "1",
+            "" if audit.commits is None else audit.commits,
         )
         for audit in audits
     ]
-    head = ("Program", "Answered", "Failed", "Counted", "Verdict", "Charges a transaction", "All commits of Postgres")
+    head = ("Program", "Load", "Answers", "Failed", "Said", "In Postgres", "Counted", "Verdict", "In one transaction")
     return (
-        "## The same, exactly\n\nOne run each with 64 keys that waits for its last answer, and `xact_commit` of "
-        "`pg_stat_database` around it. That counts every transaction, also those that write nothing: the service's look "
-        "at the catalog's revision twice a second, and what the pool of `models` sends when a connection goes back.\n\n"
-        + _table(head, rows)
+        "## The same, exactly\n\nOne run each that waits for its last answer. Said: the charged answers, or the events "
+        "answered `recorded: true`. All commits: `xact_commit` of `pg_stat_database` around a run of reads, which counts "
+        "also those that write nothing, as the service's look at the catalog's revision twice a second.\n\n"
+        + _table((*head, "All commits of Postgres"), rows)
     )
 
 
-def _keys(scenario: Scenario) -> str:
-    return str(scenario.keys) if scenario.keys else "none"
+def _place(result: Result) -> tuple[str, str, int]:
+    scenario = result.scenario
+    return scenario.kind.value, scenario.load, scenario.connections
 
 
-def _spread(ratios: Sequence[float]) -> str:
-    if len(ratios) == 1:
-        return f"{ratios[0]:.2f}"
-    return f"**{median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f})"
+def _shown_ratio(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return ""
+    if ratio.low == ratio.high:
+        return f"{ratio.value:.2f}"
+    return f"**{ratio.value:.2f}** ({ratio.low:.2f} to {ratio.high:.2f})"
 
 
 def _table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:

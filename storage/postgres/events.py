@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from actors.events.messages import NEVER, Kind, Row, Window
 from actors.values import Contended, Turn
+from actors.weeks import WEEK_MS
 from storage.pool import Connection, Database
 from storage.statements import statements
 
@@ -50,7 +51,7 @@ class PostgresEvents:
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.windows, sorted(booking_ids)))
-        return {row["id"]: NEVER if row["start_ms"] is None else Window(row["start_ms"], row["end_ms"]) for row in rows}
+        return {row["id"]: _window(row["start_ms"], row["weeks"]) for row in rows}
 
     async def prepare(self, days: Sequence[int]) -> None:
         async def work(connection: Connection) -> None:
@@ -85,6 +86,10 @@ class PostgresEvents:
         dropped = await self._database.transact(work)
         self._days.discard(day)
         return dropped
+
+
+def _window(start_ms: int | None, weeks: int) -> Window:
+    return NEVER if start_ms is None else Window(start_ms, start_ms + weeks * WEEK_MS)
 
 
 def _has_no_partition(error: Exception) -> bool:

@@ -25,14 +25,10 @@ select exists (select from turn) as taken, array(select key from added) as added
 
 -- name: windows
 -- When the placements of bookings are shown: null where a booking is not paid for, not approved, or lost its weeks.
-select bookings.id,
-    case when live then week_start_ms end as start_ms,
-    case when live then week_start_ms + weeks * 604800000::bigint end as end_ms
+select bookings.id, weeks,
+    case when bookings.status = 'paid' and campaigns.status = 'approved'
+        and weeks = (select count(*) from slot_weeks where booking_id = bookings.id) then week_start_ms end as start_ms
 from bookings join campaigns on campaigns.id = bookings.campaign_id
-cross join lateral (
-    select bookings.status = 'paid' and campaigns.status = 'approved'
-        and weeks = (select count(*) from slot_weeks where booking_id = bookings.id) as live
-) as standing
 where bookings.id = any ($1::text[])
 
 -- name: partitions

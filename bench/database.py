@@ -1,0 +1,95 @@
+"""The database's ceiling: batches of events written by statements alone, without a service: `python -m bench.database`.
+
+`insert` is `INSERT ... SELECT FROM unnest(...)` and nothing else; `record` is the service's whole statement, which also
+journals the turn, drops duplicates and counts. Each statement is a transaction and is waited for. Finds Postgres by PGHOST,
+PGUSER and PGDATABASE.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+
+from storage.postgres.events import SQL
+
+DAY_SECONDS = 86_400
+KEY_BYTES = 16
+
+INSERT = """
+    insert into events (booking_id, day, key, kind)
+    select booking_id, $1, key, kind from unnest($2::text[], $3::bytea[], $4::smallint[]) as offered (booking_id, key, kind)
+"""
+
+
+class Writers:
+    """Some connections that write batches at the same time, so that one makes its batch while another's is written."""
+
+    def __init__(self, statement: str, size: int, bookings: Sequence[str], seed: int) -> None:
+        self._statement = statement
+        self._size = size
+        self._bookings = bookings
+        self._seed = seed
+        self._chance = random.Random(seed)
+        self.seconds: list[float] = []
+
+    async def write(self, number: int, ends: float) -> None:
+        """Write batches over one connection until `ends`."""
+        connection = await asyncpg.connect(ssl=False, server_settings={"jit": "off"})
+        try:
+            turn = 0
+            while (started := time.perf_counter()) < ends:
+                turn += 1
+                await self._batch(connection, number, turn)
+                self.seconds.append(time.perf_counter() - started)
+        finally:
+            await connection.close()
+
+    async def _batch(self, connection: Any, number: int, turn: int) -> None:
+        made = [(self._chance.choice(self._bookings), self._chance.randbytes(KEY_BYTES)) for _ in range(self._size)]
+        made.sort()
+        batch = ([booking for booking, _ in made], [key for _, key in made], [0] * self._size)
+        day = int(time.time() // DAY_SECONDS)
+        if self._statement == "insert":
+            await connection.execute(INSERT, day, *batch)
+        else:
+            await connection.fetchrow(SQL.record, f"bench-{self._seed}-{number}/events", turn, day, *batch)
+
+
+async def run(given: argparse.Namespace) -> dict[str, float]:
+    """Write for some seconds; the fields of `load.Measured`, where an answer is a batch."""
+    writers = Writers(given.statement, given.size, given.bookings.split(","), given.seed)
+    started = time.perf_counter()
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(given.writers):
+            tasks.create_task(writers.write(number, started + given.seconds))
+    spent = time.perf_counter() - started
+    batches = sorted(writers.seconds)
+    return {
+        "answers": len(batches),
+        "failures": 0,
+        "recorded": len(batches) * given.size,
+        "seconds": spent,
+        "p50_ms": batches[len(batches) // 2] * 1e3,
+        "p99_ms": batches[len(batches) * 99 // 100] * 1e3,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write events by statements alone; prints what was measured as JSON.")
+    parser.add_argument("statement", choices=["insert", "record"])
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--size", type=int, default=500, help="events a statement (500)")
+    parser.add_argument("--writers", type=int, default=3, help="connections (3): fewer are slower, more are no faster")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bookings", required=True, help="ids between commas")
+    sys.stdout.write(json.dumps(asyncio.run(run(parser.parse_args()))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

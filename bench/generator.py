@@ -1,0 +1,140 @@
+"""Our own load generator, a process over raw sockets: `python -m bench.generator`.
+
+Slower than wrk, but it waits for every answer before it ends, so that what it counts is exact.
+"""
+
+import argparse
+import json
+import re
+import selectors
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from bench.workloads import HOST
+
+DRAIN_SECONDS = 20.0
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+class _Connection:
+    """One connection with one request under way."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection((HOST, port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sent_at = 0.0
+        self._received = bytearray()
+
+    def send(self, line: bytes) -> None:
+        self._received.clear()
+        self.sent_at = time.perf_counter()
+        self.socket.sendall(line)
+
+    def receive(self) -> int | None:
+        """The status once the whole answer is there."""
+        chunk = self.socket.recv(262_144)
+        if not chunk:
+            raise ConnectionResetError("the server closed the connection")
+        self._received += chunk
+        head = self._received.find(b"\r\n\r\n")
+        if head < 0:
+            return None
+        length = _LENGTH.search(self._received, 0, head + 2)
+        assert length is not None, "an answer has no Content-Length"
+        return int(self._received[9:12]) if len(self._received) >= head + 4 + int(length[1]) else None
+
+    @property
+    def recorded(self) -> int:
+        """Events that the answer says are recorded."""
+        return self._received.count(b'"recorded":true')
+
+
+class _Run:
+    """Keeps all connections busy until `ends` or the last line, then waits for the answers that are still due."""
+
+    def __init__(self, port: int, connections: int, lines: Iterator[bytes]) -> None:
+        self._lines = lines
+        self._ready = selectors.DefaultSelector()
+        self._due = 0
+        self.failures = 0
+        self.recorded = 0
+        self.latencies: list[float] = []
+        for _ in range(connections):
+            connection = _Connection(port)
+            self._ready.register(connection.socket, selectors.EVENT_READ, connection)
+
+    def until(self, ends: float) -> None:
+        for key in list(self._ready.get_map().values()):
+            self._next(key.data, ends)
+        while self._due and time.perf_counter() < ends + DRAIN_SECONDS:
+            for key, _ in self._ready.select(1.0):
+                self._take(key.data, ends)
+        self.failures += self._due
+
+    def _next(self, connection: _Connection, ends: float) -> None:
+        line = next(self._lines, None) if time.perf_counter() < ends else None
+        if line is not None:
+            connection.send(line)
+            self._due += 1
+
+    def _take(self, connection: _Connection, ends: float) -> None:
+        try:
+            status = connection.receive()
+        except OSError:
+            self._ready.unregister(connection.socket)
+            self.failures += 1
+            self._due -= 1
+            return
+        if status is None:
+            return
+        self._due -= 1
+        if status > 399:
+            self.failures += 1
+        else:
+            self.latencies.append(time.perf_counter() - connection.sent_at)
+            self.recorded += connection.recorded
+        self._next(connection, ends)
+
+
+def run(port: int, connections: int, seconds: float, lines: Sequence[str], *, once: bool) -> dict[str, float]:
+    """Load `port` from this process; the fields of `load.Measured`."""
+    requests = [line.replace("~", "\r\n").encode() for line in lines]
+    load = _Run(port, connections, iter(requests) if once else cycle(requests))
+    started = time.perf_counter()
+    load.until(started + seconds)
+    spent = time.perf_counter() - started
+    latencies = sorted(load.latencies) or [0.0]
+
+    def percentile(share: float) -> float:
+        return latencies[min(len(latencies) - 1, int(len(latencies) * share))] * 1e3
+
+    return {
+        "answers": len(load.latencies),
+        "failures": load.failures,
+        "recorded": load.recorded,
+        "seconds": spent,
+        "p50_ms": percentile(0.50),
+        "p99_ms": percentile(0.99),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Load a server from this process and print what was measured as JSON.")
+    parser.add_argument("port", type=int)
+    parser.add_argument("connections", type=int)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("requests", type=Path, help="a file of requests, one a line, with ~ for line ends")
+    parser.add_argument("--once", action="store_true", help="end after the last line instead of beginning anew")
+    given: Any = parser.parse_args()
+    lines = given.requests.read_text().splitlines()
+    sys.stdout.write(json.dumps(run(given.port, given.connections, given.seconds, lines, once=given.once)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The figures that are to be reached, as ratios of medians of one run, and whether they were."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.programs import ENGINE, IDIOMS
+from bench.results import Ratio, Result
+from bench.scenarios import INSERT, REPEATS, Kind
+
+FAST_READS = (Kind.PLACEMENTS, Kind.INVENTORY, Kind.LIST, Kind.ITEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A ratio of the service to another program that is to be `bound` at least, or at most."""
+
+    figure: str
+    bound: float
+    at_least: bool = True
+
+    @property
+    def words(self) -> str:
+        return f"{'at least' if self.at_least else 'at most'} {self.bound:g}"
+
+    def reached(self, ratio: Ratio) -> bool:
+        return ratio.value >= self.bound if self.at_least else ratio.value <= self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A goal, and what was measured."""
+
+    goal: Goal
+    result: Result
+    other: str
+    ratio: Ratio
+
+    @property
+    def words(self) -> str:
+        """Reached, or by how much it was missed."""
+        if self.goal.reached(self.ratio):
+            return "reached"
+        return f"**missed** by {abs(1 - self.ratio.value / self.goal.bound):.0%}"
+
+
+def outcomes(results: Sequence[Result], connections: int) -> list[Outcome]:
+    """Every goal that the results tell about; those of events and reads at this number of connections."""
+    measured = []
+    for result in results:
+        for other, goal in _goals(result, connections):
+            ratio = result.ratio(other, goal.figure) if other in result.cells else None
+            if ratio is not None:
+                measured.append(Outcome(goal, result, other, ratio))
+    return measured
+
+
+def _goals(result: Result, connections: int) -> Iterator[tuple[str, Goal]]:
+    scenario = result.scenario
+    if scenario.kind is Kind.BATCH and scenario.size == 500:
+        yield INSERT, Goal("Throughput", 0.70)
+    if scenario.connections != connections:
+        return
+    if scenario.kind is Kind.EVENT and scenario.repeats != REPEATS:
+        yield ENGINE, Goal("Throughput", 0.45)
+    for idiom in IDIOMS:
+        if scenario.kind is Kind.EVENT:
+            yield idiom, Goal("Throughput", 5.0)
+            yield idiom, Goal("p99", 0.5, at_least=False)
+        elif scenario.kind in FAST_READS:
+            yield idiom, Goal("Throughput", 2.0)

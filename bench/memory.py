@@ -1,0 +1,98 @@
+"""Whether memory stays flat: single events for minutes, and the service's resident memory all the while."""
+
+import asyncio
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.load import Measured, measure
+from bench.plots import memory as plot
+from bench.stage import Stage, set_up, tell
+from bench.usage import memory_bytes
+
+CONNECTIONS = 128
+ENTRIES = 2_000
+"""A small catalog: beside a large one growth would not be seen."""
+WARM_UP_SECONDS = 30.0
+REMEMBERED = 100_000
+"""The default of `events.remember`: the warm-up goes on until as many are recorded, so that the memory of keys is full."""
+SAMPLE_SECONDS = 1.0
+WINDOW = 30
+"""Samples at the start and at the end that are compared."""
+MOST_GROWTH = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Resident memory by the second after the warm-up, over its median in the first `WINDOW` samples."""
+
+    seconds: list[float]
+    shares: list[float]
+    answers: int
+    failures: int
+    kept_right: bool
+
+    @property
+    def growth(self) -> float:
+        return median(self.shares[-WINDOW:])
+
+    @property
+    def flat(self) -> bool:
+        return self.growth <= MOST_GROWTH
+
+    @property
+    def verdict(self) -> str:
+        return "reached" if self.flat else f"**missed**: it grew by {self.growth - 1:.1%}"
+
+
+async def follow(minutes: float, data_dir: Path | None) -> Course:
+    """Load the service with single events of unique visitors, and sample its memory."""
+    async with set_up(ENTRIES, data_dir, alone=True) as stage:
+        tell(f"single events over {CONNECTIONS} connections: a warm-up, then {minutes:g} minutes")
+        warm = 0
+        while warm < REMEMBERED:
+            warm += (await _loaded(stage, WARM_UP_SECONDS)).recorded
+        before = await stage.ledger.recorded()
+        samples: list[int] = []
+        async with asyncio.TaskGroup() as tasks:
+            sampling = tasks.create_task(_sample(stage.service.pid, samples))
+            made = await _loaded(stage, minutes * 60)
+            sampling.cancel()
+        added = await stage.ledger.recorded() - before
+    start = median(samples[:WINDOW])
+    surplus = added.rows - made.recorded
+    return Course(
+        seconds=[place * SAMPLE_SECONDS for place in range(len(samples))],
+        shares=[sample / start for sample in samples],
+        answers=made.answers,
+        failures=made.failures,
+        kept_right=added.rows == added.counted and 0 <= surplus <= CONNECTIONS + made.failures,
+    )
+
+
+async def _loaded(stage: Stage, seconds: float) -> Measured:
+    return await measure(stage.service.port, stage.events(1, 0), CONNECTIONS, math.ceil(seconds), stage.cores.load)
+
+
+async def _sample(pid: int, samples: list[int]) -> None:
+    while True:
+        samples.append(memory_bytes(pid))
+        await asyncio.sleep(SAMPLE_SECONDS)
+
+
+def publish(course: Course, setting: str, directory: Path) -> str:
+    """Write the plot and its words; returns the words."""
+    directory.mkdir(parents=True, exist_ok=True)
+    plot(course.seconds, course.shares, directory / "memory.svg")
+    kept = "as many as were answered, but for those in flight at the end" if course.kept_right else "WRONG"
+    words = (
+        f"# Memory\n\n{setting}\n\nSingle events of unique visitors over {CONNECTIONS} connections for "
+        f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of at least {REMEMBERED:,} events: {course.answers:,} answers, "
+        f"{course.failures:,} failures, events in Postgres: {kept}.\n\n"
+        f"Resident memory in the last {WINDOW} s over the first {WINDOW} s: **{course.growth:.3f}**, at its highest "
+        f"{max(course.shares):.3f}; wanted: at most {MOST_GROWTH:g}. Flat: {course.verdict}.\n\n"
+        "![Resident memory over time](memory.svg)\n"
+    )
+    (directory / "memory.md").write_text(words)
+    return words

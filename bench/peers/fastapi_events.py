@@ -1,0 +1,119 @@
+"""The peer's placement events: one transaction an event, in the same tables, answered after its commit.
+
+`models` inserts, and counts in a second statement of the transaction what was new. `raw` does both in one statement, which
+is a transaction of its own and one round trip. Both remember which bookings are live from the start of the program, which
+is in their favour: the service follows every change.
+"""
+
+import time
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bench.peers.pool import Pool
+
+DAY_SECONDS = 86_400
+SECRET = b"the secret of the peer, which hashes visitors as the service does"
+
+WINDOWS = """
+    select bookings.id, week_start_ms as start_ms, week_start_ms + weeks * 604800000::bigint as end_ms
+    from bookings join campaigns on campaigns.id = bookings.campaign_id
+    where bookings.status = 'paid' and campaigns.status = 'approved'
+"""
+
+INSERT = """
+    insert into events (booking_id, day, key, kind) values ($1, $2, $3, $4) on conflict do nothing returning true
+"""
+
+COUNT = """
+    insert into delivery_days as counts (booking_id, day, impressions, clicks) values ($1, $2, $3, $4)
+    on conflict (booking_id, day) do update
+        set impressions = counts.impressions + excluded.impressions, clicks = counts.clicks + excluded.clicks
+"""
+
+INSERT_AND_COUNT = """
+    with added as (
+        insert into events (booking_id, day, key, kind) values ($1, $2, $3, $4) on conflict do nothing returning kind
+    ), counted as (
+        insert into delivery_days as counts (booking_id, day, impressions, clicks)
+        select $1, $2, 1 - kind, kind from added
+        on conflict (booking_id, day) do update
+            set impressions = counts.impressions + excluded.impressions, clicks = counts.clicks + excluded.clicks
+    )
+    select exists (select from added)
+"""
+
+RECORDED, DROPPED = b'{"recorded":true}', b'{"recorded":false}'
+
+
+class Event(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    bookingId: Annotated[str, Field(min_length=1, max_length=100)]  # noqa: N815 - fields are named as on the wire
+    kind: Literal["impression", "click"]
+    visitorId: Annotated[UUID, Field(strict=False)]  # noqa: N815
+
+
+class Result(BaseModel):
+    recorded: bool
+
+
+Windows = Mapping[str, tuple[int, int]]
+
+
+async def load_windows(pool: Any) -> Windows:
+    """When the placement of each booking is shown."""
+    return {row["id"]: (row["start_ms"], row["end_ms"]) for row in await pool.fetch(WINDOWS)}
+
+
+def windows_of(request: Request) -> Windows:
+    windows: Windows = request.app.state.windows
+    return windows
+
+
+Shown = Annotated[Windows, Depends(windows_of)]
+
+
+def is_live(windows: Windows, booking_id: str, now: float) -> bool:
+    window = windows.get(booking_id)
+    if window is None:
+        raise HTTPException(404, "There is no booking with this id.")
+    return window[0] <= now * 1000 < window[1]
+
+
+def row_of(event: Event, now: float) -> tuple[str, int, bytes, int]:
+    """The event as it is kept: its booking, its day, its key and its kind."""
+    day, kind = int(now // DAY_SECONDS), int(event.kind == "click")
+    text = b"%d:%d:%b%b" % (day, kind, event.bookingId.encode(), event.visitorId.bytes)
+    return event.bookingId, day, blake2b(text, digest_size=16, key=SECRET[:64]).digest(), kind
+
+
+def add_models(app: FastAPI) -> None:
+    @app.post("/api/v1/sponsors/events")
+    async def record_event(event: Event, pool: Pool, windows: Shown) -> Result:
+        now = time.time()
+        if not is_live(windows, event.bookingId, now):
+            return Result(recorded=False)
+        booking_id, day, key, kind = row_of(event, now)
+        async with pool.acquire() as connection, connection.transaction():
+            added = await connection.fetchval(INSERT, booking_id, day, key, kind)
+            if added:
+                # Comes last: the row of the counts stays locked until the commit.
+                await connection.execute(COUNT, booking_id, day, 1 - kind, kind)
+        return Result(recorded=added is not None)
+
+
+def add_raw(app: FastAPI) -> None:
+    @app.post("/api/v1/sponsors/events")
+    async def record_event(request: Request, pool: Pool, windows: Shown) -> Response:
+        try:
+            event = Event.model_validate_json(await request.body())
+        except ValidationError as error:
+            raise HTTPException(400, str(error)) from None
+        now = time.time()
+        added = is_live(windows, event.bookingId, now) and await pool.fetchval(INSERT_AND_COUNT, *row_of(event, now))
+        return Response(RECORDED if added else DROPPED, media_type="application/json")

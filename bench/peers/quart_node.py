@@ -1,0 +1,63 @@
+"""A node of the service without the lane and without our HTTP: Quart-Trio under `hypercorn.trio.serve`.
+
+The same actors, store and handlers over the same Postgres: what it is slower by is what the lane and the engine buy. Run
+by `python -m bench.peers.quart_node DATA_DIR`; the configuration comes from the environment, as the service's does.
+"""
+
+import gc
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import trio
+from hypercorn.config import Config as HypercornConfig
+from hypercorn.trio import serve
+
+from service.app import build_app
+from service.config import load
+from service.main import open_node, storage_options
+from service.openapi import Described
+from service.operations import OPERATIONS
+from storage.opening import open_storage
+
+
+async def told_to_stop() -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            return
+
+
+def hypercorn_config() -> HypercornConfig:
+    config = HypercornConfig()
+    config.bind = ["127.0.0.1:0"]
+    config.accesslog = config.errorlog = None
+    # Hypercorn's 1,000 would measure the opening of connections.
+    config.keep_alive_max_requests = 1_000_000
+    return config
+
+
+async def run(data_dir: Path) -> None:
+    config = load(None, os.environ)
+    # No operation is hot, so that Quart has them all.
+    operations = [replace(operation, hot=False) for operation in OPERATIONS]
+    async with (
+        open_storage(storage_options(config), data_dir) as opened,
+        open_node(config, data_dir, opened, "http://127.0.0.1") as node,
+        trio.open_nursery() as nursery,
+    ):
+        app = build_app(node.services, operations, Described.of(OPERATIONS, node.services.base_url), node.metrics)
+        gc.freeze()
+        gc.set_threshold(20_000, 50, 100)  # as the service does
+        [url] = await nursery.start(lambda task_status: _serve(app, task_status))
+        sys.stdout.write(f"running on {url}\n")
+        sys.stdout.flush()
+
+
+async def _serve(app: object, task_status: trio.TaskStatus[list[str]]) -> None:
+    await serve(app, hypercorn_config(), shutdown_trigger=told_to_stop, task_status=task_status)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    trio.run(run, Path(sys.argv[1]))

@@ -1,0 +1,153 @@
+"""What was measured, as the tables and plots need it. Only data, and the arithmetic that belongs to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+from bench.ledger import Charges, Recorded
+from bench.load import Measured
+from bench.programs import ENGINE, OURS
+from bench.scenarios import EVENT_KINDS, INSERT, RECORD, Scenario
+from bench.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one program. `size` is how many events an answer stands for, 1 for reads."""
+
+    measured: Measured
+    usage: Usage
+    size: int = 1
+
+    @property
+    def done(self) -> int:
+        """Requests that were answered, or events where a request carries many."""
+        return self.measured.answers * self.size
+
+
+Figure = Callable[[Run], float]
+
+FIGURES: dict[str, Figure] = {
+    "Throughput": lambda run: run.done / run.measured.seconds,
+    "p50": lambda run: run.measured.p50_ms,
+    "p99": lambda run: run.measured.p99_ms,
+    "CPU": lambda run: 1_000 * run.usage.server_cpu / max(run.done, 1),
+    "CPU of Postgres": lambda run: 1_000 * run.usage.postgres_cpu / max(run.done, 1),
+    "Peak memory": lambda run: float(run.usage.peak_bytes),
+}
+"""By the words of the tables. CPU is in seconds for 1,000 requests (or events of batches), memory in bytes."""
+
+NOT_COMPARED = {
+    ENGINE: {"CPU of Postgres"},
+    INSERT: {"p50", "p99", "Peak memory"},
+    RECORD: {"p50", "p99", "Peak memory"},
+}
+"""Figures that mean nothing of these: the engine asks no database, and the database's ceilings answer no requests."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """All runs of one program in one scenario, and what Postgres has got of them."""
+
+    runs: list[Run] = field(default_factory=list)
+    charges: Charges = field(default_factory=lambda: Charges(0, 0))
+    recorded: Recorded = field(default_factory=lambda: Recorded(0, 0, 0))
+
+    def median(self, figure: str) -> float:
+        return median(FIGURES[figure](run) for run in self.runs)
+
+    def total(self, what: str) -> int:
+        """The sum of a count of `Measured` over all runs."""
+        return sum(getattr(run.measured, what) for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One program's figure over another's: of the medians, and the smallest and largest of the rounds."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(slots=True)
+class Result:
+    """One scenario over its programs; the runs of one round lie at the same place of each list."""
+
+    scenario: Scenario
+    cells: dict[str, Cell]
+
+    def ratio(self, other: str, figure: str) -> Ratio | None:
+        """The service's figure over that of `other`; None where there is none to compare with."""
+        ours, theirs = self.cells[OURS], self.cells[other]
+        if figure in NOT_COMPARED.get(other, ()) or not theirs.median(figure):
+            return None
+        of = FIGURES[figure]
+        rounds = [of(mine) / (of(their) or 1e-9) for mine, their in zip(ours.runs, theirs.runs, strict=True)]
+        return Ratio(ours.median(figure) / theirs.median(figure), min(rounds), max(rounds))
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """One run that waited for its last answer: what was said to be done, and what Postgres has.
+
+    For reads: answers, charges and the accountant's transactions (0 for a peer), and all commits of Postgres. For events:
+    those answered `recorded: true`, rows and the deduper's transactions, and the sum of the counts.
+    """
+
+    program: str
+    load: str
+    answers: int
+    failures: int
+    said: int
+    kept: int
+    counted: int
+    transactions: int
+    commits: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        return self.said == self.kept == self.counted
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether Postgres has what was answered, and at most what was in flight when the runs ended beside it."""
+
+    said: int
+    kept: int
+    counted: int
+    most_in_flight: int
+
+    @property
+    def right(self) -> bool:
+        return self.kept == self.counted and 0 <= self.kept - self.said <= self.most_in_flight
+
+
+def verdict(result: Result, name: str) -> Verdict | None:
+    """None where nothing is counted: reads without a key, and the bare engine."""
+    scenario, cell = result.scenario, result.cells[name]
+    requests = scenario.connections * len(cell.runs) + cell.total("failures")
+    if scenario.kind in EVENT_KINDS:
+        if not cell.recorded.rows:
+            return None
+        counted = cell.recorded.rows if name == INSERT else cell.recorded.counted
+        return Verdict(cell.total("recorded"), cell.recorded.rows, counted, requests * scenario.size)
+    if not scenario.keys:
+        return None
+    return Verdict(cell.total("answers"), cell.charges.counted, cell.charges.counted, requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the figures depend on. Names no machine."""
+
+    entries: int
+    bookings: int
+    rounds: int
+    seconds: float
+    generator: str
+    postgres: str
+    python: str
+    kernel: str
+    cores: int

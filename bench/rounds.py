@@ -1,0 +1,143 @@
+"""The measurement: all programs of a scenario in turn, round by round, and what Postgres counts held against it."""
+
+import asyncio
+import json
+import os
+import resource
+import sys
+
+from bench.ledger import Charges, Recorded
+from bench.load import Measured, measure, run_on
+from bench.programs import IDIOMS, OURS, QUART, database_of
+from bench.results import Audit, Cell, Result, Run
+from bench.scenarios import CEILING_SIZE, EVENT_KINDS, INSERT, KEYS, RECORD, REPEATS, Kind, Plan, Scenario
+from bench.stage import Stage, tell
+from bench.usage import Meter, Usage, family_cpu_seconds
+
+WARM_UP_SECONDS = 1.0
+REST_SECONDS = 0.2
+"""Between two runs: what the last one left in flight is none of the next one's."""
+CEILINGS = {INSERT: "insert", RECORD: "record"}
+Counted = Charges | Recorded | None
+
+
+async def compare(stage: Stage, plan: Plan, scenario: Scenario) -> Result:
+    """All programs in turn, round by round, so that a machine that grows slower does so for all of them."""
+    result = Result(scenario, {name: Cell() for name in scenario.programs})
+    if scenario.kind in EVENT_KINDS:
+        await stage.ledger.clear_events()
+    for name in scenario.programs:
+        await run(stage, scenario, name, WARM_UP_SECONDS)
+    standing = await _counted(stage, scenario)
+    for number in range(plan.rounds):
+        tell(f"{scenario.kind.value}, {scenario.load}, {scenario.connections} connections, round {number + 1}")
+        first = number % len(scenario.programs)
+        for name in scenario.programs[first:] + scenario.programs[:first]:
+            cell = result.cells[name]
+            cell.runs.append(await run(stage, scenario, name, plan.seconds))
+            before, standing = standing, await _counted(stage, scenario)
+            _add(cell, before, standing)
+    return result
+
+
+async def run(stage: Stage, scenario: Scenario, name: str, seconds: float, *, exact: bool = False) -> Run:
+    """One run of one program."""
+    if name in CEILINGS:
+        return await write(stage, name, seconds)
+    program = stage.programs[name]
+    workload = stage.workload(scenario)
+    meter = Meter(program.pid, stage.postmaster)
+    measured = await measure(program.port, workload, scenario.connections, seconds, stage.cores.load, exact=exact)
+    return Run(measured, meter.read(), scenario.size)
+
+
+async def write(stage: Stage, name: str, seconds: float) -> Run:
+    """One run of a ceiling of the database, on the core of the programs."""
+    events = stage.events(CEILING_SIZE, 0)
+    words = [CEILINGS[name], f"--seconds={seconds}", f"--size={CEILING_SIZE}", f"--seed={events.seed}"]
+    command = [sys.executable, "-m", "bench.database", *words, f"--bookings={','.join(events.bookings)}"]
+    environment = {**os.environ, **database_of(stage.data_dir)}
+    postgres, before = family_cpu_seconds(stage.postmaster), resource.getrusage(resource.RUSAGE_CHILDREN)
+    output = await run_on(stage.cores.server, *command, environment=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    usage = Usage(spent, family_cpu_seconds(stage.postmaster) - postgres, 0)
+    return Run(Measured(**json.loads(output)), usage, CEILING_SIZE)
+
+
+async def _counted(stage: Stage, scenario: Scenario) -> Counted:
+    """What Postgres has counted of such a load so far; waits until nothing moves any more."""
+    if scenario.kind in EVENT_KINDS:
+        return await stage.ledger.recorded()
+    if scenario.keys:
+        return await stage.ledger.charges()
+    await asyncio.sleep(REST_SECONDS)
+    return None
+
+
+def _add(cell: Cell, before: Counted, after: Counted) -> None:
+    match before, after:
+        case Charges(), Charges():
+            cell.charges += after - before
+        case Recorded(), Recorded():
+            cell.recorded += after - before
+
+
+# The exact count.
+
+
+async def audit_reads(stage: Stage, plan: Plan) -> list[Audit]:
+    """For each program one run without anything left in flight, and every commit of Postgres around it."""
+    scenario = Scenario(Kind.ITEM, plan.middle, (OURS, *IDIOMS), keys=KEYS)
+    audits = []
+    commits = await stage.ledger.commits()
+    for name in scenario.programs:
+        tell(f"counting charges exactly: {name}")
+        before = await stage.ledger.charges()
+        made = (await run(stage, scenario, name, plan.seconds, exact=True)).measured
+        charged = await stage.ledger.charges() - before
+        commits, commits_before = await stage.ledger.commits(), commits
+        audits.append(
+            Audit(
+                program=name,
+                load=scenario.load,
+                answers=made.answers,
+                failures=made.failures,
+                said=made.answers,
+                kept=charged.counted,
+                counted=charged.counted,
+                transactions=charged.transactions,
+                commits=commits - commits_before,
+            )
+        )
+    return audits
+
+
+async def audit_events(stage: Stage, plan: Plan) -> list[Audit]:
+    """For each program one run with duplicates and without anything left in flight."""
+    programs = (OURS, *IDIOMS, QUART)
+    single = Scenario(Kind.EVENT, plan.middle, programs, repeats=REPEATS)
+    batches = [Scenario(Kind.BATCH, plan.middle, (OURS,), size=size, repeats=REPEATS) for size in (50, 500)]
+    await stage.ledger.clear_events()
+    return [
+        await _audit_events(stage, plan, scenario, name)
+        for scenario in (single, *batches)
+        for name in scenario.programs
+    ]
+
+
+async def _audit_events(stage: Stage, plan: Plan, scenario: Scenario, name: str) -> Audit:
+    tell(f"counting events exactly: {name}, {scenario.load}")
+    before = await stage.ledger.recorded()
+    made = (await run(stage, scenario, name, plan.seconds, exact=True)).measured
+    added = await stage.ledger.recorded() - before
+    return Audit(
+        program=name,
+        load=scenario.load,
+        answers=made.answers,
+        failures=made.failures,
+        said=made.recorded,
+        kept=added.rows,
+        counted=added.counted,
+        transactions=added.transactions,
+    )

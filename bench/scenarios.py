@@ -1,0 +1,103 @@
+"""What is measured: operations under a kind of load, and which programs take part in each. Only data."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from bench.programs import ENGINE, IDIOMS, OURS, QUART
+
+INSERT, RECORD = "INSERT alone", "record statement"
+"""The database's ceilings: what `bench.database` writes."""
+CEILING_SIZE = 500
+"""Events a statement of the database's ceilings."""
+KEYS = 64
+SEARCH_CONNECTIONS = 16
+REPEATS = 20
+"""Events of 100 that are sent again, where some are."""
+
+
+class Kind(Enum):
+    """An operation, as the tables call it."""
+
+    EVENT = "`POST /api/v1/sponsors/events`"
+    BATCH = "`POST /api/v1/sponsors/events/batch`"
+    PLACEMENTS = "`GET /api/v1/sponsors/placements`"
+    INVENTORY = "`GET /api/v1/sponsors/inventory`"
+    LIST = "`GET /api/v1/usecases?limit=20`"
+    ITEM = "`GET /api/v1/usecases/{slug}`"
+    SEARCH = "`GET /api/v1/usecases?q=...`"
+
+
+EVENT_KINDS = (Kind.EVENT, Kind.BATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """An operation under one kind of load, by all programs in turn; the service is the first of them."""
+
+    kind: Kind
+    connections: int
+    programs: tuple[str, ...]
+    keys: int = 0
+    """0 is keyless."""
+    size: int = 1
+    """Events a request."""
+    repeats: int = 0
+
+    @property
+    def load(self) -> str:
+        """What the tables say beside operation and connections."""
+        match self.kind:
+            case Kind.EVENT | Kind.BATCH:
+                visitors = f"{self.repeats} % duplicates" if self.repeats else "unique"
+                return visitors if self.size == 1 else f"{self.size} a request, {visitors}"
+            case _:
+                return f"{self.keys} key{'s' * (self.keys > 1)}" if self.keys else "keyless"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    entries: int
+    seconds: float
+    rounds: int
+    connections: tuple[int, ...]
+    audit: bool
+
+    @property
+    def middle(self) -> int:
+        """Where what is not measured at every number of connections is measured."""
+        return sorted(self.connections)[len(self.connections) // 2]
+
+    def scenarios(self) -> list[Scenario]:
+        return [*self._events(), *self._batches(), *self._reads()]
+
+    def _events(self) -> list[Scenario]:
+        recording = (OURS, *IDIOMS, QUART)
+        unique = [Scenario(Kind.EVENT, each, (*recording, ENGINE)) for each in self.connections]
+        return [*unique, *(Scenario(Kind.EVENT, each, recording, repeats=REPEATS) for each in self.connections)]
+
+    def _batches(self) -> list[Scenario]:
+        programs = (OURS, INSERT, RECORD)
+        # 500 connections with 500 events each would wait for one another for seconds, whoever serves them.
+        few = [each for each in self.connections if each <= self.middle]
+        return [
+            *(Scenario(Kind.BATCH, each, programs, size=50) for each in self.connections),
+            *(Scenario(Kind.BATCH, each, programs, size=500) for each in few),
+        ]
+
+    def _reads(self) -> list[Scenario]:
+        programs = (OURS, *IDIOMS)
+        everywhere = [
+            Scenario(kind, each, programs) for kind in (Kind.PLACEMENTS, Kind.LIST) for each in self.connections
+        ]
+        keyed = [
+            Scenario(kind, self.middle, programs, keys=keys) for kind in (Kind.LIST, Kind.ITEM) for keys in (1, KEYS)
+        ]
+        return [
+            *everywhere,
+            Scenario(Kind.INVENTORY, self.middle, programs),
+            Scenario(Kind.ITEM, self.middle, programs),
+            *keyed,
+            Scenario(Kind.SEARCH, SEARCH_CONNECTIONS, programs),
+        ]

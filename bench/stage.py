@@ -1,0 +1,189 @@
+"""Everything that is up while it is measured: the service with a catalog and bookings, its peers over the same Postgres."""
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlencode
+
+from bench.generate_catalog import COMMON_WORDS, generate
+from bench.ledger import Ledger, open_ledger
+from bench.programs import (
+    ENGINE,
+    IDIOMS,
+    OURS,
+    QUART,
+    Cores,
+    Program,
+    engine,
+    fastapi,
+    import_catalog,
+    postmaster_of,
+    quart,
+    service,
+)
+from bench.scenarios import KEYS, Kind, Scenario
+from bench.workloads import Events, Reads, Workload, read
+
+SLUGS = 256
+BOOKINGS = 16
+"""Live bookings that events are about, beside the demo's placements: a page or two of a site with many."""
+RELOAD_SECONDS = 60.0
+
+LIST = "/api/v1/usecases?limit=20"
+PATHS = {
+    Kind.LIST: LIST,
+    Kind.PLACEMENTS: "/api/v1/sponsors/placements",
+    Kind.INVENTORY: "/api/v1/sponsors/inventory",
+}
+
+
+@dataclass(slots=True)
+class Stage:
+    """What is up, and what it is asked about. `chance` gives every run of events other visitors."""
+
+    programs: dict[str, Program]
+    ledger: Ledger
+    cores: Cores
+    data_dir: Path
+    postmaster: int
+    bookings: Sequence[str]
+    keys: Sequence[str] = ()
+    slugs: Sequence[str] = ()
+    chance: random.Random = field(default_factory=random.SystemRandom)
+
+    @property
+    def service(self) -> Program:
+        return self.programs[OURS]
+
+    def workload(self, scenario: Scenario) -> Workload:
+        """What is sent in one run; every run searches in another order, so that few answers are remembered."""
+        match scenario.kind:
+            case Kind.EVENT | Kind.BATCH:
+                return self.events(scenario.size, scenario.repeats)
+            case Kind.SEARCH:
+                pairs = list(itertools.permutations(COMMON_WORDS.split(), 2))
+                self.chance.shuffle(pairs)
+                return Reads([read(search_path(" ".join(pair))) for pair in pairs])
+            case Kind.ITEM:
+                paths = [f"/api/v1/usecases/{slug}" for slug in self.slugs]
+            case _:
+                paths = [PATHS[scenario.kind]]
+        if not scenario.keys:
+            return Reads([read(path) for path in paths])
+        keys = self.keys[: scenario.keys]
+        turns = zip(range(max(len(paths), len(keys))), itertools.cycle(paths), itertools.cycle(keys), strict=False)
+        return Reads([read(path, f"Bearer {key}") for _, path, key in turns])
+
+    def events(self, size: int, repeats: int) -> Events:
+        return Events(self.bookings, self.chance.getrandbits(52), size, repeats)
+
+
+@asynccontextmanager
+async def set_up(entries: int, data_dir: Path | None, *, alone: bool = False) -> AsyncIterator[Stage]:
+    """The service over a catalog of `entries`, and the peers over the same Postgres, unless it is to be `alone`."""
+    cores = Cores.of_this_machine()
+    async with AsyncExitStack() as stack:
+        place = stack.enter_context(temporary_place())
+        data_dir = data_dir or place / "data"
+        tell("starting the service")
+        programs = {OURS: await stack.enter_async_context(service(data_dir, place, cores.server))}
+        ledger = await stack.enter_async_context(open_ledger(data_dir))
+        if await ledger.entries() != entries:
+            tell(f"importing a catalog of {entries:,} entries")
+            file = place / "catalog.jsonl"
+            write_catalog(file, entries)
+            await import_catalog(file, data_dir, place)
+        bookings = await ledger.book(BOOKINGS, int(time.time() * 1000))
+        await ledger.settle()
+        stage = Stage(programs, ledger, cores, data_dir, postmaster_of(data_dir), bookings)
+        if not alone:
+            for start in starters(data_dir, place, cores.server):
+                program = await stack.enter_async_context(start())
+                programs[program.name] = program
+            minted = [await fetch(stage.service, "/api/v1/auth/agent", method="POST") for _ in range(KEYS)]
+            stage.keys = [json.loads(answer)["apiKey"] for answer in minted]
+            stage.slugs = await ledger.slugs(SLUGS)
+            await check_that_answers_agree(stage)
+        yield stage
+
+
+def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
+    """What starts each peer; the bookings that they remember are there by then."""
+    return [
+        *(partial(fastapi, name, data_dir, place, core) for name in IDIOMS),
+        partial(quart, data_dir, place, core),
+        partial(engine, place, core),
+    ]
+
+
+def write_catalog(file: Path, entries: int) -> None:
+    with file.open("w", encoding="utf-8") as lines:
+        lines.writelines(f"{line}\n" for line in generate(entries, seed=1))
+
+
+@contextmanager
+def temporary_place() -> Iterator[Path]:
+    """A directory on a disk, since a commit costs nothing on a file system in memory."""
+    disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as directory:
+        place = Path(directory).resolve()
+        place.chmod(0o755)  # Postgres may run as another user
+        yield place
+
+
+async def check_that_answers_agree(stage: Stage) -> None:
+    """All programs must give the same bodies. The service may still be loading what was imported."""
+    asked = [stage.programs[name] for name in (OURS, *IDIOMS, QUART)]
+    for path in [*PATHS.values(), search_path("invoice report"), f"/api/v1/usecases/{stage.slugs[0]}"]:
+        for attempt in itertools.count():
+            bodies = [json.loads(await fetch(program, path)) for program in asked]
+            for body in bodies:
+                body.pop("nextCursor", None)  # each has its own spelling
+            if all(body == bodies[0] for body in bodies):
+                break
+            if attempt >= RELOAD_SECONDS:
+                raise RuntimeError(f"the programs do not answer the same to GET {path}")
+            await asyncio.sleep(1)
+    for program in [*asked, stage.programs[ENGINE]]:
+        await check_that_an_event_is_recorded(stage, program)
+
+
+async def check_that_an_event_is_recorded(stage: Stage, program: Program) -> None:
+    events = stage.events(1, 0)
+    body = next(events.requests()).partition("~~")[2]
+    answer = json.loads(await fetch(program, events.path, method="POST", body=body.encode()))
+    if answer != {"recorded": True}:
+        raise RuntimeError(f"{program.name} answers an event with {answer}")
+
+
+async def fetch(program: Program, path: str, *, method: str = "GET", body: bytes | None = None) -> bytes:
+    """One answer of a program; raises when it is no 2xx."""
+    headers = {} if body is None else {"content-type": "application/json"}
+    url = f"http://127.0.0.1:{program.port}{path}"
+    request = urllib.request.Request(url, data=body, method=method, headers=headers)
+
+    def ask() -> bytes:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return bytes(answer.read())
+
+    return await asyncio.to_thread(ask)
+
+
+def search_path(words: str) -> str:
+    return f"/api/v1/usecases?{urlencode({'q': words, 'limit': 20})}"
+
+
+def tell(words: str) -> None:
+    sys.stderr.write(f"bench: {words}\n")
+    sys.stderr.flush()

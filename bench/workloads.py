@@ -1,0 +1,67 @@
+"""What is sent: reads from a list, or events of visitors that nobody has seen before. Knows no program and no generator."""
+
+import json
+import random
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+HOST = "127.0.0.1"
+EVENT = "/api/v1/sponsors/events"
+BATCH = "/api/v1/sponsors/events/batch"
+RECENT = 8_192
+"""A repeated event is one of this many newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """GETs, sent in turn: each a line with `~` for line ends."""
+
+    lines: Sequence[str]
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Events of random visitors, `size` a request; `repeats` of 100 are sent before. Every seed has other visitors."""
+
+    bookings: Sequence[str]
+    seed: int
+    size: int = 1
+    repeats: int = 0
+
+    @property
+    def path(self) -> str:
+        return EVENT if self.size == 1 else BATCH
+
+    def requests(self) -> Iterator[str]:
+        """For a generator that cannot make them itself, in the spelling of `Reads.lines`. Without an end."""
+        chance = random.Random(self.seed)
+        sent: list[dict[str, str]] = []
+        while True:
+            events = [self._event(chance, sent) for _ in range(self.size)]
+            body = json.dumps(events[0] if self.size == 1 else {"events": events}, separators=(",", ":"))
+            head = f"POST {self.path} HTTP/1.1~Host: {HOST}~Content-Type: application/json"
+            yield f"{head}~Content-Length: {len(body)}~~{body}"
+
+    def _event(self, chance: random.Random, sent: list[dict[str, str]]) -> dict[str, str]:
+        if sent and chance.randrange(100) < self.repeats:
+            return chance.choice(sent[-RECENT:])
+        sent.append(
+            {
+                "bookingId": chance.choice(self.bookings),
+                "kind": "impression" if chance.randrange(16) else "click",
+                "visitorId": str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+            }
+        )
+        return sent[-1]
+
+
+Workload = Reads | Events
+
+
+def read(path: str, authorization: str | None = None) -> str:
+    """A GET as it goes over the wire."""
+    assert "~" not in f"{path}{authorization}"
+    key = "" if authorization is None else f"Authorization: {authorization}~"
+    return f"GET {path} HTTP/1.1~Host: {HOST}~{key}~"

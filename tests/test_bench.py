@@ -1,0 +1,92 @@
+"""The arithmetic of the benchmark: what it calls wrong, and what it calls reached."""
+
+import itertools
+import json
+
+import pytest
+
+from bench.goals import Goal, outcomes
+from bench.ledger import Charges, Recorded
+from bench.load import Measured
+from bench.programs import OURS
+from bench.results import Cell, Ratio, Result, Run, verdict
+from bench.scenarios import INSERT, Kind, Plan, Scenario
+from bench.usage import Usage
+from bench.workloads import Events
+
+CONNECTIONS = 4
+
+
+def run_of(*, answers: int = 100, recorded: int = 100, failures: int = 0, seconds: float = 1.0, size: int = 1) -> Run:
+    measured = Measured(answers, failures, recorded, seconds, p50_ms=1.0, p99_ms=2.0)
+    return Run(measured, Usage(server_cpu=1.0, postgres_cpu=0.5, peak_bytes=1), size)
+
+
+def events_result(name: str, run: Run, recorded: Recorded) -> Result:
+    scenario = Scenario(Kind.EVENT, CONNECTIONS, (OURS, name))
+    return Result(scenario, {name: Cell([run], recorded=recorded)})
+
+
+@pytest.mark.parametrize(
+    ("rows", "counted", "right"),
+    [
+        (100, 100, True),
+        (100 + CONNECTIONS, 100 + CONNECTIONS, True),
+        (100 + CONNECTIONS + 1, 100 + CONNECTIONS + 1, False),
+        (99, 99, False),
+        (100, 101, False),
+        (101, 100, False),
+    ],
+    ids=["equal", "in flight", "more than in flight", "answered and not there", "counted twice", "not counted"],
+)
+def test_what_was_answered_is_held_against_rows_and_counts(rows: int, counted: int, right: bool):
+    found = verdict(events_result(OURS, run_of(), Recorded(rows, counted, 1)), OURS)
+    assert found is not None
+    assert found.right is right
+
+
+def test_the_insert_alone_is_not_asked_for_counts():
+    found = verdict(events_result(INSERT, run_of(), Recorded(100, 0, 0)), INSERT)
+    assert found is not None
+    assert found.right
+
+
+def test_keyed_reads_are_held_against_charges_and_keyless_ones_against_nothing():
+    keyed, keyless = (Scenario(Kind.LIST, CONNECTIONS, (OURS,), keys=keys) for keys in (1, 0))
+    cell = Cell([run_of()], charges=Charges(99, 1))
+    found = verdict(Result(keyed, {OURS: cell}), OURS)
+    assert found is not None
+    assert not found.right
+    assert verdict(Result(keyless, {OURS: cell}), OURS) is None
+
+
+def test_a_ratio_is_of_the_medians_with_the_range_of_the_rounds():
+    scenario = Scenario(Kind.EVENT, CONNECTIONS, (OURS, "other"))
+    ours = Cell([run_of(answers=answers) for answers in (100, 300, 200)])
+    other = Cell([run_of(answers=answers) for answers in (100, 100, 50)])
+    assert Result(scenario, {OURS: ours, "other": other}).ratio("other", "Throughput") == Ratio(2.0, 1.0, 4.0)
+
+
+def test_a_missed_figure_says_by_how_much():
+    scenario = Scenario(Kind.BATCH, CONNECTIONS, (OURS, INSERT), size=500)
+    cells = {OURS: Cell([run_of(answers=35)]), INSERT: Cell([run_of(answers=100)])}
+    [outcome] = outcomes([Result(scenario, cells)], connections=128)
+    assert outcome.goal == Goal("Throughput", 0.7)
+    assert outcome.words == "**missed** by 50%"
+
+
+def test_each_seed_has_visitors_of_its_own_and_as_many_repeats_as_wanted():
+    def sent(seed: int) -> list[str]:
+        requests = itertools.islice(Events(["a", "b"], seed, repeats=20).requests(), 2_000)
+        return [json.loads(line.partition("~~")[2])["visitorId"] for line in requests]
+
+    first, second = sent(1), sent(2)
+    assert first == sent(1)
+    assert not set(first) & set(second)
+    assert 0.17 < 1 - len(set(first)) / len(first) < 0.23
+
+
+def test_every_scenario_begins_with_the_service_and_stands_once():
+    scenarios = Plan(100, 1, 1, (32, 128, 512), audit=True).scenarios()
+    assert len(set(scenarios)) == len(scenarios)
+    assert all(each.programs[0] == OURS for each in scenarios)
