@@ -60,7 +60,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
     add_pages(app, services, described, metrics)
     _refuse_doubled_slash(app)
-    _add_errors(app, {(each.method, each.path): each for each in operations})
+    _add_errors(app, {operation.name: operation for operation in operations})
     return Edge(cast(App, app), metrics, services.entropy, lambda: services.health.stopping)
 
 
@@ -118,8 +118,12 @@ def _refuse_doubled_slash(app: QuartTrio) -> None:
 
     @app.before_request
     async def look() -> None:
-        if request.scope["path"].startswith("//"):
+        if _doubled():
             abort(404)
+
+
+def _doubled() -> bool:
+    return bool(request.scope["path"].startswith("//"))
 
 
 class Unnamed(BaseConverter):
@@ -170,13 +174,17 @@ def _response(answer: Answer) -> Response:
     return response
 
 
-def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> None:
+def _add_errors(app: QuartTrio, operations: Mapping[str, Operation]) -> None:
+    def told(refused: Refused) -> Answer:
+        """A refusal of the operation that was on its way to be asked, or of a path that is no operation's."""
+        operation = operations.get(request.endpoint or "")
+        if operation is None or _doubled():
+            return refusal(refused, family_of(request.path))
+        return refusal_of(operation, refused)
+
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:
-        operation, refused = called.get((request.method, request.scope["path"])), _refused(error)
-        response = _response(
-            refusal(refused, family_of(request.path)) if operation is None else refusal_of(operation, refused)
-        )
+        response = _response(told(_refused(error)))
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
@@ -185,7 +193,7 @@ def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> 
     @app.errorhandler(Overloaded)
     @app.errorhandler(Stopped)
     async def on_absent_storage(error: Exception) -> Response:
-        return _response(refusal(unavailable(), family_of(request.path)))
+        return _response(told(unavailable()))
 
     @app.errorhandler(OSError)
     async def on_unusable_name(error: OSError) -> Response:
@@ -196,7 +204,7 @@ def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:
         app.logger.error("a page failed", exc_info=error)
-        return _response(refusal(internal_error(), family_of(request.path)))
+        return _response(told(internal_error()))
 
 
 def family_of(path: str) -> Family:
