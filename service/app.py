@@ -60,7 +60,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
     add_pages(app, services, described, metrics)
     _refuse_doubled_slash(app)
-    _add_errors(app, {(each.method, each.path): each for each in operations})
+    _add_errors(app, {operation.name: operation for operation in operations})
     lane = Lane(cast(App, app), services, operations)
     return Edge(lane, metrics, services.entropy, lambda: services.health.stopping)
 
@@ -119,8 +119,12 @@ def _refuse_doubled_slash(app: QuartTrio) -> None:
 
     @app.before_request
     async def look() -> None:
-        if request.scope["path"].startswith("//"):
+        if _doubled():
             abort(404)
+
+
+def _doubled() -> bool:
+    return bool(request.scope["path"].startswith("//"))
 
 
 class Unnamed(BaseConverter):
@@ -165,13 +169,17 @@ def _response(answer: Answer) -> Response:
     return response
 
 
-def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> None:
+def _add_errors(app: QuartTrio, operations: Mapping[str, Operation]) -> None:
+    def told(refused: Refused) -> Answer:
+        """A refusal of the operation that was on its way to be asked, or of a path that is no operation's."""
+        operation = operations.get(request.endpoint or "")
+        if operation is None or _doubled():
+            return refusal(refused, family_of(request.path))
+        return refusal_of(operation, refused)
+
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:
-        operation, refused = called.get((request.method, request.scope["path"])), _refused(error)
-        response = _response(
-            refusal(refused, family_of(request.path)) if operation is None else refusal_of(operation, refused)
-        )
+        response = _response(told(_refused(error)))
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
@@ -184,7 +192,7 @@ def _add_errors(app: QuartTrio, called: Mapping[tuple[str, str], Operation]) -> 
 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:
-        return _response(refusal(failure("a page", error), family_of(request.path)))
+        return _response(told(failure("a page", error)))
 
 
 def family_of(path: str) -> Family:
