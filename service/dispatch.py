@@ -59,21 +59,27 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
     answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
     if answer.status >= 500 or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         await visit.give_back()
-    answer.headers += visit.headers
+    answer.headers += visit.headers()
     return answer
 
 
 class _Visit:
-    """One request on its way through the steps. `headers` go out with whatever the answer is."""
+    """One request on its way through the steps."""
 
     def __init__(self, services: Services, operation: Operation, request: Request) -> None:
         self._services = services
         self._operation = operation
         self._request = request
         self._charged: Tenant | None = None
-        self.headers: Headers = []
-        if operation.cors:
-            self.headers += CORS
+        # What the limits of a key were when it was last looked at, and its counters where it was charged.
+        self._limits: tuple[Allowance, Tenant | None] | None = None
+
+    def headers(self) -> Headers:
+        """What goes out with whatever the answer is."""
+        headers: Headers = [*CORS] if self._operation.cors else []
+        if self._limits is not None:
+            headers += self._rate_limits(*self._limits)
+        return headers
 
     async def outcome(self) -> Answer | Refused:
         caller = await self._caller()
@@ -128,7 +134,7 @@ class _Visit:
             return None if operation.budget else too_fast(services.budgets.read(self._request.client))
         subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
-        self._tell_limits(allowance, None)
+        self._limits = allowance, None
         refused = too_fast(allowance) or authorize(operation, caller)
         if refused is not None or not operation.metered:
             return refused
@@ -148,14 +154,14 @@ class _Visit:
         match answer:
             case Metered(tenant):
                 self._charged = tenant
-                self._tell_limits(allowance, tenant)
+                self._limits = allowance, tenant
                 return None
             case Moved():
                 return unavailable("This key is being claimed. Try again in a moment.")
             case Refused():
                 return answer
 
-    def _tell_limits(self, allowance: Allowance, tenant: Tenant | None) -> None:
+    def _rate_limits(self, allowance: Allowance, tenant: Tenant | None) -> Headers:
         """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers) on keyed answers."""
         policies = [f'"minute";q={allowance.limit};w=60']
         limits = [f'"minute";r={allowance.remaining};t={allowance.reset_seconds}']
@@ -171,8 +177,7 @@ class _Visit:
             if most is not None:
                 policies.append(f'"{name}";q={most}')
                 limits.append(f'"{name}";r={max(0, most - used)}')
-        self.headers = [pair for pair in self.headers if not pair[0].startswith("ratelimit")]
-        self.headers += [("ratelimit-policy", ", ".join(policies)), ("ratelimit", ", ".join(limits))]
+        return [("ratelimit-policy", ", ".join(policies)), ("ratelimit", ", ".join(limits))]
 
     def _validated(self, caller: Caller) -> Call | Refused:
         operation, request = self._operation, self._request

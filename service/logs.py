@@ -60,9 +60,8 @@ def _extra(record: logging.LogRecord) -> Mapping[str, Any]:
 
 def _flat(text: str) -> str:
     """One line: what would break it, or a terminal, is escaped."""
-    if not text.isprintable():
-        text = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-    return text[:LONGEST]
+    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return safe[:LONGEST]
 
 
 def masked(line: str) -> str:
@@ -87,11 +86,14 @@ class TextLines(logging.Formatter):
     """Time (UTC), level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        words = [_time_of(record), record.levelname.lower(), record.name, _flat(record.getMessage())]
-        words += [f"{name}={_flat(str(value))}" for name, value in _extra(record).items()]
-        if request_id.get() and "request_id" not in vars(record):
-            words.append(f"request_id={request_id.get()}")
+        fields = dict(_extra(record))
+        if request_id.get():
+            fields.setdefault("request_id", request_id.get())
+        words = [record.getMessage(), *[f"{name}={value}" for name, value in fields.items()]]
         line = " ".join(words)
+        if len(line) > LONGEST or not line.isprintable():
+            line = " ".join(map(_flat, words))
+        line = f"{_time_of(record)} {record.levelname.lower()} {record.name} {line}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return masked(line)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.mailbox import request_id
-from service.logs import JsonLines, TextLines, set_up
+from service.logs import JsonLines, Line, TextLines, set_up
 from tests.http.world import World
 
 FORMS = {"text": TextLines, "json": JsonLines}
@@ -65,6 +65,23 @@ async def test_json_lines_are_json(world: World) -> None:
         "status": 200,
         "client": "203.0.113.7",
     }
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("message", ["GET /", "GET /\u2028x\n", "GET /" + "x" * 9_000, "GET /cs_anon_abcd1234"])
+def test_the_line_of_a_request_is_written_as_any_other_record(form: str, message: str) -> None:
+    facts = {"status": 200, "ms": 0.25, "client": "é\n", "long": "y" * 9_000}
+    line = Line("service.access", message, facts)
+    record = logging.LogRecord("service.access", logging.INFO, "", 0, message, (), None)
+    record.created, record.msecs = line.created, line.msecs
+    vars(record).update(facts)
+    assert FORMS[form]().format(line) == FORMS[form]().format(record)
+
+
+async def test_nothing_is_written_of_requests_where_the_level_forbids_it(world: World, log: io.StringIO) -> None:
+    logging.getLogger().setLevel(logging.WARNING)
+    await world.client.get("/api/v1/bots")
+    assert lines(log) == []
 
 
 async def test_a_client_cannot_forge_a_line_or_move_the_cursor(world: World, log: io.StringIO) -> None:
