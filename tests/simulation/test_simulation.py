@@ -20,7 +20,7 @@ from tests.simulation.oracle.bookings import BOOKING_MOVES, CAMPAIGN_MOVES, STIL
 from tests.simulation.rules import Scene, scene_of
 from tests.simulation.world import Report, run
 
-SEEDS = 120
+SEEDS = 108
 SECONDS = 20.0
 SEEDS_FOR_A_BUG = 20
 """Of the kind of world that can show it: every third seed."""

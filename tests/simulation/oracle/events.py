@@ -118,15 +118,30 @@ def recorded_is_said_once_and_by_who_recorded_it(case: Case, rows: Rows) -> Iter
     """Each True has a row of its own that was kept while it was asked for; each row has one, or somebody who never heard."""
     for event, operations in rows.handed.items():
         said = [operation for operation in operations for answer in answers(operation, event) if answer]
-        said.sort(key=lambda operation: operation.ended)
-        for kept in rows.of_event.get(event, []):
-            by = next((each for each in said if _may_have_kept(each, kept)), None)
-            if by is not None:
-                said.remove(by)
-            elif not any(each.unknown and _may_have_kept(each, kept) for each in operations):
+        silent = [operation for operation in operations if operation.unknown]
+        # Rows that need a True first: in what follows they keep it.
+        found = sorted(
+            rows.of_event.get(event, []), key=lambda kept: any(_may_have_kept(each, kept) for each in silent)
+        )
+        teller: dict[int, Kept] = {}
+        for kept in found:
+            told = _assign(kept, said, teller, set())
+            if not told and not any(_may_have_kept(each, kept) for each in silent):
                 yield f"{event} was kept at {kept.tick} by {kept.node}, and nobody was told so"
-        for operation in said:
-            yield f"{operation.node} said at {operation.ended} that it recorded {event}: {rows.of_event.get(event)}"
+        for place, operation in enumerate(said):
+            if place not in teller:
+                yield f"{operation.node} said at {operation.ended} that it recorded {event}: {found}"
+
+
+def _assign(kept: Kept, said: Sequence[Operation], teller: dict[int, Kept], tried: set[int]) -> bool:
+    """Find a True for a row, where need be by finding another for the row that has it (augmenting paths)."""
+    for place, operation in enumerate(said):
+        if place not in tried and _may_have_kept(operation, kept):
+            tried.add(place)
+            if place not in teller or _assign(teller[place], said, teller, tried):
+                teller[place] = kept
+                return True
+    return False
 
 
 def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
