@@ -88,8 +88,8 @@ def publish(course: Course, setting: str, directory: Path) -> str:
     kept = "as many as were answered, but for those in flight at the end" if course.kept_right else "WRONG"
     words = (
         f"# Memory\n\n{setting}\n\nSingle events of unique visitors over {CONNECTIONS} connections for "
-        f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of at least {REMEMBERED:,} events: {course.answers:,} answers, "
-        f"{course.failures:,} failures, events in Postgres: {kept}.\n\n"
+        f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of at least {REMEMBERED:,} events: "
+        f"{course.answers:,} answers, {course.failures:,} failures, events in Postgres: {kept}.\n\n"
         f"Resident memory in the last {WINDOW} s over the first {WINDOW} s: **{course.growth:.3f}**, at its highest "
         f"{max(course.shares):.3f}; wanted: at most {MOST_GROWTH:g}. Flat: {course.verdict}.\n\n"
         "![Resident memory over time](memory.svg)\n"
