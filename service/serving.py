@@ -96,7 +96,7 @@ class Server:
         engine = Engine(app, refusals, self._limits, self._clock)
         handle = _Handler(engine, self._limits, connections)
         async with trio.open_nursery() as open_connections:
-            open_connections.start_soon(_watch, engine, connections)
+            open_connections.start_soon(watch, engine, connections)
             async with trio.open_nursery() as accepting:
                 accepting.start_soon(_accept, handle, self._listeners, open_connections)
                 ready()
@@ -143,7 +143,7 @@ async def _accept(handle: "_Handler", listeners: list[trio.SocketListener], nurs
     await trio.serve_listeners(handle, listeners, handler_nursery=nursery)
 
 
-async def _watch(engine: Engine, connections: Connections) -> None:
+async def watch(engine: Engine, connections: Connections) -> None:
     """The watchman: ends waits that are overdue, and keeps the Date header right."""
     while True:
         await trio.sleep(TICK_SECONDS)
