@@ -39,7 +39,7 @@ NICENESS = 5
 
 @dataclass(slots=True)
 class Attacker:
-    """An attack under way. `fall_silent` ends it and returns its counts; `hang_up` ends its connections."""
+    """An attack. `wait_begun` waits for its first connection; `fall_silent`, after that, ends it and returns its counts."""
 
     process: "subprocess.Popen[str]"
 
@@ -56,16 +56,22 @@ class Attacker:
         attacker._say(json.dumps({"attacks": list(names), "host": host, "port": port, "tls_port": tls_port}))
         return attacker
 
+    def wait_begun(self) -> None:
+        assert self._hear() == "begun"
+
     def fall_silent(self) -> Mapping[str, int]:
         self._say("silence")
-        assert self.process.stdout is not None
-        counts: dict[str, int] = json.loads(self.process.stdout.readline())
+        counts: dict[str, int] = json.loads(self._hear())
         return counts
 
     def hang_up(self) -> None:
         """End it, and with it all its connections."""
         self.process.kill()
         self.process.communicate()
+
+    def _hear(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().rstrip("\n")
 
     def _say(self, line: str) -> None:
         assert self.process.stdin is not None
@@ -81,11 +87,17 @@ async def main() -> None:
     async with trio.open_nursery() as nursery:
         for name in given["attacks"]:
             nursery.start_soon(ATTACKS[name], ground)
+        await ground.begun.wait()
+        _answer("begun")
         await trio.to_thread.run_sync(sys.stdin.readline)
         nursery.cancel_scope.cancel()
-    sys.stdout.write(json.dumps({**ground.counts, "most open": ground.most_open}) + "\n")
-    sys.stdout.flush()
+    _answer(json.dumps({**ground.counts, "most open": ground.most_open}))
     await trio.to_thread.run_sync(sys.stdin.readline)
+
+
+def _answer(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ AFTER_SECONDS = 1.0
 class Outcome:
     """What one attack did and what it did to the node.
 
-    `faults` is empty when all that has to hold did, but for `doubts`: what was at fault by the clock. On a machine that is
-    too `busy` those are nobody's.
+    `faults` is empty when all that has to hold did, but for `doubts`: what was at fault by the clock. Where the attacker
+    got too little done, or the machine is too busy, those are nobody's, and the outcome is `unsure`.
     """
 
     name: str
@@ -69,9 +69,11 @@ class Outcome:
     files_seconds: float = 0.0
     memory_mib: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
+    weak: bool = False
+
     @property
-    def busy(self) -> bool:
-        return self.waited_share > BUSY_SHARE
+    def unsure(self) -> bool:
+        return self.weak or self.waited_share > BUSY_SHARE
 
     @property
     def held(self) -> bool:
@@ -82,7 +84,7 @@ class Outcome:
         counts = ", ".join(f"{what} {count}" for what, count in sorted(self.counts.items()))
         files, memory = self.files, self.memory_mib
         lines = [
-            f"{self.name}: {'held' if self.held else 'too busy to say' if self.busy and not self.faults else 'FAULTY'}",
+            f"{self.name}: {'held' if self.held else 'unsure' if self.unsure and not self.faults else 'FAULTY'}",
             f"  attack: {counts}",
             f"  probe before: {self.before}",
             f"  probe during: {self.during}",
@@ -117,6 +119,7 @@ def _endure_once(node: Watched, names: Sequence[str], seconds: float, before_sec
     probe = start(HOST, node.service.port, seconds, errands)
     attacker = Attacker.start(names, HOST, node.service.port, node.tls_port)
     try:
+        attacker.wait_begun()
         outcome.during = probe()
         took = time.monotonic() - began
         outcome.core_share = (node.core_seconds - core) / took
@@ -127,7 +130,9 @@ def _endure_once(node: Watched, names: Sequence[str], seconds: float, before_sec
         attacker.hang_up()
     outcome.files = (files, node.open_files)
     outcome.memory_mib = (memory, node.peak_mib(), node.memory_mib)
-    outcome.doubts = [*_of_the_attack(outcome, names), *_of_the_times(outcome)]
+    weak = _of_the_attack(outcome, names)
+    outcome.weak = bool(weak)
+    outcome.doubts = [*weak, *_of_the_times(outcome)]
     outcome.faults = [*_of_the_probe(outcome), *_of_the_node(outcome, names)]
     outcome.faults += _said(node, complaints)
     if not node.service.is_ready():
@@ -140,6 +145,7 @@ def end_under(node: Watched, names: Sequence[str], *, graceful_seconds: float) -
     attacker = Attacker.start(names, HOST, node.service.port, node.tls_port)
     faults = []
     try:
+        attacker.wait_begun()
         time.sleep(BEFORE_SECONDS)
         bound = graceful_seconds + AFTER_SECONDS
         began = time.monotonic()

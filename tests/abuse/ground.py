@@ -33,6 +33,8 @@ class Ground:
     port: int
     tls_port: int
     counts: Counter[str] = field(default_factory=Counter)
+    begun: trio.Event = field(default_factory=trio.Event)
+    """Set with the first connection."""
     _open: set[trio.socket.SocketType] = field(default_factory=set)
     _most: int = 0
 
@@ -53,6 +55,7 @@ class Ground:
             connection.close()
             raise
         self.counts["opened"] += 1
+        self.begun.set()
         self._open.add(connection)
         self._most = max(self._most, len(self._open))
         return trio.SocketStream(connection)

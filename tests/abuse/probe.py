@@ -20,6 +20,8 @@ CLIENTS = 4
 PER_SECOND = 25
 """Requests of each client."""
 ANSWER_SECONDS = 10.0
+IDLE_SECONDS = 0.5
+"""A connection that lay longer is not used again: the node might end it in the same moment."""
 VISITOR = "{visitor}"
 """Stands in a body for an identifier that is new in each request."""
 
@@ -78,13 +80,16 @@ class _Client:
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
         self._kept: socket.socket | None = None
+        self._used_at = 0.0
 
     def ask(self, errand: Errand, *, keep: bool) -> str:
         """Empty when the answer is as it has to be, else what is wrong."""
         try:
+            if time.monotonic() - self._used_at > IDLE_SECONDS:
+                self._forget()
             connection = self._kept if keep and self._kept else self._opened()
             if keep:
-                self._kept = connection
+                self._kept, self._used_at = connection, time.monotonic()
             status, more = _exchange(connection, _request(errand, keep=keep))
         except OSError as error:
             self._forget()

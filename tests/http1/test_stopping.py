@@ -1,5 +1,6 @@
 """The graceful stop: idle connections end at once, requests in flight are finished, and nobody is waited for too long."""
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,10 +11,12 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from service.edge import App, Receive, Scope, Send
+from service.http1 import Engine
 from service.refusals import answer_refusal
 from service.serving import LAST_MOMENT_SECONDS, Server, open_listeners
+from service.transports import SocketTransport
 from tests.fakes import HandClock
-from tests.http1.wires import LIMITS, NOON_MS, Client, Recorder, open_house
+from tests.http1.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house, replies
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -98,17 +101,20 @@ async def test_a_server_with_idle_connections_ends_at_once() -> None:
     assert trio.current_time() - began < 1
 
 
-async def test_a_request_that_arrives_with_the_stop_is_served() -> None:
-    stop = trio.Event()
-    async with running(Recorder(), stop) as server:
-        client = await connected(server)
-        assert (await client.ask(GET)).status == 200
-        stop.set()  # nobody has seen it yet when the next request is there
-        await client.send(GET)
-        [reply] = await client.replies()
+async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> None:
+    engine = Engine(Recorder(), answer_refusal, LIMITS, HandClock(NOON_MS))
+    ours, theirs = socket.socketpair()
+    transport = SocketTransport(trio.SocketStream(trio.socket.from_stdlib_socket(theirs)), CLIENT, SERVER, 10)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(engine.serve, transport)
+        await wait_all_tasks_blocked()
+        ours.send(GET)
+        engine.stop()
+    with ours:
+        [reply] = replies(ours.recv(65_536))
         assert reply.status == 200
         assert reply.closes
-        await client.stream.aclose()
+        assert ours.recv(1) == b""
 
 
 @pytest.mark.parametrize("what", ["thinks", "streams", "does not end asking", "does not read", "refused"])

@@ -109,6 +109,17 @@ class Client:
     async def send(self, data: bytes) -> None:
         await self.stream.send_all(data)
 
+    async def send_until_refused(self, data: bytes, *, every: float) -> int:
+        """Send `data` again and again until the connection breaks; returns how many bytes went out."""
+        sent = 0
+        while True:
+            try:
+                await self.stream.send_all(data)
+            except trio.BrokenResourceError:
+                return sent
+            sent += len(data)
+            await trio.sleep(every)
+
     async def receive(self, most: int = 65_536) -> bytes:
         """The next bytes, none at the end."""
         try:
