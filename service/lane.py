@@ -13,7 +13,7 @@ import trio
 
 from actors.values import Refused
 from service.callers import client_address
-from service.dispatch import dispatch, failure, refusal, refusal_of
+from service.dispatch import dispatch, failure, refusal_of
 from service.edge import App, Message, Receive, Scope, Send
 from service.errors import not_valid, too_large
 from service.operation import Operation
@@ -72,7 +72,7 @@ class Lane:
         try:
             answer = await self._answer(route, path_values, scope, headers, receive)
         except Exception as error:
-            answer = refusal(failure(route.operation.name, error), route.operation.family)
+            answer = refusal_of(route.operation, failure(route.operation.name, error))
         if answer is not None:
             await _send(answer, send)
 
