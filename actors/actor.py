@@ -5,7 +5,9 @@ result. While a commit is under way the next batch gathers by itself. Knows noth
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
@@ -82,6 +84,9 @@ class Actor(Generic[M, R]):
         """Told the size (in what `weigh` counts) and the commit time in seconds of each batch: metrics hook in here."""
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
+        # Whoever has asked, oldest first and so first due, until the answer is given.
+        self._asked: deque[Envelope[M, R]] = deque()
+        self._asking = trio.lowlevel.ParkingLot()
         self._turns = 0
         self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
         self._last_batch = 0
@@ -115,27 +120,27 @@ class Actor(Generic[M, R]):
         Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
         the work is done all the same.
         """
-        envelope: Envelope[M, R] = Envelope(message, self.weigh(message), request_id=request_id.get())
+        due = trio.current_time() + self.limits.answer_seconds
+        envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due, request_id=request_id.get())
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
             self._refused += 1
             raise
-        with trio.move_on_after(self.limits.answer_seconds):
-            return await envelope.reply.wait()
-        # A refused request must not be carried out later. One that is in a batch by now may be: see `undo`.
-        self._mailbox.withdraw(envelope)
-        envelope.given_up = True
-        raise StorageUnavailable(f"{self.name} gave no answer within {self.limits.answer_seconds:g} s")
+        self._asked.append(envelope)
+        self._asking.unpark()
+        return await envelope.reply.wait()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve batches until the mailbox is closed and drained. An error that leaves here is a bug."""
         try:
-            await self.load()
-            self.state = State.RUNNING
-            task_status.started()
-            while envelopes := await self._mailbox.take(self.limits.batch):
-                await self._serve(envelopes)
+            async with _beside(self._give_up_late):
+                await self.load()
+                self.state = State.RUNNING
+                task_status.started()
+                while envelopes := await self._mailbox.take(self.limits.batch):
+                    await self._serve(envelopes)
+                    self._forget_answered()
             self.state = State.STOPPED
         except Exception:
             self.state = State.FAILED
@@ -180,6 +185,34 @@ class Actor(Generic[M, R]):
         return (
             f"<{type(self).__name__} {self.name!r} {self.state.value} {self._mailbox!r} after {self._batches} batches>"
         )
+
+    # Those who wait.
+
+    async def _give_up_late(self) -> None:
+        """Refuse whoever has waited for too long. One task looks at the oldest: a deadline of each caller's own would cost
+        more than all else that an actor does for a message."""
+        while True:
+            self._forget_answered()
+            if not self._asked:
+                await self._asking.park()
+                continue
+            await trio.sleep_until(self._asked[0].due)
+            now = trio.current_time()
+            while self._asked and self._asked[0].due <= now:
+                self._give_up(self._asked.popleft())
+
+    def _give_up(self, envelope: Envelope[M, R]) -> None:
+        if envelope.reply.given:
+            return
+        # A refused request must not be carried out later. One that is in a batch by now may be: see `undo`.
+        self._mailbox.withdraw(envelope)
+        envelope.given_up = True
+        envelope.reply.fail(StorageUnavailable(f"{self.name} gave no answer within {self.limits.answer_seconds:g} s"))
+
+    def _forget_answered(self) -> None:
+        """Messages are answered in about the order in which they came."""
+        while self._asked and self._asked[0].reply.given:
+            self._asked.popleft()
 
     # One batch.
 
@@ -234,6 +267,21 @@ class Actor(Generic[M, R]):
                 assert len(answers) == len(messages), f"{self.name} gave {len(answers)} answers to {len(messages)}"
                 return answers
         raise StorageUnavailable(f"{self.name} could not settle a batch in {self.limits.settle_attempts} attempts")
+
+
+@asynccontextmanager
+async def _beside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Run `work` for as long as the block runs. An error of the block leaves as it is, and not within a group."""
+    failed: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(work)
+        try:
+            yield
+        except Exception as error:
+            failed = error
+        nursery.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
 
 
 def _fail(envelopes: Sequence[Envelope[M, R]], error: BaseException) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
+from math import inf
 from typing import Generic, TypeVar
 
 import outcome
@@ -68,6 +69,11 @@ class Reply(Generic[R]):
 
         await trio.lowlevel.wait_task_rescheduled(leave)
 
+    @property
+    def given(self) -> bool:
+        """Whether there is an answer, or an error instead of one."""
+        return self._outcome is not None
+
     def __repr__(self) -> str:
         state = "empty" if self._outcome is None else repr(self._outcome)
         return f"<Reply {state}>"
@@ -83,10 +89,11 @@ def twin(error: BaseException) -> BaseException:
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
     """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing.
-    `weight` is how much room it takes in a mailbox and in a batch."""
+    `weight` is how much room it takes in a mailbox and in a batch, `due` when its sender waits no longer (Trio's clock)."""
 
     message: M
     weight: int = 1
+    due: float = inf
     reply: Reply[R] = field(default_factory=Reply)
     request_id: str = ""
     given_up: bool = False
