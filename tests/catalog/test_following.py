@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from actors.catalog.store import Kind
 from actors.troupe import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
-from service.catalog import Catalog, CatalogLimits
+from service.catalog import Catalog, CatalogLimits, Position
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from tests.catalog.entries import bot, of_bots
@@ -148,6 +148,41 @@ async def test_a_database_that_was_set_back_is_followed(autojump_clock: MockCloc
         catalog.nudge()
         await trio.sleep(0.1)
         assert world.slugs() == {"c"}
+
+
+# First pages.
+
+
+def cursor_to(position: Position) -> str:
+    return f"after {position.slug}"
+
+
+async def test_a_first_page_is_kept_until_the_catalog_changes(autojump_clock: MockClock) -> None:
+    world = World()
+    await world.store.replace(of_bots(bot("a"), bot("b")))
+    async with world.running() as catalog:
+        page = catalog.first_page(Kind.BOTS, 1, cursor_to)
+        assert page.body == catalog.snapshot.page(Kind.BOTS, None, 1).body("after a")
+        assert page.etag == catalog.snapshot.page(Kind.BOTS, None, 1).etag("after a")
+        assert catalog.first_page(Kind.BOTS, 1, cursor_to) is page
+        assert catalog.first_page(Kind.BOTS, 2, cursor_to).body.endswith(b'"nextCursor":null}')
+        assert catalog.first_page(Kind.USECASES, 1, cursor_to).body == b'{"data":[],"nextCursor":null}'
+        await world.store.replace(of_bots(bot("a", name="Other"), bot("b")))
+        catalog.nudge()
+        await trio.sleep(0.1)
+        assert b"Other" in catalog.first_page(Kind.BOTS, 1, cursor_to).body
+
+
+@pytest.mark.parametrize("limits", [CatalogLimits(remembered_pages=1), CatalogLimits(remembered_page_bytes=100)])
+async def test_what_is_kept_of_first_pages_is_bounded(autojump_clock: MockClock, limits: CatalogLimits) -> None:
+    world = World(limits)
+    await world.store.replace(of_bots(bot("a"), bot("b")))
+    async with world.running() as catalog:
+        first = catalog.first_page(Kind.BOTS, 1, cursor_to)
+        catalog.first_page(Kind.BOTS, 2, cursor_to)
+        again = catalog.first_page(Kind.BOTS, 1, cursor_to)
+        assert again == first
+        assert again is not first
 
 
 # Searching.
