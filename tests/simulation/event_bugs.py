@@ -22,7 +22,7 @@ from service.operation import Call
 from service.operations import events
 from service.services import Services
 from service.wire import Answer
-from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship
+from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
 from tests.simulation.intake import CountedPlacements, handled
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.rules import Scene
@@ -43,7 +43,7 @@ class _EagerStore(LinkedEvents):
         assert isinstance(link, Link)
 
         async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown):
+            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
                 await commit(turn, day, rows)
 
         link.node.server.start_soon(later)
