@@ -22,7 +22,7 @@ from actors.keys import state as key_state
 from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
 from service import authorization, callers
 from storage.memory.ledger import MemoryLedger
-from tests.simulation.faults import Link
+from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.office import CountedCashier
 from tests.simulation.planting import Bug, Plant, both, replaced, swapped
 from tests.simulation.processor import LinkedPayments
@@ -57,7 +57,7 @@ class _EagerLedger(MemoryLedger):
         assert isinstance(link, Link)
 
         async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown):
+            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
                 await commit(turn, wanted, decide)
 
         link.node.server.start_soon(later)

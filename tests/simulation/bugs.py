@@ -23,7 +23,7 @@ from actors.quota.store import Decide as QuotaDecide
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
 from storage.memory.quota import MemoryQuota
 from tests.simulation import booking_bugs, event_bugs
-from tests.simulation.faults import Link, LinkedKeys
+from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
 
 D = TypeVar("D")
@@ -34,7 +34,7 @@ D = TypeVar("D")
 
 async def _try(commit: Callable[[], Any]) -> None:
     """A commit in the background whose failure nobody hears of."""
-    with suppress(StorageUnavailable, Contended, OutcomeUnknown):
+    with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
         await commit()
 
 

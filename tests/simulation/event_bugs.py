@@ -22,7 +22,7 @@ from service.operation import Call
 from service.operations import events
 from service.services import Services
 from service.wire import Answer
-from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship
+from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
 from tests.simulation.intake import CountedPlacements, handled
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.rules import Scene
@@ -43,7 +43,7 @@ class _EagerStore(LinkedEvents):
         assert isinstance(link, Link)
 
         async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown):
+            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
                 await commit(turn, day, rows)
 
         link.node.server.start_soon(later)
@@ -96,21 +96,13 @@ _rows_of = deduper.rows_of
 
 
 class _HastyMemory(EventDeduper):
-    """Remembers what comes in."""
+    """Remembers what is in a batch when it begins."""
 
-    async def record(self, events: Sequence[Event]) -> list[bool]:
-        recording = super().record(events)
-        bucket = deduper.bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        keys = [each.key for each in self._seals.seal(bucket, events)]
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._remember_soon, keys)
-            return await recording
-        raise AssertionError
-
-    async def _remember_soon(self, keys: Sequence[bytes]) -> None:
-        await trio.sleep(0.002)
-        for key in keys:
-            self.seen.add(key)
+    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        for message in messages:
+            for each in message.sealed:
+                self.seen.add(each.key)
+        return await super().commit(turn, messages)
 
 
 class _StubbornMemory(EventDeduper):
