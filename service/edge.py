@@ -19,6 +19,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+BOUNDED = "bounded_body"
+"""The ASGI extension by which a server says that no wait for a body is without a bound."""
+
 log = logging.getLogger("service.access")
 
 _REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")

@@ -12,7 +12,7 @@ import trio
 
 from actors.clock import Clock
 from service.bounds import ServingLimits
-from service.edge import App, Scope
+from service.edge import BOUNDED, App, Scope
 from service.exchange import Conditions, Exchange, Wire
 from service.heads import BadRequest, Head, find_head, head_of_unreadable, parse_head
 from service.transports import Gone, Late, Transport
@@ -21,6 +21,10 @@ log = logging.getLogger(__name__)
 
 HEAD_BYTES = 16 * 1024
 """How much is read at once while a head is waited for. So many pipelined requests may wait here, and no more."""
+
+
+EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
+"""What an application may rely on beyond ASGI."""
 
 
 class Engine:
@@ -165,7 +169,7 @@ class Connection:
             "client": transport.client,
             "server": transport.server,
             "state": {},
-            "extensions": {},
+            "extensions": EXTENSIONS,
         }
 
     async def _refuse(self, refusal: BadRequest) -> None:

@@ -14,7 +14,7 @@ import trio
 from actors.values import Refused
 from service.callers import client_address
 from service.dispatch import dispatch, failure, refusal_of
-from service.edge import App, Message, Receive, Scope, Send
+from service.edge import BOUNDED, App, Message, Receive, Scope, Send
 from service.errors import not_valid, too_large
 from service.operation import Operation
 from service.services import Services
@@ -99,7 +99,7 @@ class Lane:
         if route.reads:
             if _declared(headers) > route.most_bytes:
                 return refusal_of(operation, too_large())
-            read = await self._body(receive, route.most_bytes)
+            read = await self._body(scope, receive, route.most_bytes)
             if read is None:
                 return None
             if isinstance(read, Refused):
@@ -116,8 +116,11 @@ class Lane:
         )
         return await dispatch(self._services, operation, request)
 
-    async def _body(self, receive: Receive, most_bytes: int) -> bytes | Refused | None:
+    async def _body(self, scope: Scope, receive: Receive, most_bytes: int) -> bytes | Refused | None:
         """The whole body; a refusal where it is too large or too slow; None when the client has left."""
+        if BOUNDED in scope.get("extensions", ()):
+            # The server bounds each wait for a body, and a bound here would cost as much as the reading.
+            return await _read(receive, most_bytes)
         with trio.move_on_after(self._services.config.http.request_seconds):
             return await _read(receive, most_bytes)
         return not_valid()
