@@ -109,6 +109,7 @@ async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> N
         nursery.start_soon(engine.serve, transport)
         await wait_all_tasks_blocked()
         ours.send(GET)
+        ours.shutdown(socket.SHUT_WR)
         engine.stop()
     with ours:
         [reply] = replies(ours.recv(65_536))
