@@ -66,12 +66,13 @@ log = logging.getLogger(__name__)
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
     """A whole node, from nothing until it is told to stop. Calls `ready` with its URLs once it accepts connections."""
     stop = trio.Event()
+    places = listenings(config)
     _allow_open_files(config.http.connections)
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, stop)
         async with (
             open_storage(storage_options(config), data_dir) as opened,
-            open_listeners(listenings(config), serving_limits(config), SystemClock()) as server,
+            open_listeners(places, serving_limits(config), SystemClock()) as server,
         ):
             await load_samples(opened.catalog)
             if config.billing.mode == "test":

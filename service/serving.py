@@ -81,6 +81,8 @@ class Connections:
 
 def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
     parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped  # what a listener for both families calls a client of IPv4
     return any(parsed in network for network in networks)
 
 

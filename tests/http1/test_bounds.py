@@ -242,9 +242,10 @@ def test_connections_are_counted_by_address_and_in_all() -> None:
         with connections.holding(fake("192.0.2.1")):
             held.enter_context(connections.holding(fake("192.0.2.1")))
             assert not connections.has_room("192.0.2.1")
-            for _ in range(3):
-                assert connections.has_room("127.0.0.1"), "relays have no limit of their own"
-                held.enter_context(connections.holding(fake("127.0.0.1")))
+            for relay in ("127.0.0.1", "127.0.0.1", "127.0.0.1"):
+                assert connections.has_room(relay), "relays have no limit of their own"
+                assert connections.has_room(f"::ffff:{relay}")
+                held.enter_context(connections.holding(fake(relay)))
             assert not connections.has_room("127.0.0.1")
             assert not connections.has_room("192.0.2.2")
         assert connections.has_room("192.0.2.1")
