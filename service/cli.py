@@ -85,8 +85,8 @@ def _complain(words: str) -> int:
 
 
 def _serve(config: Config, options: argparse.Namespace) -> int:
-    def ready(url: str) -> None:
-        print(f"listening on {url}", flush=True)
+    def ready(urls: Sequence[str]) -> None:
+        print("\n".join(f"listening on {url}" for url in urls), flush=True)
 
     trio.run(run, config, options.data_dir, ready)
     return SUCCESS

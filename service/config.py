@@ -50,6 +50,21 @@ class Server(Section):
         return self
 
 
+class Tls(Section):
+    bind: Annotated[str, Field(pattern=r"^((\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5})?$")]
+    certificate: str
+    key: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = [bool(value) for value in (self.bind, self.certificate, self.key)]
+        if any(given) and not all(given):
+            raise ValueError("tls: bind, certificate and key belong together: all three or none")
+        if self.bind and int(self.bind.rpartition(":")[2]) > 65_535:
+            raise ValueError(f"tls.bind: there is no port above 65535, as in {self.bind}")
+        return self
+
+
 class DatabaseSection(Section):
     url: Annotated[str, Field(pattern=r"^(postgres(ql)?://\S+)?$")]
     os_user: str
@@ -197,6 +212,7 @@ class Config(Section):
     """All settings. Relations that must hold between limits are checked here, each with its reason."""
 
     server: Server
+    tls: Tls
     database: DatabaseSection
     log: Log
     mail: Mail

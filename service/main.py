@@ -8,7 +8,7 @@ import logging
 import resource
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -59,7 +59,7 @@ from service.refusals import answer_refusal
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
-from service.serving import open_listeners
+from service.serving import Listening, open_listeners, tls_context
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -69,15 +69,16 @@ OTHER_FILES = 200
 log = logging.getLogger(__name__)
 
 
-async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> None:
-    """A whole node, from nothing until it is told to stop. Calls `ready` with its URL once it accepts connections."""
+async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
+    """A whole node, from nothing until it is told to stop. Calls `ready` with its URLs once it accepts connections."""
     stop = trio.Event()
+    places = listenings(config)
     _allow_open_files(config.http.connections)
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, stop)
         async with (
             open_storage(storage_options(config), data_dir) as opened,
-            open_listeners(*address_of(config.server.bind), serving_limits(config), SystemClock()) as server,
+            open_listeners(places, serving_limits(config), SystemClock()) as server,
         ):
             await load_samples(opened.catalog)
             if config.billing.mode == "test":
@@ -90,7 +91,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[str], None]) -> N
                     node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics
                 )
                 refusals = Edge(answer_refusal, node.metrics, node.services.entropy)
-                await server.serve(app, refusals, stop=stop, ready=lambda: ready(server.url))
+                await server.serve(app, refusals, stop=stop, ready=lambda: ready(server.urls))
                 log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
 
@@ -243,6 +244,15 @@ def mail_sender(config: Config, base_url: str, outbox: Outbox, secret: bytes, cl
         close_seconds=0.8 * config.actors.drain_seconds,
     )
     return MailSender(outbox, transport, clock, letters.write, limits=limits)
+
+
+def listenings(config: Config) -> list[Listening]:
+    """Where the node listens; raises `ConfigError` where the files of TLS are of no use."""
+    places = [Listening(*address_of(config.server.bind))]
+    if config.tls.bind:
+        context = tls_context(Path(config.tls.certificate), Path(config.tls.key))
+        places.append(Listening(*address_of(config.tls.bind), setting="tls.bind", tls=context))
+    return places
 
 
 def address_of(bind: str) -> tuple[str, int]:

@@ -1,11 +1,13 @@
-"""Listeners, connections and the graceful stop. HTTP itself is spoken by `http1`."""
+"""Listeners, connections and the graceful stop. HTTP itself is spoken by `http1`, and over TLS also by `http2`."""
 
 import ipaddress
 import logging
+import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import trio
 
@@ -15,7 +17,8 @@ from service.callers import Network
 from service.config import ConfigError
 from service.edge import App
 from service.http1 import Engine
-from service.transports import Address, SocketTransport, Transport, expire_overdue
+from service.http2 import Http2
+from service.transports import Address, SocketTransport, StreamTransport, Transport, expire_overdue
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +34,7 @@ class Connections:
 
     def __init__(self, limits: ServingLimits) -> None:
         self._limits = limits
-        self._open: dict[Transport, str] = {}
+        self._open: set[Transport] = set()
         self._by_address: Counter[str] = Counter()
         self._empty = trio.Event()
         self._empty.set()
@@ -44,20 +47,23 @@ class Connections:
             return True
         return _is_in(address, self._limits.exempt_networks)
 
-    def enter(self, transport: Transport) -> None:
+    @contextmanager
+    def holding(self, transport: Transport) -> Iterator[None]:
+        """Count a connection for as long as it is served."""
         address = transport.client[0]
-        self._open[transport] = address
+        self._open.add(transport)
         self._by_address[address] += 1
         if self._empty.is_set():
             self._empty = trio.Event()
-
-    def leave(self, transport: Transport) -> None:
-        address = self._open.pop(transport)
-        self._by_address[address] -= 1
-        if not self._by_address[address]:
-            del self._by_address[address]
-        if not self._open:
-            self._empty.set()
+        try:
+            yield
+        finally:
+            self._open.remove(transport)
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+            if not self._open:
+                self._empty.set()
 
     async def wait_empty(self) -> None:
         await self._empty.wait()
@@ -75,17 +81,35 @@ class Connections:
 
 def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
     parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped  # what a listener for both families calls a client of IPv4
     return any(parsed in network for network in networks)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where to listen: an address (all of a host's), a port (0 takes a free one), and TLS or not."""
+
+    host: str
+    port: int
+    setting: str = "server.bind"
+    """What a person would have to change."""
+    tls: ssl.SSLContext | None = None
 
 
 @dataclass(slots=True)
 class Server:
     """Open listeners, which accept nothing before `serve`."""
 
-    url: str
-    _listeners: list[trio.SocketListener]
+    urls: list[str]
+    """The address of each `Listening`, in their order."""
+    _listeners: list[tuple[trio.SocketListener, ssl.SSLContext | None]]
     _limits: ServingLimits
     _clock: Clock
+
+    @property
+    def url(self) -> str:
+        return self.urls[0]
 
     async def serve(self, app: App, refusals: App, *, stop: trio.Event, ready: Callable[[], None]) -> None:
         """Serve `app` until `stop` is set; then finish the requests in flight, for at most `graceful_seconds`.
@@ -93,18 +117,20 @@ class Server:
         `refusals` answers what is refused before `app` sees it. Calls `ready` once connections are accepted.
         """
         connections = Connections(self._limits)
-        engine = Engine(app, refusals, self._limits, self._clock)
-        handle = _Handler(engine, self._limits, connections)
+        engine, http2 = Engine(app, refusals, self._limits, self._clock), Http2(app, self._limits)
         async with trio.open_nursery() as open_connections:
             open_connections.start_soon(watch, engine, connections)
             async with trio.open_nursery() as accepting:
-                accepting.start_soon(_accept, handle, self._listeners, open_connections)
+                for listener, tls in self._listeners:
+                    handle = _Handler(engine, http2, self._limits, connections, tls)
+                    accepting.start_soon(_accept, handle, listener, open_connections)
                 ready()
                 await stop.wait()
                 accepting.cancel_scope.cancel()
-            for listener in self._listeners:
+            for listener, _ in self._listeners:
                 listener.socket.close()
             engine.stop()
+            await http2.stop()
             await self._see_off(connections)
             open_connections.cancel_scope.cancel()
 
@@ -119,28 +145,46 @@ class Server:
 
 
 @asynccontextmanager
-async def open_listeners(host: str, port: int, limits: ServingLimits, clock: Clock) -> AsyncIterator[Server]:
-    """Listeners at `host` (all of its addresses) and `port` (0 takes a free one). Raises ConfigError when it cannot."""
+async def open_listeners(places: Sequence[Listening], limits: ServingLimits, clock: Clock) -> AsyncIterator[Server]:
+    """Listeners at all `places`. Raises ConfigError where it cannot listen."""
+    listeners: list[tuple[trio.SocketListener, ssl.SSLContext | None]] = []
+    urls: list[str] = []
     try:
-        listeners = await trio.open_tcp_listeners(port, host=host, backlog=limits.backlog)
-    except OSError as error:
-        raise ConfigError(f"server.bind: cannot listen on {host}:{port}: {error.strerror}") from None
-    try:
-        bound_port: int = listeners[0].socket.getsockname()[1]
-        yield Server(url_of(host, bound_port), listeners, limits, clock)
+        for place in places:
+            try:
+                opened = await trio.open_tcp_listeners(place.port, host=place.host, backlog=limits.backlog)
+            except OSError as error:
+                where = f"{place.host}:{place.port}"
+                raise ConfigError(f"{place.setting}: cannot listen on {where}: {error.strerror}") from None
+            listeners += [(listener, place.tls) for listener in opened]
+            bound_port: int = opened[0].socket.getsockname()[1]
+            urls.append(url_of(place.host, bound_port, "https" if place.tls else "http"))
+        yield Server(urls, listeners, limits, clock)
     finally:
-        for listener in listeners:
+        for listener, _ in listeners:
             listener.socket.close()
 
 
-def url_of(host: str, port: int) -> str:
+def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """A server's TLS, 1.2 or newer, with HTTP/2 and HTTP/1.1 to choose from. Raises ConfigError where a file is of no use."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    try:
+        context.load_cert_chain(certificate, key, password=lambda: b"")
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"tls.certificate, tls.key: {error.strerror or error.args[-1]}") from None
+    return context
+
+
+def url_of(host: str, port: int, scheme: str = "http") -> str:
     """The address to open in a browser on this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    return f"{scheme}://[{shown}]:{port}" if ":" in shown else f"{scheme}://{shown}:{port}"
 
 
-async def _accept(handle: "_Handler", listeners: list[trio.SocketListener], nursery: trio.Nursery) -> None:
-    await trio.serve_listeners(handle, listeners, handler_nursery=nursery)
+async def _accept(handle: "_Handler", listener: trio.SocketListener, nursery: trio.Nursery) -> None:
+    await trio.serve_listeners(handle, [listener], handler_nursery=nursery)
 
 
 async def watch(engine: Engine, connections: Connections) -> None:
@@ -154,10 +198,19 @@ async def watch(engine: Engine, connections: Connections) -> None:
 class _Handler:
     """Serves one accepted connection."""
 
-    def __init__(self, engine: Engine, limits: ServingLimits, connections: Connections) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        http2: Http2,
+        limits: ServingLimits,
+        connections: Connections,
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self._engine = engine
+        self._http2 = http2
         self._limits = limits
         self._connections = connections
+        self._tls = tls
 
     async def __call__(self, stream: trio.SocketStream) -> None:
         plain = stream.socket
@@ -169,15 +222,33 @@ class _Handler:
         if not self._connections.has_room(client[0]):
             plain.close()
             return
-        transport = SocketTransport(stream, client, server, self._limits.stall_seconds)
-        self._connections.enter(transport)
         try:
-            await self._engine.serve(transport)
+            if self._tls is None:
+                transport = SocketTransport(stream, client, server, self._limits.stall_seconds)
+                with self._connections.holding(transport):
+                    await self._engine.serve(transport)
+            else:
+                await self._serve_tls(stream, self._tls, client, server)
         except Exception:
             # One client's connection must not end the others'.
             log.exception("a connection failed")
-        finally:
-            self._connections.leave(transport)
+
+    async def _serve_tls(
+        self, stream: trio.SocketStream, tls: ssl.SSLContext, client: Address, server: Address
+    ) -> None:
+        secured = trio.SSLStream(stream, tls, server_side=True, https_compatible=True)
+        transport = StreamTransport(secured, client, server, self._limits.stall_seconds)
+        with self._connections.holding(transport):
+            try:
+                with trio.fail_after(self._limits.head_seconds):
+                    await secured.do_handshake()
+            except (trio.BrokenResourceError, trio.TooSlowError):
+                stream.socket.close()
+                return
+            if secured.selected_alpn_protocol() == "h2":
+                await self._http2.serve(transport)
+            else:
+                await self._engine.serve(transport)
 
 
 def _address(name: tuple[str, int]) -> Address:

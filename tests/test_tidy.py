@@ -95,6 +95,7 @@ def test_asyncio_and_asyncpg_stand_in_one_file():
     [
         (("quart", "quart_trio", "werkzeug"), {"service.app", "service.pages"}),
         (("httptools",), {"service.heads"}),
+        (("hypercorn",), {"service.http2"}),
     ],
 )
 def test_each_framework_of_the_edge_stands_in_its_own_rooms(packages: tuple[str, ...], rooms: set[str]):

@@ -131,7 +131,7 @@ class Service:
     def wait_ready(self) -> None:
         """Wait until it says where it listens."""
         until(lambda: self.process.poll() is not None or "\n" in self.out.read_text(), START_SECONDS, what="the start")
-        match = re.fullmatch(r"listening on (http://\S+)\n", self.out.read_text())
+        match = re.match(r"listening on (http://\S+)\n", self.out.read_text())
         assert match, f"it said {self.out.read_text()!r} and {self.log()}"
         self.url = match[1]
 

@@ -26,6 +26,15 @@ SETTINGS: dict[str, Refusal] = {
     "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
     "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
     "no address": ({"server.bind": "everywhere"}, "server.bind: "),
+    "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),
+    "TLS without a certificate": (
+        {"tls.bind": "127.0.0.1:0", "tls.certificate": "/nowhere", "tls.key": "/nowhere"},
+        "tls.certificate, tls.key: No such file or directory",
+    ),
+    "TLS without a port": (
+        {"tls.bind": "127.0.0.1:99999", "tls.certificate": "/nowhere", "tls.key": "/nowhere"},
+        "tls.bind: there is no port above 65535, as in 127.0.0.1:99999",
+    ),
     "no port": ({"server.bind": "127.0.0.1:99999"}, "there is no port above 65535, as in 127.0.0.1:99999"),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
     "contradictory caps": (

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_network
 
@@ -43,14 +43,14 @@ async def connected(app: App, kind: str, *, small: bool = False) -> AsyncIterato
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
     ours.setblocking(False)
     transport = SocketTransport(_stream(theirs), CLIENT, SERVER, LIMITS.stall_seconds)
-    connections.enter(transport)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(watch, engine, connections)
-        nursery.start_soon(engine.serve, transport)
-        client = _stream(ours)
-        yield Client(client)
-        await client.aclose()
-        nursery.cancel_scope.cancel()
+    with connections.holding(transport):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch, engine, connections)
+            nursery.start_soon(engine.serve, transport)
+            client = _stream(ours)
+            yield Client(client)
+            await client.aclose()
+            nursery.cancel_scope.cancel()
 
 
 def _stream(plain: socket.socket) -> trio.SocketStream:
@@ -238,16 +238,16 @@ def fake(address: str) -> SocketTransport:
 def test_connections_are_counted_by_address_and_in_all() -> None:
     limits = replace(LIMITS, connections=5, connections_per_address=2, exempt_networks=(ip_network("127.0.0.0/8"),))
     connections = Connections(limits)
-    first = fake("192.0.2.1")
-    for transport in (first, fake("192.0.2.1")):
+    with ExitStack() as held:
+        with connections.holding(fake("192.0.2.1")):
+            held.enter_context(connections.holding(fake("192.0.2.1")))
+            assert not connections.has_room("192.0.2.1")
+            for relay in ("127.0.0.1", "127.0.0.1", "127.0.0.1"):
+                assert connections.has_room(relay), "relays have no limit of their own"
+                assert connections.has_room(f"::ffff:{relay}")
+                held.enter_context(connections.holding(fake(relay)))
+            assert not connections.has_room("127.0.0.1")
+            assert not connections.has_room("192.0.2.2")
         assert connections.has_room("192.0.2.1")
-        connections.enter(transport)
-    assert not connections.has_room("192.0.2.1")
-    for _ in range(3):
-        assert connections.has_room("127.0.0.1"), "relays have no limit of their own"
-        connections.enter(fake("127.0.0.1"))
-    assert not connections.has_room("127.0.0.1")
-    assert not connections.has_room("192.0.2.2")
-    connections.leave(first)
-    assert connections.has_room("192.0.2.1")
-    assert len(connections) == 4
+        assert len(connections) == 4
+    assert len(connections) == 0

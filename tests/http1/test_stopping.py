@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from service.edge import App, Receive, Scope, Send
 from service.http1 import Engine
 from service.refusals import answer_refusal
-from service.serving import LAST_MOMENT_SECONDS, Server, open_listeners
+from service.serving import LAST_MOMENT_SECONDS, Listening, Server, open_listeners
 from service.transports import SocketTransport
 from tests.fakes import HandClock
 from tests.http1.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house, replies
@@ -76,7 +76,8 @@ async def test_a_request_that_was_pipelined_behind_the_last_answer_is_not_run() 
 async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[Server]:
     """A server on a port of its own. Leaving stops it and waits for its end."""
     bounds = replace(LIMITS, graceful_seconds=2.0, **limits)  # type: ignore[arg-type]
-    async with open_listeners("127.0.0.1", 0, bounds, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
+    places = [Listening("127.0.0.1", 0)]
+    async with open_listeners(places, bounds, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
         ready = trio.Event()
         nursery.start_soon(partial(server.serve, app, answer_refusal, stop=stop, ready=ready.set))
         await ready.wait()
@@ -109,6 +110,7 @@ async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> N
         nursery.start_soon(engine.serve, transport)
         await wait_all_tasks_blocked()
         ours.send(GET)
+        ours.shutdown(socket.SHUT_WR)
         engine.stop()
     with ours:
         [reply] = replies(ours.recv(65_536))

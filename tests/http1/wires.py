@@ -58,7 +58,7 @@ def replies(data: bytes, *methods: str) -> list[Reply]:
         line, *fields = head.decode("latin-1").split("\r\n")
         version, status, _ = line.split(" ", 2)
         assert version == "HTTP/1.1"
-        pairs = tuple((name, value) for name, _, value in (field.partition(": ") for field in fields))
+        pairs = tuple((name.lower(), value) for name, _, value in (field.partition(": ") for field in fields))
         reply = Reply(int(status), pairs, b"")
         if reply.status < 200:
             found.append(reply)
