@@ -1,7 +1,9 @@
 """Listeners, connections and the graceful stop. HTTP itself is spoken by `http1`, and over TLS also by `http2`."""
 
+import errno
 import ipaddress
 import logging
+import socket
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -24,6 +26,13 @@ log = logging.getLogger(__name__)
 
 LAST_MOMENT_SECONDS = 0.5
 """What connections get to end by themselves after they were cut off."""
+
+ACCEPTED_AT_ONCE = 64
+"""How many connections are accepted before others run."""
+
+EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+EXHAUSTED_SECONDS = 0.1
+"""The pause where the system has no room for a connection: what is open may end meanwhile."""
 
 TICK_SECONDS = 0.25
 """How often overdue waits are looked for, so how late one may be ended."""
@@ -103,7 +112,7 @@ class Server:
 
     urls: list[str]
     """The address of each `Listening`, in their order."""
-    _listeners: list[tuple[trio.SocketListener, ssl.SSLContext | None]]
+    _listeners: list[tuple[socket.socket, ssl.SSLContext | None]]
     _limits: ServingLimits
     _clock: Clock
 
@@ -128,7 +137,7 @@ class Server:
                 await stop.wait()
                 accepting.cancel_scope.cancel()
             for listener, _ in self._listeners:
-                listener.socket.close()
+                listener.close()
             engine.stop()
             await http2.stop()
             await self._see_off(connections)
@@ -147,7 +156,7 @@ class Server:
 @asynccontextmanager
 async def open_listeners(places: Sequence[Listening], limits: ServingLimits, clock: Clock) -> AsyncIterator[Server]:
     """Listeners at all `places`. Raises ConfigError where it cannot listen."""
-    listeners: list[tuple[trio.SocketListener, ssl.SSLContext | None]] = []
+    listeners: list[tuple[socket.socket, ssl.SSLContext | None]] = []
     urls: list[str] = []
     try:
         for place in places:
@@ -156,13 +165,21 @@ async def open_listeners(places: Sequence[Listening], limits: ServingLimits, clo
             except OSError as error:
                 where = f"{place.host}:{place.port}"
                 raise ConfigError(f"{place.setting}: cannot listen on {where}: {error.strerror}") from None
-            listeners += [(listener, place.tls) for listener in opened]
-            bound_port: int = opened[0].socket.getsockname()[1]
-            urls.append(url_of(place.host, bound_port, "https" if place.tls else "http"))
+            plain = [_plain(listener.socket) for listener in opened]
+            listeners += [(listener, place.tls) for listener in plain]
+            urls.append(url_of(place.host, plain[0].getsockname()[1], "https" if place.tls else "http"))
         yield Server(urls, listeners, limits, clock)
     finally:
         for listener, _ in listeners:
-            listener.socket.close()
+            listener.close()
+
+
+def _plain(wrapped: trio.socket.SocketType) -> socket.socket:
+    """Python's own socket, taken over from Trio's."""
+    family, kind, protocol = wrapped.family, wrapped.type, wrapped.proto
+    plain = socket.socket(family, kind, protocol, fileno=wrapped.detach())
+    plain.setblocking(False)
+    return plain
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -183,8 +200,23 @@ def url_of(host: str, port: int, scheme: str = "http") -> str:
     return f"{scheme}://[{shown}]:{port}" if ":" in shown else f"{scheme}://{shown}:{port}"
 
 
-async def _accept(handle: "_Handler", listener: trio.SocketListener, nursery: trio.Nursery) -> None:
-    await trio.serve_listeners(handle, [listener], handler_nursery=nursery)
+async def _accept(handle: "_Handler", listener: socket.socket, nursery: trio.Nursery) -> None:
+    """Accept connections until cancelled. As many at once as wait, within a bound: where each pass of the scheduler accepts
+    one, the last of a burst waits for as many passes as there are before it, under load for seconds."""
+    while True:
+        await trio.lowlevel.wait_readable(listener)
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                accepted, _ = listener.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno in EXHAUSTED:
+                    log.warning("a connection cannot be accepted: %s", error.strerror)
+                    await trio.sleep(EXHAUSTED_SECONDS)
+                    break
+                continue  # that client is gone already
+            nursery.start_soon(handle, trio.SocketStream(trio.socket.from_stdlib_socket(accepted)))
 
 
 async def watch(engine: Engine, connections: Connections) -> None:
@@ -213,14 +245,18 @@ class _Handler:
         self._tls = tls
 
     async def __call__(self, stream: trio.SocketStream) -> None:
+        try:
+            await self._serve(stream)
+        finally:
+            stream.socket.close()
+
+    async def _serve(self, stream: trio.SocketStream) -> None:
         plain = stream.socket
         try:
             client, server = _address(plain.getpeername()), _address(plain.getsockname())
         except OSError:
-            plain.close()
             return
         if not self._connections.has_room(client[0]):
-            plain.close()
             return
         try:
             if self._tls is None:
@@ -243,7 +279,6 @@ class _Handler:
                 with trio.fail_after(self._limits.head_seconds):
                     await secured.do_handshake()
             except (trio.BrokenResourceError, trio.TooSlowError):
-                stream.socket.close()
                 return
             if secured.selected_alpn_protocol() == "h2":
                 await self._http2.serve(transport)
