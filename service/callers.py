@@ -143,7 +143,12 @@ def _limited_as(address: str) -> str:
 def is_in(address: str, networks: Sequence[Network]) -> bool:
     """Whether an address, if it is one, lies in one of the networks. An IPv4 address does so also as IPv6 writes it, which
     is how a socket for both names its peers."""
-    parsed = _parsed(address[:LONGEST_ADDRESS]) if networks else None
+    return bool(networks) and _is_in(address[:LONGEST_ADDRESS], tuple(networks))
+
+
+@lru_cache(ADDRESSES)
+def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
+    parsed = _parsed(address)
     return parsed is not None and any(parsed in network for network in networks)
 
 

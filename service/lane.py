@@ -7,6 +7,7 @@ methods (HEAD and OPTIONS, too), a path that does not stand in the table letter 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 
 import trio
@@ -155,10 +156,17 @@ async def _send(answer: Answer, send: Send) -> None:
     if answer.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
         headers.append((b"content-type", answer.content_type.encode()))
         headers.append((b"content-length", b"%d" % len(answer.body)))
-    headers += [(name.encode(), value.encode()) for name, value in answer.headers]
+    headers += map(_encoded, answer.headers)
     start: Message = {"type": "http.response.start", "status": answer.status, "headers": headers}
     await send(start)
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+
+@lru_cache(1_024)
+def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
+    """A header as ASGI wants it. Nearly all are the same again and again."""
+    name, value = header
+    return name.encode(), value.encode()
 
 
 def query_of(scope: Scope) -> str:

@@ -14,7 +14,7 @@ from actors.keys.directory import KeyDirectory
 from actors.limits import Allowance, WindowLimiter
 from actors.mail.actor import MailSender
 from actors.quota.actor import QuotaAccountant
-from service.callers import is_in, limited_as
+from service.callers import Network, is_in, limited_as
 from service.catalog import Catalog
 from service.config import Config
 from service.cursors import Cursors
@@ -35,7 +35,14 @@ class Budgets:
     _minutes: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
     _events: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
     _days: WindowLimiter = field(default_factory=lambda: WindowLimiter(DAY_MS // SECOND_MS))
+    _exempt: tuple[Network, ...] = field(init=False)
+    _unlimited: Allowance = field(init=False)
     _hours: WindowLimiter = field(default_factory=lambda: WindowLimiter(HOUR_MS // SECOND_MS))
+
+    def __post_init__(self) -> None:
+        limit = self.config.events.per_minute
+        self._exempt = tuple(self.config.events.exempt_networks)
+        self._unlimited = Allowance(True, limit, limit, 60)
 
     def read(self, address: str) -> Allowance:
         """One request without a key."""
@@ -59,10 +66,9 @@ class Budgets:
 
     def events(self, address: str, count: int) -> Allowance:
         """So many events at once: all of them, or none. Relays, in `events.exempt_networks`, are let through."""
-        limit = self.config.events.per_minute
-        if is_in(address, self.config.events.exempt_networks):
-            return Allowance(True, limit, limit, 60)
-        return self._events.hit(limited_as(address), limit, self.clock.now_ms(), count)
+        if is_in(address, self._exempt):
+            return self._unlimited
+        return self._events.hit(limited_as(address), self.config.events.per_minute, self.clock.now_ms(), count)
 
     def more_events(self, address: str, count: int) -> Allowance:
         """As many events beside the one that the request was counted as; where there are too many, that one is no longer
