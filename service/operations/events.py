@@ -75,6 +75,9 @@ async def _fates(
     now_ms = services.clock.now_ms()
     dropped = _dropped(call.request.headers)
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
+    if not any(known.values()):
+        # Nearly always: a relay tells of what is shown.
+        return await services.events.record_all([_event(each) for each in events])
     live = [_event(each) for each in events if known[each.bookingId] is None]
     recorded = iter(await services.events.record_all(live) if live else ())
     fates = []
