@@ -12,7 +12,7 @@ from actors.events.messages import Event, Kind, Window
 from actors.values import Code, Refused
 from service.errors import Family, too_fast
 from service.operation import Access, Budget, Call, Operation
-from service.schemas.events import EventBatchBody, EventBatchResult, EventBody, EventResult
+from service.schemas.events import BatchEvent, EventBatchBody, EventBatchResult, EventBody, EventResult
 from service.schemas.fields import may_exist
 from service.services import Services
 from service.wire import NO_STORE, Answer
@@ -69,7 +69,7 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
 
 
 async def _fates(
-    services: Services, call: Call, events: Sequence[EventBody], windows: Mapping[str, Window]
+    services: Services, call: Call, events: Sequence[BatchEvent], windows: Mapping[str, Window]
 ) -> list[Fate]:
     """What becomes of each event: dropped by what is known already, or as the deduper says."""
     now_ms = services.clock.now_ms()
@@ -110,7 +110,7 @@ def _inactive(window: Window, now_ms: int) -> Fate | None:
     return None if window.holds(now_ms) else Fate.INACTIVE
 
 
-def _event(body: EventBody) -> Event:
+def _event(body: EventBody | BatchEvent) -> Event:
     return Event(body.bookingId, KINDS[body.kind], body.visitorId)
 
 
