@@ -1,8 +1,8 @@
 """The database's ceiling: batches of events written by statements alone, without a service: `python -m bench.database`.
 
 `insert` is `INSERT ... SELECT FROM unnest(...)` and nothing else; `record` is the service's whole statement, which also
-journals the turn, drops duplicates and counts. Each statement is a transaction and is waited for. Finds Postgres by PGHOST,
-PGUSER and PGDATABASE.
+journals its turn, counts, and fails on a duplicate. Each statement is a transaction and is waited for. Finds Postgres by
+PGHOST, PGUSER and PGDATABASE.
 """
 
 import argparse
@@ -16,7 +16,8 @@ from typing import Any
 
 import asyncpg
 
-from storage.postgres.events import SQL
+from actors.events.messages import Kind, Row
+from storage.postgres.events import SQL, packed
 
 DAY_SECONDS = 86_400
 KEY_BYTES = 16
@@ -53,12 +54,13 @@ class Writers:
     async def _batch(self, connection: Any, number: int, turn: int) -> None:
         made = [(self._chance.choice(self._bookings), self._chance.randbytes(KEY_BYTES)) for _ in range(self._size)]
         made.sort()
-        batch = ([booking for booking, _ in made], [key for _, key in made], [0] * self._size)
         day = int(time.time() // DAY_SECONDS)
         if self._statement == "insert":
-            await connection.execute(INSERT, day, *batch)
+            columns = [booking for booking, _ in made], [key for _, key in made], [0] * self._size
+            await connection.execute(INSERT, day, *columns)
         else:
-            await connection.fetchrow(SQL.record, f"bench-{self._seed}-{number}/events", turn, day, *batch)
+            batch = packed([Row(booking, key, Kind.IMPRESSION) for booking, key in made])
+            await connection.fetchval(SQL.record_new, f"bench-{self._seed}-{number}/events", turn, day, *batch)
 
 
 async def run(given: argparse.Namespace) -> dict[str, float]:

@@ -274,6 +274,7 @@ def _read_query(model: type[M], query: str) -> M | Refused:
 
 PLAIN = {
     "extra_forbidden": "is not a property of this body",
+    "unexpected_keyword_argument": "is not a property of this body",
     "missing": "is missing",
     "string_pattern_mismatch": "holds characters that it may not hold",
 }

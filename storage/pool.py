@@ -145,6 +145,14 @@ class Database:
         """
         return await self._cross(lambda: self._transaction(work, seconds or self.limits.command_seconds))
 
+    async def commit(self, work: Work[T]) -> T:
+        """Run `work(connection)`, which is one statement that writes, and so a transaction by itself: one round trip for
+        three, in the middle of which Postgres would wait for a busy event loop.
+
+        Raises as `transact` does. The statement is its commit: whatever its answer would have said is lost with it.
+        """
+        return await self._cross(lambda: self._plain(work, commits=True))
+
     async def read(self, work: Work[T]) -> T:
         """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice."""
         return await self._cross(lambda: self._plain(work))
@@ -254,14 +262,14 @@ class Database:
         self._idle.append(connection)
         return result
 
-    async def _plain(self, work: Work[T]) -> T:
+    async def _plain(self, work: Work[T], *, commits: bool = False) -> T:
         connection = await self._checked_out()
         with _Deadline(connection, self.limits.command_seconds):
             try:
                 result = await work(connection)
             except BaseException as error:
                 self._discard(connection)
-                raise translated(error, sent_commit=False) from error
+                raise translated(error, sent_commit=commits) from error
         self._idle.append(connection)
         return result
 

@@ -1,15 +1,14 @@
 """The event deduper: events become batches, each recorded and counted in one transaction, and answered after it."""
 
 from collections import deque
-from collections.abc import Sequence
-from itertools import compress
-from operator import not_
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress
 
 import trio
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
-from actors.events.messages import Bucket, Event, Record, Sealed
+from actors.events.messages import Bucket, Event, Record
 from actors.events.state import EventRules, Seals, bucket_of, rows_of
 from actors.events.store import EventStore
 from actors.values import Turn
@@ -25,13 +24,16 @@ class Seen:
         # Not the order of a dict: finding the first of its keys takes ever longer while the first ones are deleted.
         self._ages: deque[bytes] = deque()
 
-    def add(self, key: bytes) -> None:
-        if key in self._keys:
-            return
-        if len(self._keys) >= self.capacity:
+    def add(self, *keys: bytes) -> None:
+        """Remember keys that differ from one another."""
+        new = [key for key in keys if key not in self._keys][-self.capacity :]
+        for _ in range(len(self._keys) + len(new) - self.capacity):
             self._keys.remove(self._ages.popleft())
-        self._keys.add(key)
-        self._ages.append(key)
+        self._keys.update(new)
+        self._ages.extend(new)
+
+    def knows_none(self, keys: Iterable[bytes]) -> bool:
+        return self._keys.isdisjoint(keys)
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._keys
@@ -69,44 +71,49 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
 
     # Intents.
 
-    async def record(self, events: Sequence[Event]) -> list[bool]:
+    async def record(self, events: Sequence[Event]) -> Sequence[bool]:
         """For each event whether it is recorded: True, at most once in its bucket, once it is committed; False when it
         counts already. Raises as `Actor.ask` does; whether the events were kept is not known then."""
         bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        sealed = self._seals.seal(bucket, events)
-        known = [each.key in self.seen for each in sealed]
-        if all(known):
+        keys = self._seals.keys(bucket, events)
+        if keys and self.seen.knows_none(keys):
+            return await self.ask(Record(events, bucket, keys))
+        new = [key not in self.seen for key in keys]
+        if not any(new):
             await trio.lowlevel.checkpoint()
-            return [False] * len(sealed)
-        answers = iter(await self.ask(Record(list(compress(sealed, map(not_, known))))))
-        return [not duplicate and next(answers) for duplicate in known]
+            return new
+        answers = iter(await self.ask(Record(list(compress(events, new)), bucket, list(compress(keys, new)))))
+        return [each and next(answers) for each in new]
 
     # The batch.
 
     def weigh(self, message: Record) -> int:
-        return len(message.sealed)
+        return len(message.events)
 
     async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         if self._turn is not turn:
             # One moment for the whole batch, also when it is run again: what came in before midnight and is committed
             # after it counts for the new day.
             self._turn, self._bucket = turn, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        batch = [self._in_bucket(message.sealed) for message in messages]
-        rows = rows_of(each for sealed in batch for each in sealed)
+        batch = [self._keys_in_bucket(message) for message in messages]
+        events = chain.from_iterable(message.events for message in messages)
+        rows = rows_of(events, chain.from_iterable(batch))
         added = set(await self._store.record(turn, self._bucket.day, rows))
-        answers: list[list[bool]] = []
-        for sealed in batch:
-            answer = []
-            for each in sealed:
-                # The first of equal events in the batch is the one that was recorded.
-                answer.append(each.key in added)
-                added.discard(each.key)
-                self.seen.add(each.key)
-            answers.append(answer)
+        answers = [_firsts(keys, added) for keys in batch]
+        self.seen.add(*[row.key for row in rows])
         return answers
 
-    def _in_bucket(self, sealed: Sequence[Sealed]) -> Sequence[Sealed]:
-        """The events with their keys in the batch's bucket, which nearly always is the one that they came in."""
-        if not sealed or sealed[0].bucket == self._bucket:
-            return sealed
-        return self._seals.seal(self._bucket, [each.event for each in sealed])
+    def _keys_in_bucket(self, message: Record) -> Sequence[bytes]:
+        """The keys in the batch's bucket, which nearly always is the one that the events came in."""
+        if message.bucket == self._bucket:
+            return message.keys
+        return self._seals.keys(self._bucket, message.events)
+
+
+def _firsts(keys: Sequence[bytes], added: set[bytes]) -> list[bool]:
+    """Which of `keys` are in `added`, and are taken out of it: the first of equal events is the one that was recorded."""
+    answer = []
+    for key in keys:
+        answer.append(key in added)
+        added.discard(key)
+    return answer

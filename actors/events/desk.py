@@ -38,6 +38,8 @@ class EventDesk:
     async def record_all(self, events: Sequence[Event]) -> list[Fate]:
         """Record many events, each shard's by itself; raises what the first shard that failed has raised, when all are
         done. What the others have recorded stays recorded, and is a duplicate when it comes again."""
+        if len(self.dedupers) == 1:
+            return self._told(await self.dedupers[0].record(events))
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             places.setdefault(shard_of(event.booking_id, len(self.dedupers)), []).append(place)
@@ -50,14 +52,19 @@ class EventDesk:
             except Exception as error:
                 errors[shard] = error
                 return
-            for place, recorded in zip(places[shard], answers, strict=True):
-                fates[place] = self.drop(Fate.RECORDED if recorded else Fate.DUPLICATE)
+            for place, fate in zip(places[shard], self._told(answers), strict=True):
+                fates[place] = fate
 
         async with trio.open_nursery() as nursery:
             for shard in places:
                 nursery.start_soon(on, shard)
         if errors:
             raise errors[min(errors)]
+        return fates
+
+    def _told(self, answers: Sequence[bool]) -> list[Fate]:
+        fates = [Fate.RECORDED if answer else Fate.DUPLICATE for answer in answers]
+        self.fates.update(fates)
         return fates
 
     def drop(self, fate: Fate) -> Fate:

@@ -25,14 +25,6 @@ class Event(NamedTuple):
         return f"<Event {self.kind} of {self.booking_id}>"
 
 
-class Sealed(NamedTuple):
-    """An event with the key that stands for it in its bucket: see `state.Seals`."""
-
-    event: Event
-    bucket: "Bucket"
-    key: bytes
-
-
 class Bucket(NamedTuple):
     """The stretch of time within which an event counts once: a UTC day, and the hour of that day at which it begins."""
 
@@ -42,9 +34,11 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Record these events, of which none is known to be a duplicate."""
+    """Record these events, of which none is known to be a duplicate. `keys` stand for them in `bucket`: see `state.Seals`."""
 
-    sealed: Sequence[Sealed]
+    events: Sequence[Event]
+    bucket: Bucket
+    keys: Sequence[bytes]
 
 
 class Row(NamedTuple):

@@ -9,11 +9,13 @@ from hashlib import blake2b
 from zlib import crc32
 
 from actors.clock import DAY_MS, HOUR_MS, day_of
-from actors.events.messages import Bucket, Event, Kind, Row, Sealed
+from actors.events.messages import Bucket, Event, Kind, Row
 from actors.weeks import WEEK_MS, week_of
 
 KEY_BYTES = 16
 MAX_KEY_SIZE = blake2b.MAX_KEY_SIZE
+REMEMBERED_PREFIXES = 1_024
+"""Hashes of a day that are kept begun, about 400 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +43,49 @@ class Seals:
     """Turns events into keys of 16 bytes: a keyed BLAKE2b over booking, kind, hour and visitor.
 
     The hash is keyed with the day's own key, so that a visitor can be followed neither from one day to the next nor from
-    one booking to another, and nobody without the server's secret can ask whether a visitor was there. Keeps the keys
-    of two days, since around midnight both are needed.
+    one booking to another, and nobody without the server's secret can ask whether a visitor was there. Keeps what it
+    needs of two days, since around midnight both are needed.
     """
 
     def __init__(self, secret: bytes) -> None:
         assert KEY_BYTES <= len(secret) <= MAX_KEY_SIZE, "the whole secret counts"
         self._secret = secret
-        self._days: dict[int, bytes] = {}
+        # For each day, and there for each hour, kind and booking, the hash that all its visitors begin with.
+        self._days: dict[int, dict[tuple[int, str, str], blake2b]] = {}
 
     def key(self, bucket: Bucket, event: Event) -> bytes:
         """What the event counts under in the bucket; other events have others."""
+        booking_id, kind, visitor = event
+        begun = self._days.get(bucket.day, {}).get((bucket.hour, kind, booking_id))
+        hashed = (begun or self._begin(bucket, booking_id, kind)).copy()
+        hashed.update(visitor.encode())
+        return hashed.digest()
+
+    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
+        """The key of each event in the bucket, in order."""
+        return [self.key(bucket, event) for event in events]
+
+    def _begin(self, bucket: Bucket, booking_id: str, kind: Kind) -> blake2b:
+        if bucket.day not in self._days and len(self._days) > 1:
+            del self._days[min(self._days)]
+        begun = self._days.setdefault(bucket.day, {})
+        if len(begun) >= REMEMBERED_PREFIXES:
+            begun.clear()
+        day_key = blake2b(b"day %d" % bucket.day, key=self._secret, digest_size=32).digest()
         # A length before the first text, and fixed lengths after it: no two events can read alike.
-        booking = event.booking_id.encode()
-        kind = b"i" if event.kind is Kind.IMPRESSION else b"c"
-        text = b"%d:%b%b%02d%b" % (len(booking), booking, kind, bucket.hour, event.visitor.encode())
-        return blake2b(text, digest_size=KEY_BYTES, key=self._key_of(bucket.day)).digest()
-
-    def seal(self, bucket: Bucket, events: Sequence[Event]) -> list[Sealed]:
-        return [Sealed(event, bucket, self.key(bucket, event)) for event in events]
-
-    def _key_of(self, day: int) -> bytes:
-        key = self._days.get(day)
-        if key is None:
-            if len(self._days) > 1:
-                del self._days[min(self._days)]
-            key = self._days[day] = blake2b(b"day %d" % day, key=self._secret, digest_size=32).digest()
-        return key
+        booking, letter = booking_id.encode(), b"i" if kind is Kind.IMPRESSION else b"c"
+        prefix = b"%d:%b%b%02d" % (len(booking), booking, letter, bucket.hour)
+        hashed = begun[bucket.hour, kind, booking_id] = blake2b(prefix, digest_size=KEY_BYTES, key=day_key)
+        return hashed
 
     def __repr__(self) -> str:
         return f"<Seals of the days {sorted(self._days)}>"
 
 
-def rows_of(sealed: Iterable[Sealed]) -> list[Row]:
+def rows_of(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
     """One row for each key, sorted as the primary key is: unsorted batches of several nodes would deadlock."""
-    rows = {each.key: Row(each.event.booking_id, each.key, each.event.kind) for each in sealed}
-    return sorted(rows.values())
+    rows = {key: (booking_id, key, kind) for (booking_id, kind, _), key in zip(events, keys, strict=True)}
+    return list(map(Row._make, sorted(rows.values())))
 
 
 def days_to_keep(now_ms: int, rules: EventRules) -> range:

@@ -12,7 +12,7 @@ from actors.events.messages import Event, Kind, Window
 from actors.values import Code, Refused
 from service.errors import Family, too_fast
 from service.operation import Access, Budget, Call, Operation
-from service.schemas.events import EventBatchBody, EventBatchResult, EventBody, EventResult
+from service.schemas.events import BatchEvent, EventBatchBody, EventBatchResult, EventBody, EventResult
 from service.schemas.fields import may_exist
 from service.services import Services
 from service.wire import NO_STORE, Answer
@@ -69,12 +69,15 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
 
 
 async def _fates(
-    services: Services, call: Call, events: Sequence[EventBody], windows: Mapping[str, Window]
+    services: Services, call: Call, events: Sequence[BatchEvent], windows: Mapping[str, Window]
 ) -> list[Fate]:
     """What becomes of each event: dropped by what is known already, or as the deduper says."""
     now_ms = services.clock.now_ms()
     dropped = _dropped(call.request.headers)
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
+    if not any(known.values()):
+        # Nearly always: a relay tells of what is shown.
+        return await services.events.record_all([_event(each) for each in events])
     live = [_event(each) for each in events if known[each.bookingId] is None]
     recorded = iter(await services.events.record_all(live) if live else ())
     fates = []
@@ -107,7 +110,7 @@ def _inactive(window: Window, now_ms: int) -> Fate | None:
     return None if window.holds(now_ms) else Fate.INACTIVE
 
 
-def _event(body: EventBody) -> Event:
+def _event(body: EventBody | BatchEvent) -> Event:
     return Event(body.bookingId, KINDS[body.kind], body.visitorId)
 
 

@@ -2,18 +2,33 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, FailFast, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
+from pydantic.dataclasses import dataclass
 
 from service.config import EVENTS_IN_A_REQUEST
 from service.schemas.fields import Reference, Strict, Uuid, optional
+
+BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
+EventKind = Literal["impression", "click"]
+VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
 
 
 class EventBody(Strict):
     """What a visitor did with a placement."""
 
-    bookingId: Reference = Field(description="`bookingId` of the placement")
-    kind: Literal["impression", "click"]
-    visitorId: Uuid = Field(description="A random UUID that the website keeps for its visitor")
+    bookingId: BookingId
+    kind: EventKind
+    visitorId: VisitorId
+
+
+# Read in half the time of a model, and kept in less room.
+@dataclass(frozen=True, slots=True, config=ConfigDict(strict=True, extra="forbid"))
+class BatchEvent:
+    """What a visitor did with a placement, one of many."""
+
+    bookingId: BookingId
+    kind: EventKind
+    visitorId: VisitorId
 
 
 class EventResult(BaseModel):
@@ -25,7 +40,7 @@ class EventResult(BaseModel):
 class EventBatchBody(Strict):
     """Events of many visitors, as a relay collects them. The first bad one is told of; the rest is not looked at."""
 
-    events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST), FailFast()]
+    events: Annotated[list[BatchEvent], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST), FailFast()]
 
 
 class BatchResult(EventResult):

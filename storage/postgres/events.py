@@ -1,8 +1,12 @@
 """The event store over Postgres."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 
 from actors.events.messages import NEVER, Kind, Row, Window
+from actors.events.state import KEY_BYTES
 from actors.values import Contended, Turn
 from actors.weeks import WEEK_MS
 from storage.pool import Connection, Database
@@ -18,7 +22,13 @@ DROP_LOCK = "100ms"
 
 CHECK_VIOLATION = "23514"
 
+UNIQUE_VIOLATION = "23505"
+
 KINDS = {Kind.IMPRESSION: 0, Kind.CLICK: 1}
+
+CAREFUL_BATCHES = 64
+"""After a batch that met a key of its day, as many expect to. Keys that are new throughout are the rule: a node remembers
+those that it has committed, and meets others after its start, or where a visitor's events reach several nodes."""
 
 
 class PostgresEvents:
@@ -28,26 +38,58 @@ class PostgresEvents:
         self._database = database
         # Days whose partition this node has made, or found.
         self._days: set[int] = set()
+        self._careful = 0
 
     async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         if day not in self._days:
             await self.prepare([day])
-        columns = [row.booking_id for row in rows], [row.key for row in rows], [KINDS[row.kind] for row in rows]
+        offered = turn.owner, turn.seq, day, *packed(rows)
+        if turn.decided is None and not self._careful:
+            # What such a batch adds is known before it is sent, so its statement may be its own transaction: should the
+            # answer get lost, the next attempt learns from the journal whether this was kept.
+            turn.decided = [row.key for row in rows]
+            if await self._record_new(day, offered):
+                return [row.key for row in rows]
+            self._careful = CAREFUL_BATCHES
+        self._careful = max(0, self._careful - 1)
 
         async def work(connection: Connection) -> Collection[bytes]:
-            try:
-                kept = await connection.fetchrow(SQL.record, turn.owner, turn.seq, day, *columns)
-            except Exception as error:
-                if _has_no_partition(error):
-                    self._days.discard(day)
-                    raise Contended(f"another node has dropped day {day}") from error
-                raise
+            with self._partition(day):
+                kept = await connection.fetchrow(SQL.record, *offered)
             if kept["taken"]:
-                turn.decided = kept["added"]
+                # It is heard before the commit is sent, whose outcome may stay unknown.
+                turn.decided = _keys_in(kept["added"] or b"")
             added: Collection[bytes] = turn.decided
             return added
 
         return await self._database.transact(work)
+
+    async def _record_new(self, day: int, offered: Sequence[object]) -> bool:
+        """Keep a turn's first attempt whole; False where the day had one of its keys, and nothing was kept."""
+
+        async def work(connection: Connection) -> bool:
+            try:
+                with self._partition(day):
+                    taken: bool = await connection.fetchval(SQL.record_new, *offered)
+            except Exception as error:
+                if getattr(error, "sqlstate", "") == UNIQUE_VIOLATION:
+                    return False
+                raise
+            assert taken, "a turn was kept before its first attempt"
+            return True
+
+        return await self._database.commit(work)
+
+    @contextmanager
+    def _partition(self, day: int) -> Iterator[None]:
+        """Ask again about a day whose partition turns out to be gone."""
+        try:
+            yield
+        except Exception as error:
+            if _has_no_partition(error):
+                self._days.discard(day)
+                raise Contended(f"another node has dropped day {day}") from error
+            raise
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.windows, sorted(booking_ids)))
@@ -86,6 +128,22 @@ class PostgresEvents:
         dropped = await self._database.transact(work)
         self._days.discard(day)
         return dropped
+
+
+def packed(rows: Sequence[Row]) -> tuple[list[str], list[bytes], list[bytes]]:
+    """Sorted rows as the statements take them: bookings, and for each its keys in one piece, and its kinds. An array with
+    an element for each event would cost the driver more than all else does."""
+    bookings, keys, kinds = [], [], []
+    for booking_id, some in groupby(rows, itemgetter(0)):
+        of_booking = list(some)
+        bookings.append(booking_id)
+        keys.append(b"".join([row.key for row in of_booking]))
+        kinds.append(bytes([KINDS[row.kind] for row in of_booking]))
+    return bookings, keys, kinds
+
+
+def _keys_in(piece: bytes) -> list[bytes]:
+    return [piece[at : at + KEY_BYTES] for at in range(0, len(piece), KEY_BYTES)]
 
 
 def _window(start_ms: int | None, weeks: int) -> Window:

@@ -85,8 +85,8 @@ class _CountingStore(LinkedEvents):
         return added
 
 
-def _unsorted(sealed: Iterable[Any]) -> list[Row]:
-    return list(reversed(_rows_of(sealed)))
+def _unsorted(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
+    return list(reversed(_rows_of(events, keys)))
 
 
 _rows_of = deduper.rows_of
@@ -100,8 +100,7 @@ class _HastyMemory(EventDeduper):
 
     async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
-            for each in message.sealed:
-                self.seen.add(each.key)
+            self.seen.add(*message.keys)
         return await super().commit(turn, messages)
 
 
@@ -113,8 +112,8 @@ class _StubbornMemory(EventDeduper):
             return await super().commit(turn, messages)
         except StorageUnavailable:
             for message in messages:
-                for each in message.sealed:
-                    self.seen.add(each.key)
+                for key in message.keys:
+                    self.seen.add(key)
             raise
 
 
@@ -155,18 +154,18 @@ class _GenerousDeduper(EventDeduper):
     async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = await super().commit(turn, messages)
         won = {
-            each.event
+            event
             for message, answer in zip(messages, answers, strict=True)
-            for each, recorded in zip(message.sealed, answer, strict=True)
+            for event, recorded in zip(message.events, answer, strict=True)
             if recorded
         }
-        return [[each.event in won for each in message.sealed] for message in messages]
+        return [[event in won for event in message.events] for message in messages]
 
 
 class _ReversedDeduper(EventDeduper):
     async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = [answer for one in await super().commit(turn, messages) for answer in one]
-        return [[answers.pop() for _ in message.sealed] for message in messages]
+        return [[answers.pop() for _ in message.events] for message in messages]
 
 
 class _ApologeticDeduper(EventDeduper):
@@ -174,9 +173,9 @@ class _ApologeticDeduper(EventDeduper):
 
     def undo(self, message: Record, answer: Sequence[bool]) -> None:
         owed = self.__dict__.setdefault("_owed", set())
-        owed |= {each.event for each, recorded in zip(message.sealed, answer, strict=True) if recorded}
+        owed |= {event for event, recorded in zip(message.events, answer, strict=True) if recorded}
 
-    async def record(self, events: Sequence[Event]) -> list[bool]:
+    async def record(self, events: Sequence[Event]) -> Sequence[bool]:
         answers = await super().record(events)
         owed = self.__dict__.get("_owed", ())
         return [answer or event in owed for event, answer in zip(events, answers, strict=True)]

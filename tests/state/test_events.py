@@ -2,14 +2,24 @@
 
 from datetime import UTC, datetime
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.clock import DAY_MS, HOUR_MS, day_of
-from actors.events.messages import NEVER, Bucket, Event, Kind, Row, Sealed, Window
-from actors.events.state import KEY_BYTES, EventRules, Seals, bucket_of, days_to_keep, rows_of, shard_of
+from actors.events.messages import NEVER, Bucket, Event, Kind, Record, Row, Window
+from actors.events.state import (
+    KEY_BYTES,
+    REMEMBERED_PREFIXES,
+    EventRules,
+    Seals,
+    bucket_of,
+    days_to_keep,
+    rows_of,
+    shard_of,
+)
 from actors.weeks import WEEK_MS, week_of
 
 DAY = 20_000
@@ -112,11 +122,12 @@ def test_a_secret_that_is_too_short_or_would_not_count_whole_is_a_mistake(size: 
 
 def test_neither_keys_nor_events_show_who_the_visitor_was():
     seals = Seals(SECRET)
-    [sealed] = seals.seal(BUCKET, [EVENT])
-    for shown in (repr(EVENT), repr(sealed), f"{sealed}", repr([EVENT]), repr(rows_of([sealed])), repr(seals)):
+    keys = seals.keys(BUCKET, [EVENT])
+    record = Record([EVENT], BUCKET, keys)
+    for shown in (repr(EVENT), repr(record), f"{record}", repr([EVENT]), repr(rows_of([EVENT], keys)), repr(seals)):
         assert VISITOR not in shown
     assert repr(EVENT) == "<Event impression of bok_1>"
-    assert VISITOR.encode() not in sealed.key
+    assert VISITOR.encode() not in keys[0]
 
 
 def test_the_keys_of_two_days_are_kept_and_of_no_more():
@@ -137,29 +148,39 @@ def test_a_day_that_was_forgotten_has_the_same_key_when_the_clock_comes_back_to_
     assert seals.key(BUCKET, EVENT) == key
 
 
-def test_sealing_keeps_the_order():
+def test_keys_come_in_the_order_of_their_events():
     many = [EVENT._replace(visitor=str(number)) for number in range(9)]
-    sealed = Seals(SECRET).seal(BUCKET, many)
-    assert [each.event for each in sealed] == many
-    assert {each.bucket for each in sealed} == {BUCKET}
+    seals = Seals(SECRET)
+    assert seals.keys(BUCKET, many) == [seals.key(BUCKET, event) for event in many]
+
+
+def test_more_bookings_than_are_remembered_have_the_same_keys_again():
+    seals = Seals(SECRET)
+    many = [EVENT._replace(booking_id=f"bok_{number}") for number in range(REMEMBERED_PREFIXES + 9)]
+    assert seals.keys(BUCKET, many) == [Seals(SECRET).key(BUCKET, event) for event in many]
+    assert seals.keys(BUCKET, many) == [Seals(SECRET).key(BUCKET, event) for event in many]
 
 
 # Rows.
 
-sealings = st.lists(st.builds(Sealed, events, st.just(BUCKET), st.binary(min_size=1, max_size=2)), max_size=30)
+keyed = st.lists(st.tuples(events, st.binary(min_size=1, max_size=2)), max_size=30, unique_by=lambda each: each[1])
 
 
-@given(sealings)
-def test_rows_are_sorted_as_the_primary_key_is_and_differ_in_their_keys(sealed: list[Sealed]):
-    rows = rows_of(sealed)
-    assert {row.key for row in rows} == {each.key for each in sealed}
-    assert len({row.key for row in rows}) == len(rows)
+@given(keyed, st.randoms())
+def test_rows_are_sorted_as_the_primary_key_is_and_differ_in_their_keys(
+    some: list[tuple[Event, bytes]], chance: Random
+):
+    offered = [*some, *some]
+    chance.shuffle(offered)
+    rows = rows_of([event for event, _ in offered], [key for _, key in offered])
+    assert {row.key for row in rows} == {key for _, key in some}
+    assert len(rows) == len(some)
     order = [(row.booking_id.encode(), row.key) for row in rows]
     assert all(one < other for one, other in pairwise(order))
 
 
 def test_a_row_says_what_is_counted():
-    assert rows_of([Sealed(EVENT, BUCKET, b"k")] * 2) == [Row("bok_1", b"k", Kind.IMPRESSION)]
+    assert rows_of([EVENT, EVENT], [b"k", b"k"]) == [Row("bok_1", b"k", Kind.IMPRESSION)]
 
 
 # The days that have a partition.
