@@ -5,7 +5,6 @@ The receiving side takes all that waits, up to a limit: the natural batch.
 """
 
 from collections import deque
-from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
@@ -89,7 +88,8 @@ def twin(error: BaseException) -> BaseException:
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
     """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing.
-    `weight` is how much room it takes in a mailbox and in a batch, `due` when its sender waits no longer (Trio's clock)."""
+    `weight` is how much room it takes in a mailbox and in a batch, `due` when its sender waits no longer (Trio's clock).
+    `waits` while it is in a mailbox."""
 
     message: M
     weight: int = 1
@@ -97,6 +97,7 @@ class Envelope(Generic[M, R]):
     reply: Reply[R] = field(default_factory=Reply)
     request_id: str = ""
     given_up: bool = False
+    waits: bool = False
 
 
 class Mailbox(Generic[M, R]):
@@ -117,6 +118,7 @@ class Mailbox(Generic[M, R]):
             raise Stopped
         if self.weight + envelope.weight > self.capacity:
             raise Overloaded
+        envelope.waits = True
         self._waiting.append(envelope)
         self.weight += envelope.weight
         self.peak = max(self.peak, self.weight)
@@ -132,14 +134,19 @@ class Mailbox(Generic[M, R]):
         room = limit
         while self._waiting and (not taken or self._waiting[0].weight <= room):
             envelope = self._waiting.popleft()
+            envelope.waits = False
             room -= envelope.weight
             self.weight -= envelope.weight
             taken.append(envelope)
         return taken
 
     def withdraw(self, envelope: Envelope[M, R]) -> None:
-        """Take an envelope back that nobody has taken yet: its sender was told that nothing happened."""
-        with suppress(ValueError):
+        """Take an envelope back that nobody has taken yet: its sender was told that nothing happened.
+
+        One that was taken is not looked for: a batch whose store is stuck has thousands, and as many thousands wait.
+        """
+        if envelope.waits:
+            envelope.waits = False
             self._waiting.remove(envelope)
             self.weight -= envelope.weight
 
@@ -152,6 +159,7 @@ class Mailbox(Generic[M, R]):
         """Answer everything that still waits with `error`."""
         while self._waiting:
             envelope = self._waiting.popleft()
+            envelope.waits = False
             self.weight -= envelope.weight
             envelope.reply.fail(twin(error))
 

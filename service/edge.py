@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
 from typing import Any
 
 import trio
@@ -28,6 +29,9 @@ _REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
 ID_BYTES = 12
 IDS_AT_ONCE = 64
+
+LEFT = 499
+"""The status that the log and the metrics have where the client left before it was answered."""
 
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -64,7 +68,7 @@ class Edge:
         trace.set(notes)
         request_id.set(notes.request_id)
         started = trio.current_time()
-        status = 499  # what the log says when the client left before the answer
+        status = LEFT
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -78,7 +82,12 @@ class Edge:
 
         try:
             await self._app(scope, receive, sending)
+        except Exception:
+            if status == LEFT:
+                status = HTTPStatus.INTERNAL_SERVER_ERROR.value  # what the server will say
+            raise
         finally:
+            status = notes.status or status
             seconds = trio.current_time() - started
             self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
             self._log(scope, notes, status, seconds)

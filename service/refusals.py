@@ -25,6 +25,7 @@ def refused_within(status: int, message: str) -> tuple[Headers, bytes]:
     headers, body = refused(status, message)
     notes = trace.get()
     if notes is not None:
+        notes.status = status
         headers.append((b"x-request-id", notes.request_id.encode()))
     return [*headers, *SECURITY_HEADERS, API_POLICY], body
 

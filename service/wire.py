@@ -66,6 +66,8 @@ class Trace:
     client: str = ""
     caller: str = ""
     refusal: str = ""
+    status: int = 0
+    """What the server answered in the application's place, since the request could not go on; else 0."""
 
 
 trace: ContextVar[Trace | None] = ContextVar("trace", default=None)

@@ -94,6 +94,23 @@ async def test_withdrawing_what_was_taken_makes_no_room() -> None:
     assert mailbox.weight == 5
 
 
+class Unsought(Envelope[int, str]):
+    """An envelope that nothing is compared with: whoever searches the mailbox meets it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("the mailbox was searched")
+
+    __hash__ = object.__hash__
+
+
+async def test_withdrawing_what_was_taken_does_not_search_what_waits() -> None:
+    mailbox = filled(2)
+    [envelope] = await mailbox.take(10)
+    mailbox.post(Unsought(5, 5))
+    mailbox.withdraw(envelope)
+    assert len(mailbox) == 1
+
+
 def test_failing_all_leaves_an_empty_mailbox_that_weighs_nothing() -> None:
     mailbox = filled(2, 7)
     mailbox.fail_all(Stopped())
