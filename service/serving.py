@@ -1,17 +1,17 @@
 """Listeners, connections and the graceful stop. HTTP itself is spoken by `http1`."""
 
-import ipaddress
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from math import inf
 
 import trio
 
 from actors.clock import Clock
 from service.bounds import ServingLimits
-from service.callers import Network
+from service.callers import is_in, limited_as
 from service.config import ConfigError
 from service.edge import App
 from service.http1 import Engine
@@ -26,26 +26,33 @@ TICK_SECONDS = 0.25
 """How often overdue waits are looked for, so how late one may be ended."""
 
 
+TELL_SECONDS = 10.0
+"""How often the log says that connections were turned away."""
+
+
 class Connections:
-    """The open connections, counted in all and by address."""
+    """The open connections, counted in all and by address: over IPv6 by its /64, of which one client has all."""
 
     def __init__(self, limits: ServingLimits) -> None:
         self._limits = limits
         self._open: dict[Transport, str] = {}
         self._by_address: Counter[str] = Counter()
+        self._turned_away = 0
+        self._told = -inf
         self._empty = trio.Event()
         self._empty.set()
 
     def has_room(self, address: str) -> bool:
-        """Whether one more connection of `address` may be served. Relays are exempt from the limit by address."""
+        """Whether one more connection of `address` may be served. Relays and proxies are exempt from the limit by address,
+        since they speak for many."""
         if len(self._open) >= self._limits.connections:
             return False
-        if self._by_address[address] < self._limits.connections_per_address:
+        if self._by_address[limited_as(address)] < self._limits.connections_per_address:
             return True
-        return _is_in(address, self._limits.exempt_networks)
+        return is_in(address, self._limits.exempt_networks)
 
     def enter(self, transport: Transport) -> None:
-        address = transport.client[0]
+        address = limited_as(transport.client[0])
         self._open[transport] = address
         self._by_address[address] += 1
         if self._empty.is_set():
@@ -59,6 +66,23 @@ class Connections:
         if not self._open:
             self._empty.set()
 
+    def turn_away(self) -> None:
+        """Note that there was no room for one."""
+        self._turned_away += 1
+
+    def tell_turned_away(self) -> None:
+        """Say in the log how many there was no room for, once in a while: nothing else does, as they get no answer."""
+        now = trio.current_time()
+        if self._turned_away and now >= self._told + TELL_SECONDS:
+            most, of_one = self._limits.connections, self._limits.connections_per_address
+            log.warning(
+                "%d connections were closed at once: at most %d may be open, and %d of one address",
+                self._turned_away,
+                most,
+                of_one,
+            )
+            self._turned_away, self._told = 0, now
+
     async def wait_empty(self) -> None:
         await self._empty.wait()
 
@@ -71,11 +95,6 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self._open)
-
-
-def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
-    parsed = ipaddress.ip_address(address)
-    return any(parsed in network for network in networks)
 
 
 @dataclass(slots=True)
@@ -144,11 +163,12 @@ async def _accept(handle: "_Handler", listeners: list[trio.SocketListener], nurs
 
 
 async def watch(engine: Engine, connections: Connections) -> None:
-    """The watchman: ends waits that are overdue, and keeps the Date header right."""
+    """The watchman: ends waits that are overdue, keeps the Date header right, and tells of who was turned away."""
     while True:
         await trio.sleep(TICK_SECONDS)
         engine.tick()
         connections.expire_overdue()
+        connections.tell_turned_away()
 
 
 class _Handler:
@@ -167,6 +187,7 @@ class _Handler:
             plain.close()
             return
         if not self._connections.has_room(client[0]):
+            self._connections.turn_away()
             plain.close()
             return
         transport = SocketTransport(stream, client, server, self._limits.stall_seconds)
