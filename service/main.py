@@ -376,5 +376,6 @@ def serving_limits(config: Config) -> ServingLimits:
         connections=http.connections,
         connections_per_address=http.connections_per_address,
         graceful_seconds=config.server.graceful_seconds,
-        exempt_networks=tuple(config.events.exempt_networks),
+        # All clients behind a proxy come from its one address.
+        exempt_networks=(*config.events.exempt_networks, *config.server.trusted_proxies),
     )

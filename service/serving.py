@@ -1,7 +1,6 @@
 """Listeners, connections and the graceful stop. HTTP itself is spoken by `http1`, and over TLS also by `http2`."""
 
 import errno
-import ipaddress
 import logging
 import socket
 import ssl
@@ -9,13 +8,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import trio
 
 from actors.clock import Clock
 from service.bounds import ServingLimits
-from service.callers import Network
+from service.callers import is_in, limited_as
 from service.config import ConfigError
 from service.edge import App
 from service.http1 import Engine
@@ -38,28 +38,35 @@ TICK_SECONDS = 0.25
 """How often overdue waits are looked for, so how late one may be ended."""
 
 
+TELL_SECONDS = 10.0
+"""How often the log says that connections were turned away."""
+
+
 class Connections:
-    """The open connections, counted in all and by address."""
+    """The open connections, counted in all and by address: over IPv6 by its /64, of which one client has all."""
 
     def __init__(self, limits: ServingLimits) -> None:
         self._limits = limits
         self._open: set[Transport] = set()
         self._by_address: Counter[str] = Counter()
+        self._turned_away = 0
+        self._told = -inf
         self._empty = trio.Event()
         self._empty.set()
 
     def has_room(self, address: str) -> bool:
-        """Whether one more connection of `address` may be served. Relays are exempt from the limit by address."""
+        """Whether one more connection of `address` may be served. Relays and proxies are exempt from the limit by address,
+        since they speak for many."""
         if len(self._open) >= self._limits.connections:
             return False
-        if self._by_address[address] < self._limits.connections_per_address:
+        if self._by_address[limited_as(address)] < self._limits.connections_per_address:
             return True
-        return _is_in(address, self._limits.exempt_networks)
+        return is_in(address, self._limits.exempt_networks)
 
     @contextmanager
     def holding(self, transport: Transport) -> Iterator[None]:
         """Count a connection for as long as it is served."""
-        address = transport.client[0]
+        address = limited_as(transport.client[0])
         self._open.add(transport)
         self._by_address[address] += 1
         if self._empty.is_set():
@@ -74,6 +81,19 @@ class Connections:
             if not self._open:
                 self._empty.set()
 
+    def turn_away(self) -> None:
+        """Note that there was no room for one."""
+        self._turned_away += 1
+
+    def tell_turned_away(self) -> None:
+        """Say in the log how many there was no room for, once in a while: nothing else does, as they get no answer."""
+        now = trio.current_time()
+        if self._turned_away and now >= self._told + TELL_SECONDS:
+            most, of_one = self._limits.connections, self._limits.connections_per_address
+            words = "%d connections were closed at once: at most %d may be open, and %d of one address"
+            log.warning(words, self._turned_away, most, of_one)
+            self._turned_away, self._told = 0, now
+
     async def wait_empty(self) -> None:
         await self._empty.wait()
 
@@ -86,13 +106,6 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self._open)
-
-
-def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
-    parsed = ipaddress.ip_address(address)
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped  # what a listener for both families calls a client of IPv4
-    return any(parsed in network for network in networks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +233,12 @@ async def _accept(handle: "_Handler", listener: socket.socket, nursery: trio.Nur
 
 
 async def watch(engine: Engine, connections: Connections) -> None:
-    """The watchman: ends waits that are overdue, and keeps the Date header right."""
+    """The watchman: ends waits that are overdue, keeps the Date header right, and tells of who was turned away."""
     while True:
         await trio.sleep(TICK_SECONDS)
         engine.tick()
         connections.expire_overdue()
+        connections.tell_turned_away()
 
 
 class _Handler:
@@ -257,6 +271,7 @@ class _Handler:
         except OSError:
             return
         if not self._connections.has_room(client[0]):
+            self._connections.turn_away()
             return
         try:
             if self._tls is None:
