@@ -25,11 +25,14 @@ from service.transports import Address, Gone, Late, Transport
 
 log = logging.getLogger(__name__)
 
-CONTROL_BURST = 64 * 1024
+CONTROL_BURST = 16 * 1024
 """Bytes of frames without content that a client may send at once."""
 
-CONTROL_RATE = 16 * 1024
-"""Bytes of such frames that it may send a second; beyond it, it is read from no faster."""
+CONTROL_RATE = 8 * 1024
+"""Bytes of such frames that it may send a second; beyond it, it is read from no faster, and for `stall_seconds` at most."""
+
+READ_BYTES = 4 * 1024
+"""How much is read at once: Hypercorn works through all of it before others run."""
 
 STREAMS = 32
 """Requests of one connection that may be under way at once."""
@@ -55,6 +58,10 @@ class Http2:
         try:
             with stream.life:
                 await _Connection(app, self._config, self._context, ConnectionState({}), stream).run()
+        except* Exception as errors:
+            # Hypercorn stumbles over streams that end while it answers them. The application's errors are logged by
+            # `GuardedApp`, so this is about the client's frames, and ends its connection alone.
+            log.info("an HTTP/2 connection was given up: %r", errors.exceptions[0])
         finally:
             await transport.aclose()
 
@@ -68,6 +75,8 @@ class GuardedStream:
         self._scanner = FrameScanner()
         self._tokens = float(CONTROL_BURST)
         self._filled_at = trio.current_time()
+        self._over_seconds = limits.stall_seconds
+        self._over_since = inf
         self._requests = 0
         self.life = trio.CancelScope(deadline=trio.current_time() + self._quiet_seconds)
         """What serves the connection runs in it. It ends when there was no request for too long, or the stream is closed:
@@ -90,18 +99,25 @@ class GuardedStream:
     async def receive_some(self, max_bytes: int) -> bytes:
         """Bytes of the client, no faster than what is in them allows."""
         try:
-            data = await self._transport.receive(max_bytes, inf)
+            data = await self._transport.receive(min(max_bytes, READ_BYTES), inf)
         except (Gone, Late):
             raise trio.BrokenResourceError("the client has gone") from None
-        await self._pay(self._scanner.control_bytes(data))
+        await self._pay(self._scanner.cost_of(data))
         return data
 
     async def _pay(self, cost: int) -> None:
         now = trio.current_time()
         self._tokens = min(CONTROL_BURST, self._tokens + (now - self._filled_at) * CONTROL_RATE) - cost
         self._filled_at = now
-        if self._tokens < 0:
-            await trio.sleep(-self._tokens / CONTROL_RATE)
+        if self._tokens >= 0:
+            self._over_since = inf
+            return
+        self._over_since = min(self._over_since, now)
+        if now - self._over_since > self._over_seconds:
+            # What it has sent already may take minutes to read at this pace.
+            self.cut()
+            raise trio.BrokenResourceError("the client sends little but frames without content")
+        await trio.sleep(-self._tokens / CONTROL_RATE)
 
     @property
     def busy(self) -> bool:

@@ -231,7 +231,7 @@ def _of_the_probe(outcome: Outcome) -> list[str]:
 
 def _of_the_node(outcome: Outcome, names: Sequence[str]) -> list[str]:
     faults = []
-    bound = max(CORE_SHARE.get(name, 1.0) for name in names)
+    bound = min(1.0, sum(CORE_SHARE.get(name, 1.0) for name in names))
     if outcome.core_share > bound:
         faults.append(f"the attack cost {outcome.core_share:.2f} of a core, above {bound:.2f}")
     if outcome.files_seconds > FILES_SECONDS:
