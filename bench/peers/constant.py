@@ -15,7 +15,7 @@ from service.config import load
 from service.edge import Receive, Scope, Send
 from service.main import serving_limits
 from service.refusals import answer_refusal
-from service.serving import open_listeners
+from service.serving import Listening, open_listeners
 
 BODY = b'{"recorded":true}'
 HEADERS = [
@@ -35,7 +35,7 @@ async def constant(scope: Scope, receive: Receive, send: Send) -> None:
 async def run() -> None:
     stop = trio.Event()
     async with (
-        open_listeners("127.0.0.1", 0, serving_limits(load(None, os.environ)), SystemClock()) as server,
+        open_listeners([Listening("127.0.0.1", 0)], serving_limits(load(None, os.environ)), SystemClock()) as server,
         trio.open_nursery() as nursery,
     ):
         nursery.start_soon(_set_when_told, stop)
