@@ -172,12 +172,14 @@ class _ShelfBuilding:
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
     """Bounds of the catalog. A search that finds `search_waiters` waiting behind `searches` at work is refused. At most
-    `remembered_pages` are kept as they were answered, each of `remembered_page_bytes` at most."""
+    `remembered_pages` are kept as they were answered, each of `remembered_page_bytes` at most. A search that has no answer
+    within `search_seconds` is given up."""
 
     check_seconds: float = 0.5
     searches: int = 4
     search_waiters: int = 64
     remembered_searches: int = 256
+    search_seconds: float = 20.0
     remembered_pages: int = 16
     remembered_page_bytes: int = 256 * 1024
 
@@ -237,12 +239,14 @@ class Catalog(Follower):
         return item
 
     async def search(self, kind: Kind, q: str, limit: int) -> Page:
-        """At most `limit` entries that match `q`, best first. Raises `Overloaded` or `StorageUnavailable`."""
+        """At most `limit` entries that match `q`, best first, within `search_seconds`. Raises `Overloaded`,
+        `StorageUnavailable` or `trio.TooSlowError`."""
         assert len(q) <= SEARCH_CHARACTERS, "a longer q is refused by the handler"
         remembered, key = self._remembered, (kind, q, limit)
         slugs = remembered.pop(key, None)
         if slugs is None:
-            slugs = await self._search(kind, q, limit)
+            with trio.fail_after(self._limits.search_seconds):
+                slugs = await self._search(kind, q, limit)
         else:
             await trio.lowlevel.checkpoint()
         remembered[key] = slugs
