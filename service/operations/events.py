@@ -25,11 +25,7 @@ CRAWLERS = ("bot", "crawl", "spider", "slurp", "headless")
 """What the user agents of those say who own up to being one (decisions, section 9)."""
 
 KINDS = {kind.value: kind for kind in Kind}
-ANSWERS = {
-    fate: Answer(200, b'{"recorded":false}', [*NO_STORE, ("x-event-dropped", fate.value)])
-    for fate in Fate
-    if fate is not Fate.RECORDED
-} | {Fate.RECORDED: Answer(200, b'{"recorded":true}', [*NO_STORE])}
+DROPPED = {fate: (*NO_STORE, ("x-event-dropped", fate.value)) for fate in Fate if fate is not Fate.RECORDED}
 RESULTS = {fate: b'{"recorded":false,"dropped":"%s"}' % fate.encode() for fate in Fate} | {
     Fate.RECORDED: b'{"recorded":true}'
 }
@@ -48,8 +44,14 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
         fate = await services.events.record(_event(body))
     else:
         services.events.drop(fate)
-    shown = ANSWERS[fate]
-    return Answer(shown.status, shown.body, [*shown.headers])
+    return told(fate)
+
+
+def told(fate: Fate) -> Answer:
+    """What became of one event, as its answer."""
+    if fate is Fate.RECORDED:
+        return Answer(200, b'{"recorded":true}', [*NO_STORE])
+    return Answer(200, b'{"recorded":false}', [*DROPPED[fate]])
 
 
 async def record_events(services: Services, call: Call) -> Answer | Refused:

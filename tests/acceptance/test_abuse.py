@@ -16,7 +16,7 @@ from tests.abuse.ground import RESET
 from tests.abuse.node import HOST, SPEAKS_TLS, Certificate, Watched, watched
 from tests.acceptance.processes import Service, Settings, serving, until
 
-SECONDS, BEFORE_SECONDS, TRIES = 2.0, 0.6, 2
+SECONDS, BEFORE_SECONDS = 2.0, 0.6
 SEED, MUTATIONS = 4, 5_000
 GRACEFUL_SECONDS = 2.0
 IMPATIENT: Settings = {
@@ -55,11 +55,9 @@ def test_every_attack_is_tried() -> None:
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
 def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched, names: tuple[str, ...]) -> None:
-    outcome = endure(node, names, seconds=SECONDS, before_seconds=BEFORE_SECONDS, tries=TRIES)
+    outcome = endure(node, names, seconds=SECONDS, before_seconds=BEFORE_SECONDS, tries=1)
+    # How long the probe had to wait is for `make abuse` to judge: there attacks are alone, and last.
     assert not outcome.faults, f"{outcome}\n{outcome.faults}"
-    if outcome.unsure and outcome.doubts:
-        pytest.skip(f"others are at work on this machine: {outcome.doubts}")
-    assert not outcome.doubts, f"{outcome}\n{outcome.doubts}"
 
 
 def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: Watched) -> None:

@@ -238,7 +238,7 @@ async def _hopeful(services: Services, call: Call) -> Answer | Refused:
     try:
         return await events.record_event(services, call)
     except StorageUnavailable:
-        return events.ANSWERS[Fate.RECORDED]
+        return events.told(Fate.RECORDED)
 
 
 # Partitions and views.
