@@ -127,6 +127,27 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """An email with its one tenant."""
+
+    email: str
+    tenant_id: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A row of the outbox. `nonce` stands for the code, which the sender derives from it when it renders the mail."""
+
+    id: str
+    recipient: str
+    template: str
+    nonce: bytes
+    created_ms: int
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """Who acts, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email where there is one."""
 

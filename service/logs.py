@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
-from actors.keys.secret import CLAIM_PREFIX, Kind
+from actors.credentials import CLAIM_PREFIX, Kind
 from actors.mailbox import request_id
 from service.links import LINK_PREFIX
 

@@ -23,6 +23,7 @@ from actors.bookings.cashier import Cashier, CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.credentials import code_from
 from actors.events.actor import EventDeduper
 from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
@@ -31,7 +32,6 @@ from actors.events.store import EventStore
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
-from actors.keys.secret import code_from
 from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter

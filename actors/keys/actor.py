@@ -7,6 +7,17 @@ from typing import Any
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
+from actors.credentials import (
+    ENTROPY_BYTES,
+    Kind,
+    code_from,
+    code_proof,
+    digest,
+    is_key,
+    new_claim_token,
+    new_key,
+    prefix_of,
+)
 from actors.ids import new_id
 from actors.keys.messages import (
     Answer,
@@ -17,7 +28,6 @@ from actors.keys.messages import (
     Issue,
     Kept,
     Key,
-    Letter,
     Membership,
     Message,
     Mint,
@@ -29,21 +39,10 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
-from actors.keys.secret import (
-    ENTROPY_BYTES,
-    Kind,
-    code_from,
-    code_proof,
-    digest,
-    is_key,
-    new_claim_token,
-    new_key,
-    prefix_of,
-)
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
 from actors.keys.store import KeyStore
 from actors.mailbox import request_id
-from actors.values import Agent, AuditRecord, Refused, Scope, Tier, Turn
+from actors.values import Agent, AuditRecord, Letter, Refused, Scope, Tier, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ Source of the rules: decisions, section 10.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from actors.keys.messages import Account, BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
-from actors.values import AuditRecord
+from actors.keys.messages import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
+from actors.values import Account, AuditRecord
 
 if TYPE_CHECKING:
     from actors.keys.state import Decision, Snapshot

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import SECOND_MS, Clock
+from actors.credentials import digest, is_key
 from actors.keys.messages import Resolved
-from actors.keys.secret import digest, is_key
 from actors.keys.store import KeyStore
 from actors.values import Turn
 

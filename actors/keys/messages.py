@@ -5,8 +5,8 @@ No message and no record holds a key, a token or a code in clear: intents hash t
 
 from dataclasses import dataclass
 
-from actors.keys.secret import Kind
-from actors.values import AuditRecord, Refused, Scope, Tenant, Tier
+from actors.credentials import Kind
+from actors.values import AuditRecord, Letter, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +40,6 @@ class Claim:
     sent_day: int = 0
     sent_today: int = 0
     completed_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """An email with its one tenant."""
-
-    email: str
-    tenant_id: str
-    created_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A row of the outbox. `nonce` stands for the code, which the sender derives from it when it renders the mail."""
-
-    id: str
-    recipient: str
-    template: str
-    nonce: bytes
-    created_ms: int
-    expires_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of, month_of
+from actors.credentials import same
 from actors.keys.administrators import Administrators
 from actors.keys.messages import (
-    Account,
     Answer,
     BootstrapAdmins,
     Claim,
@@ -21,7 +21,6 @@ from actors.keys.messages import (
     Issue,
     Kept,
     Key,
-    Letter,
     Message,
     Mint,
     Revoke,
@@ -31,9 +30,8 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
-from actors.keys.secret import same
 from actors.keys.standing import held_scopes, is_live
-from actors.values import AuditRecord, Code, Refused, Scope, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Letter, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Operations 1 to 3: mint an anonymous key, claim it by an emailed code."""
 
+from actors.credentials import is_claim_token
 from actors.keys.messages import Claimed, Sent
-from actors.keys.secret import is_claim_token
 from actors.values import Code, Refused
 from service.errors import too_fast, unavailable
 from service.operation import Access, Budget, Call, Operation

@@ -6,8 +6,7 @@ from typing import Any
 from actors.bookings.demo import DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.bookings.store import TOPIC
-from actors.keys.messages import Account
-from actors.values import Tenant, Tier
+from actors.values import Account, Tenant, Tier
 from storage.memory.tables import Memory
 
 

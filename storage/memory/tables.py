@@ -13,9 +13,9 @@ import trio
 
 from actors.bookings.records import Booking, Campaign, Remembered, Slot, Sponsor
 from actors.events.messages import Row
-from actors.keys.messages import Account, Claim, Key, Letter
+from actors.keys.messages import Claim, Key
 from actors.mail.messages import OutboxLetter
-from actors.values import AuditRecord, Tenant, Turn
+from actors.values import Account, AuditRecord, Letter, Tenant, Turn
 
 D = TypeVar("D")
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, Slot, Sponsor
-from actors.keys.messages import Account
-from actors.values import Tenant, Tier
+from actors.values import Account, Tenant, Tier
 from storage.pool import Connection, Database
 from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.keys.messages import Account, Claim, Key, Letter, Resolved
-from actors.keys.secret import Kind
+from actors.credentials import Kind
+from actors.keys.messages import Claim, Key, Resolved
 from actors.keys.state import Decision, Snapshot, Wanted
 from actors.keys.store import Decide
-from actors.values import Scope, Tenant, Tier, Turn
+from actors.values import Account, Letter, Scope, Tenant, Tier, Turn
 from storage.pool import Connection, Database
 from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns

@@ -9,11 +9,11 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.clock import TrioClock
+from actors.credentials import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
 from actors.keys.directory import KeyDirectory
-from actors.keys.messages import Account, Key, Resolved
-from actors.keys.secret import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
+from actors.keys.messages import Key, Resolved
 from actors.troupe import running
-from actors.values import StorageUnavailable, Tenant, Tier
+from actors.values import Account, StorageUnavailable, Tenant, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, Step, after, now, together

@@ -10,9 +10,9 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
+from actors.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.messages import Claimed, Kept, Membership, Sent, TierSet
-from actors.keys.secret import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.state import KeyRules
 from actors.mailbox import request_id
 from actors.troupe import running

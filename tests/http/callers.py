@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from actors.clock import HOUR_MS
-from actors.keys.secret import ENTROPY_BYTES, Kind, new_key
+from actors.credentials import ENTROPY_BYTES, Kind, new_key
 from actors.values import Scope, Tier
 from tests.http.world import World
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.bookings.records import Side, Slot
-from actors.keys.secret import Kind
+from actors.credentials import Kind
 from actors.values import Scope, Tier
 from actors.weeks import WEEK_MS, week_of
 from tests.http.asgi import Response

@@ -3,7 +3,7 @@
 import re
 
 from actors.clock import HOUR_MS
-from actors.keys.secret import digest, is_key
+from actors.credentials import digest, is_key
 from tests.http.asgi import Response
 from tests.http.conformity import BASE_URL
 from tests.http.world import World, away, open_world

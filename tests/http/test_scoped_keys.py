@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from actors.clock import SECOND_MS
-from actors.keys.secret import Kind, digest, is_key
+from actors.credentials import Kind, digest, is_key
 from actors.values import Scope, Tier
 from tests.http.asgi import Response
 from tests.http.world import World, open_world

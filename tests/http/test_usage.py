@@ -3,7 +3,7 @@
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS
-from actors.keys.secret import Kind
+from actors.credentials import Kind
 from actors.values import Refused, Scope, Tier
 from tests.http.world import NOON_MS, World
 

@@ -9,21 +9,21 @@ from typing import Any
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from actors import credentials
 from actors.bookings.actor import BookingLedger
 from actors.bookings.cashier import Cashier
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
-from actors.keys import secret
+from actors.credentials import code_from, digest, new_key, prefix_of
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
-from actors.keys.messages import Account, Key
-from actors.keys.secret import code_from, digest, new_key, prefix_of
+from actors.keys.messages import Key
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
 from actors.quota.actor import QuotaAccountant
 from actors.troupe import Intensity, running
-from actors.values import Agent, Scope, StorageUnavailable, Tenant, Tier
+from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from service.app import build_app
 from service.catalog import Catalog
 from service.changes import Changes
@@ -138,7 +138,7 @@ class World:
     def key(
         self,
         *,
-        kind: secret.Kind = secret.Kind.ANONYMOUS,
+        kind: credentials.Kind = credentials.Kind.ANONYMOUS,
         tier: Tier = Tier.ANONYMOUS,
         scopes: tuple[Scope, ...] | None = None,
         expires_in_ms: int | None = None,
@@ -154,7 +154,7 @@ class World:
         now_ms, name = self.now_ms, f"made_{self._made}"
         if expires_in_ms is None and tier is Tier.ANONYMOUS:
             expires_in_ms = HOUR_MS
-        text = new_key(kind, self.entropy.token(secret.ENTROPY_BYTES))
+        text = new_key(kind, self.entropy.token(credentials.ENTROPY_BYTES))
         self.memory.tenants[f"ten_{name}"] = Tenant(
             id=f"ten_{name}",
             tier=tier,
@@ -185,8 +185,8 @@ class World:
     def key_of(self, email: str, scopes: tuple[Scope, ...] | None = None, *, revoked: bool = False) -> str:
         """One more key of the account of `email`: full, or with `scopes` only."""
         self._made += 1
-        kind = secret.Kind.USER if scopes is None else secret.Kind.SCOPED
-        text = new_key(kind, self.entropy.token(secret.ENTROPY_BYTES))
+        kind = credentials.Kind.USER if scopes is None else credentials.Kind.SCOPED
+        text = new_key(kind, self.entropy.token(credentials.ENTROPY_BYTES))
         self.memory.keys[f"key_made_{self._made}"] = Key(
             id=f"key_made_{self._made}",
             hash=digest(text),

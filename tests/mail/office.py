@@ -6,12 +6,12 @@ from contextlib import AbstractAsyncContextManager
 import trio
 
 from actors.clock import MINUTE_MS, TrioClock
-from actors.keys.messages import Letter
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail, OutboxLetter
 from actors.mail.store import Outbox
 from actors.troupe import Troupe, running
+from actors.values import Letter
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step

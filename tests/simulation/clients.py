@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.keys.actor import Issued, Minted
-from actors.keys.messages import Claimed, Kept, Letter
-from actors.values import Refused, Tier
+from actors.keys.messages import Claimed, Kept
+from actors.values import Letter, Refused, Tier
 from tests.simulation.history import Complete
 from tests.simulation.rules import LIFE_SECONDS, RULES
 

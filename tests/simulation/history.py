@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import trio
 
 from actors.events.messages import Event
-from actors.keys.messages import Letter
-from actors.values import ActorFailed, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
+from actors.values import ActorFailed, Letter, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
 
 T = TypeVar("T")
 

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 import trio
 
 from actors.clock import SECOND_MS
+from actors.credentials import code_from, code_proof, digest
 from actors.events.state import EventRules
 from actors.keys import state as key_state
-from actors.keys.messages import Letter
-from actors.keys.secret import code_from, code_proof, digest
-from actors.values import Turn
+from actors.values import Letter, Turn
 from storage.memory.tables import Memory
 from tests.simulation import buyers, clients, kernel, oracle, stage, websites
 from tests.simulation.bugs import BUGS

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import day_of, month_of
+from actors.credentials import Kind
 from actors.keys.messages import (
-    Account,
     Answer,
     BootstrapAdmins,
     Claim,
@@ -14,7 +14,6 @@ from actors.keys.messages import (
     GrantAdmin,
     Issue,
     Key,
-    Letter,
     Message,
     Mint,
     Revoke,
@@ -22,10 +21,9 @@ from actors.keys.messages import (
     SetTier,
     StartClaim,
 )
-from actors.keys.secret import Kind
 from actors.keys.standing import count_live
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
-from actors.values import AuditRecord, Scope, Tenant, Tier
+from actors.values import Account, AuditRecord, Letter, Scope, Tenant, Tier
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000

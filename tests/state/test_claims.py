@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from actors.clock import day_of, month_of
-from actors.keys.messages import Account, Answer, Claim, Claimed, Kept, Sent
-from actors.keys.secret import Kind
+from actors.credentials import Kind
+from actors.keys.messages import Answer, Claim, Claimed, Kept, Sent
 from actors.keys.state import KeyRules, merged
-from actors.values import AuditRecord, Code, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
 
 

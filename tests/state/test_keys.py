@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from actors.keys.messages import Account, Answer, Kept, TierSet
-from actors.keys.secret import Kind
+from actors.credentials import Kind
+from actors.keys.messages import Answer, Kept, TierSet
 from actors.keys.standing import count_live, is_live
 from actors.keys.state import Wanted, wanted
-from actors.values import Code, Refused, Scope, Tenant, Tier
+from actors.values import Account, Code, Refused, Scope, Tenant, Tier
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, token
 
 READ = (Scope.LIBRARY_READ,)

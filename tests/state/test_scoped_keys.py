@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from actors.credentials import Kind
 from actors.keys.messages import Kept
-from actors.keys.secret import Kind
 from actors.keys.standing import held_scopes
 from actors.keys.state import Wanted, wanted
 from actors.values import Code, Refused, Scope

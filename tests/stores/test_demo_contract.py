@@ -13,8 +13,7 @@ from actors.bookings.desk import weeks_of
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
 from actors.bookings.store import TOPIC, DemoStore
-from actors.keys.messages import Account
-from actors.values import Agent, Contended, StorageUnavailable, Tenant, Tier
+from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
 from service.samples import load_demo
 from service.samples.demo import demo_data

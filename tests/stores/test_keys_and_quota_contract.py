@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from actors.clock import day_of, month_of
+from actors.credentials import Kind
 from actors.keys.messages import (
     BootstrapAdmins,
     Claimed,
@@ -14,7 +15,6 @@ from actors.keys.messages import (
     Issue,
     Kept,
     Key,
-    Letter,
     Membership,
     Mint,
     Revoke,
@@ -23,13 +23,12 @@ from actors.keys.messages import (
     SetTier,
     StartClaim,
 )
-from actors.keys.secret import Kind
 from actors.keys.state import KeyRules, decide, wanted
 from actors.quota.messages import Charge, Metered, Moved, Read
 from actors.quota.state import Caps
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
-from actors.values import AuditRecord, Code, Contended, Refused, Scope, Tenant, Tier, Turn
+from actors.values import AuditRecord, Code, Contended, Letter, Refused, Scope, Tenant, Tier, Turn
 from tests.stores.conftest import Stores
 
 NOW = 1_790_000_000_000

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import pytest
 import trio
 
-from actors.keys.messages import Letter
 from actors.keys.state import Decision, Wanted
 from actors.keys.store import KeyStore
 from actors.mail.messages import Again, GivenUp, OutboxLetter, Sent
 from actors.mail.store import Outbox
-from actors.values import Turn
+from actors.values import Letter, Turn
 from storage.memory.keys import MemoryKeys
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory

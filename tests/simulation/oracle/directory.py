@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from actors.credentials import digest
 from actors.keys.messages import Claimed, Key, Resolved
-from actors.keys.secret import digest
 from actors.values import Tier
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import EPSILON, Case, possible, surely

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from actors.clock import day_of
+from actors.credentials import Kind, digest
 from actors.keys.actor import Issued, Minted
-from actors.keys.messages import Claimed, Letter, Sent, TierSet
-from actors.keys.secret import Kind, digest
-from actors.values import Code, Refused, Tier, Turn
+from actors.keys.messages import Claimed, Sent, TierSet
+from actors.values import Code, Letter, Refused, Tier, Turn
 from tests.simulation.history import Complete, Nothing, Operation
 from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before
 from tests.simulation.rules import RULES

@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from actors.ids import ALPHABET, base62, new_id
-from actors.keys.secret import (
+from actors.credentials import (
     ENTROPY_BYTES,
     Kind,
     code_from,
@@ -21,6 +20,7 @@ from actors.keys.secret import (
     prefix_of,
     same,
 )
+from actors.ids import ALPHABET, base62, new_id
 from tests.fakes import SeededEntropy
 
 
