@@ -1,4 +1,4 @@
-"""Key texts, claim tokens and emailed codes: made from entropy, checked, hashed. Pure.
+"""Key texts, tokens and emailed codes: made from entropy, checked, hashed. Pure.
 
 A key is `cs_<kind>_<32 base62><6 base62 CRC32>` as decided in section 1: the checksum rejects typos and guesses without
 a look at the database, the hash is all that is stored.
@@ -14,9 +14,13 @@ from actors.ids import base62
 
 RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
-CLAIM_PREFIX = "clm_"
+CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX = "clm_", "sst_", "dvc_"
 ENTROPY_BYTES = 48
-"""How many random bytes make 32 base62 digits: 384 bits reduced to 190, so the bias is below 2**-190."""
+"""How many random bytes make 32 base62 digits: 384 bits reduced to 190, so the bias is below 2**-190; or 43 digits: 256 bits,
+with a bias below 2**-127."""
+
+TOKEN_LENGTH = 43
+"""Base62 digits of a session's or device's token: 256 bits (decisions, sections 3 and 4)."""
 
 
 class Kind(StrEnum):
@@ -31,6 +35,8 @@ _KEY = re.compile(
     rf"cs_({'|'.join(Kind)})_([0-9A-Za-z]{{{RANDOM_LENGTH}}})_([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII
 )
 _CLAIM = re.compile(rf"{CLAIM_PREFIX}[0-9A-Za-z]{{{RANDOM_LENGTH}}}")
+_SESSION = re.compile(rf"{SESSION_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+_DEVICE = re.compile(rf"{DEVICE_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
 
 
 def new_key(kind: Kind, entropy: bytes) -> str:
@@ -56,6 +62,24 @@ def new_claim_token(entropy: bytes) -> str:
 
 def is_claim_token(text: str) -> bool:
     return _CLAIM.fullmatch(text) is not None
+
+
+def new_session_token(entropy: bytes) -> str:
+    """What the cookie of a session holds, from `ENTROPY_BYTES` random bytes."""
+    return SESSION_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_session_token(text: str) -> bool:
+    return _SESSION.fullmatch(text) is not None
+
+
+def new_device_code(entropy: bytes) -> str:
+    """The polling credential of a device (RFC 8628, `device_code`), from `ENTROPY_BYTES` random bytes."""
+    return DEVICE_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_device_code(text: str) -> bool:
+    return _DEVICE.fullmatch(text) is not None
 
 
 def digest(secret: str) -> bytes:
@@ -84,9 +108,9 @@ def same(one: bytes, other: bytes) -> bool:
     return hmac.compare_digest(one, other)
 
 
-def _random(entropy: bytes) -> str:
+def _random(entropy: bytes, length: int = RANDOM_LENGTH) -> str:
     assert len(entropy) >= ENTROPY_BYTES, "too little entropy"
-    return base62(int.from_bytes(entropy), RANDOM_LENGTH)
+    return base62(int.from_bytes(entropy), length)
 
 
 def _checksum(body: str) -> str:

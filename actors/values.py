@@ -77,6 +77,10 @@ class Code(StrEnum):
     INVALID_STATE = "invalid_state"
     PAYLOAD_TOO_LARGE = "payload_too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    AUTHORIZATION_PENDING = "authorization_pending"
+    SLOW_DOWN = "slow_down"
+    EXPIRED_TOKEN = "expired_token"
+    ACCESS_DENIED = "access_denied"
     RATE_LIMITED = "rate_limited"
     INTERNAL_ERROR = "internal_error"
     SERVICE_UNAVAILABLE = "service_unavailable"
@@ -84,11 +88,15 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps."""
+    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps.
+
+    `interval_seconds` is the new pace of a device that polled too early.
+    """
 
     code: Code
     message: str
     retry_after_seconds: int | None = None
+    interval_seconds: int | None = None
 
 
 class Tier(StrEnum):

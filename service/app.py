@@ -21,7 +21,9 @@ from service.lane import Lane, noted_client, query_of
 from service.metrics import Metrics
 from service.openapi import Described
 from service.operation import Operation
-from service.pages import add_pages
+from service.pages.documents import add_documents
+from service.pages.serving import add_pages
+from service.pages.table import PAGES
 from service.services import Services
 from service.wire import Answer, Request, joined, note
 
@@ -58,7 +60,8 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
         _add_operation(app, services, operation, _rule(operation.path, paths))
     for path in dict.fromkeys(operation.path for operation in operations if operation.cors):
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
-    add_pages(app, services, described, metrics)
+    add_documents(app, services, described, metrics)
+    add_pages(app, services, PAGES)
     _refuse_doubled_slash(app)
     _add_errors(app, {operation.name: operation for operation in operations})
     lane = Lane(cast(App, app), services, operations)

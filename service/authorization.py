@@ -14,13 +14,13 @@ def authorize(operation: Operation, caller: Caller) -> Refused | None:
 
     Nobody has no account, no scopes and no membership, and meets only operations that ask for none of these.
     """
-    if caller.resolved is None:
+    if not caller.known:
         return None
-    if operation.account and caller.resolved.email is None:
+    if operation.account and not caller.has_account:
         return Refused(Code.CLAIM_REQUIRED, "This needs the key of an account. Claim your key by email.")
     lacking = caller.lacks(operation.scopes)
     if lacking:
         return Refused(Code.INSUFFICIENT_SCOPE, f"This key lacks the scope {', '.join(lacking)}.")
-    if operation.admin and not caller.resolved.admin:
+    if operation.admin and not caller.admin:
         return Refused(Code.FORBIDDEN, "Only administrators may do this.")
     return None

@@ -1,4 +1,4 @@
-"""From the Authorization header to the caller: a key's owner, or nobody."""
+"""From the Authorization header, or a session's cookie, to the caller: an account, a key's owner, or nobody."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -8,9 +8,13 @@ from functools import lru_cache
 from actors.clock import Clock
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Resolved
-from actors.keys.standing import held_scopes
+from actors.keys.standing import ADMIN_SCOPES, held_scopes
+from actors.sessions.messages import SignedIn
+from actors.sessions.reader import SessionReader
 from actors.values import Agent, Code, Refused, Scope, Tier
+from service.cookies import session_token
 from service.operation import Access
+from service.wire import Request
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -23,19 +27,28 @@ LONGEST_ADDRESS = 64
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls. Without a key all but the address are empty."""
+    """Who calls: by a key (`resolved`), in a browser session (`signed_in`), or nobody in particular."""
 
     address: str
     resolved: Resolved | None = None
+    signed_in: SignedIn | None = None
+
+    @property
+    def known(self) -> bool:
+        return self.resolved is not None or self.signed_in is not None
 
     @property
     def tenant_id(self) -> str:
-        assert self.resolved is not None, "a keyless caller has no tenant"
+        if self.signed_in is not None:
+            return self.signed_in.tenant_id
+        assert self.resolved is not None, "nobody has no tenant"
         return self.resolved.key.tenant_id
 
     @property
     def tier(self) -> Tier:
-        assert self.resolved is not None, "a keyless caller has no tier"
+        if self.signed_in is not None:
+            return self.signed_in.tier
+        assert self.resolved is not None, "nobody has no tier"
         return self.resolved.tier
 
     @property
@@ -45,30 +58,44 @@ class Caller:
         return self.tenant_id
 
     @property
+    def has_account(self) -> bool:
+        return self.signed_in is not None or (self.resolved is not None and self.resolved.email is not None)
+
+    @property
     def email(self) -> str:
         """The account's email."""
-        assert self.resolved is not None, "a keyless caller has no account"
+        if self.signed_in is not None:
+            return self.signed_in.session.email
+        assert self.resolved is not None, "nobody has no account"
         assert self.resolved.email is not None, "an anonymous key has no account"
         return self.resolved.email
 
     @property
     def agent(self) -> Agent:
         """The caller as the audit names him."""
-        assert self.resolved is not None, "a keyless caller does nothing that is audited"
+        if self.signed_in is not None:
+            return Agent("session", self.signed_in.session.id, self.signed_in.session.email)
+        assert self.resolved is not None, "nobody does nothing that is audited"
         return Agent("key", self.resolved.key.id, self.resolved.email)
 
     @property
     def admin(self) -> bool:
         """Whether the caller's account is an administrator; on operations with `admin` this is as of now."""
+        if self.signed_in is not None:
+            return self.signed_in.admin
         return self.resolved is not None and self.resolved.admin
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """The scopes that the caller's key holds now, those of administrators only while its account is one."""
+        """The scopes that the caller holds now, those of administrators only while the account is one. A session holds
+        what a full key does."""
+        if self.signed_in is not None:
+            return tuple(scope for scope in Scope if self.signed_in.admin or scope not in ADMIN_SCOPES)
         return () if self.resolved is None else held_scopes(self.resolved.key, admin=self.resolved.admin)
 
     def lacks(self, scopes: Sequence[Scope]) -> list[Scope]:
-        """Those of `scopes` that the caller's key was not given, whatever its account is; a full key was given all."""
+        """Those of `scopes` that the caller's key was not given, whatever its account is; full keys and sessions were given
+        all."""
         if self.resolved is None or self.resolved.key.scopes is None:
             return []
         return [scope for scope in scopes if scope not in self.resolved.key.scopes]
@@ -92,7 +119,7 @@ async def authenticate(
     if authorization is None:
         if access is Access.OPTIONAL:
             return Caller(address)
-        return Refused(Code.UNAUTHORIZED, "Send your API key as 'Authorization: Bearer <key>'.")
+        return no_key()
     scheme, _, text = authorization.partition(" ")
     text = text.strip(" ")
     if scheme.lower() != "bearer" or not text or " " in text or "," in text:
@@ -103,6 +130,24 @@ async def authenticate(
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to go on using it.")
     return Caller(address, resolved)
+
+
+async def signed_in(request: Request, base_url: str, reader: SessionReader, clock: Clock) -> Caller | None:
+    """The caller whose live session the request's cookie stands for; None where there is none. Never cached, so that what
+    any node has ended holds from the next request on."""
+    token = session_token(request.headers, base_url)
+    found = None if token is None else await reader.resolve(token)
+    if found is None or not found.session.is_live(clock.now_ms()):
+        return None
+    return Caller(request.client, signed_in=found)
+
+
+def no_key() -> Refused:
+    return Refused(Code.UNAUTHORIZED, "Send your API key as 'Authorization: Bearer <key>'.")
+
+
+def no_session() -> Refused:
+    return Refused(Code.UNAUTHORIZED, "Sign in with a browser to do this.")
 
 
 def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:

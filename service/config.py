@@ -135,6 +135,26 @@ class Keys(Section):
     remember_keys: Count
 
 
+class Sessions(Section):
+    days: Annotated[int, Field(ge=1, le=365)]
+    touch_seconds: Annotated[int, Field(ge=1, le=24 * 3_600)]
+    per_account: Annotated[int, Field(ge=1, le=500)]
+    starts_per_hour: Count
+    completions_per_hour: Count
+
+
+class Device(Section):
+    expires_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
+    interval_seconds: Annotated[int, Field(ge=1, le=60)]
+    starts_per_hour: Count
+    wrong_codes: Annotated[int, Field(ge=1, le=100)]
+    lock_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
+
+
+class Pages(Section):
+    per_minute: Count
+
+
 class Admin(Section):
     emails: Annotated[list[Email], Field(max_length=100)]
 
@@ -221,6 +241,9 @@ class Config(Section):
     mint: Mint
     claim: Claim
     keys: Keys
+    sessions: Sessions
+    device: Device
+    pages: Pages
     admin: Admin
     billing: Billing
     bookings: Bookings

@@ -27,7 +27,8 @@ from actors.values import (
     Tier,
 )
 from service.authorization import authorize
-from service.callers import Caller, authenticate
+from service.callers import Caller, authenticate, no_session, signed_in
+from service.cookies import from_our_page
 from service.errors import Family, body_of, headers_of, internal_error, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
@@ -44,10 +45,13 @@ HANDLER_SECONDS = 20.0
 """The last bound on a handler; every wait inside has a shorter one of its own."""
 
 
-async def dispatch(services: Services, operation: Operation, request: Request) -> Answer:
-    """Answer one request of one operation. Raises nothing but cancellation."""
+async def dispatch(services: Services, operation: Operation, request: Request, visitor: Caller | None = None) -> Answer:
+    """Answer one request of one operation. Raises nothing but cancellation.
+
+    `visitor` is who looks at the page that asks, which knows him already, and has its own limit for each address.
+    """
     note(operation=operation.name)
-    visit = _Visit(services, operation, request)
+    visit = _Visit(services, operation, request, visitor)
     outcome: Answer | Refused
     try:
         outcome = await (visit.outcome() if operation.hot else visit.outcome_in_time())
@@ -63,10 +67,11 @@ async def dispatch(services: Services, operation: Operation, request: Request) -
 class _Visit:
     """One request on its way through the steps."""
 
-    def __init__(self, services: Services, operation: Operation, request: Request) -> None:
+    def __init__(self, services: Services, operation: Operation, request: Request, visitor: Caller | None) -> None:
         self._services = services
         self._operation = operation
         self._request = request
+        self._visitor = visitor
         self._charged: Tenant | None = None
         # What the limits of a key were when it was last looked at, and its counters where it was charged.
         self._limits: tuple[Allowance, Tenant | None] | None = None
@@ -110,7 +115,16 @@ class _Visit:
 
     async def _caller(self) -> Caller | Refused:
         services, operation, request = self._services, self._operation, self._request
+        if operation.same_origin and not from_our_page(request, services.base_url):
+            return _from_elsewhere()
+        if self._visitor is not None:
+            return self._person(self._visitor)
         authorization = request.headers.get("authorization")
+        if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
+            # A cookie counts where somebody has to be known; elsewhere it changes nothing.
+            person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+            if person is not None or operation.access is Access.SESSION:
+                return self._person(person)
         caller = await authenticate(
             authorization,
             operation.access,
@@ -123,6 +137,18 @@ class _Visit:
             note(caller=caller.resolved.key.prefix)
         return caller
 
+    def _person(self, caller: Caller | None) -> Caller | Refused:
+        """Who is signed in, where the operation needs that; what he changes has to come from a page of this service."""
+        operation = self._operation
+        if operation.access in (Access.PUBLIC, Access.OPTIONAL):
+            return Caller(self._request.client)
+        if caller is None or caller.signed_in is None:
+            return no_session()
+        note(caller=caller.signed_in.session.id)
+        if operation.changes and not from_our_page(self._request, self._services.base_url):
+            return _from_elsewhere()
+        return caller
+
     async def _let_through(self, caller: Caller) -> Refused | None:
         """Limits by address or key, what the caller may do, and the charge, in this order. None means: go on."""
         operation, services = self._operation, self._services
@@ -132,6 +158,13 @@ class _Visit:
                 return refused
         if operation.access is Access.PUBLIC:
             return None
+        if self._visitor is not None:
+            return authorize(operation, caller)
+        if caller.signed_in is not None:
+            # What a person does in a browser is paced, and does not count.
+            allowance = services.quota.pace(f"{caller.tenant_id} session", caller.tier)
+            self._limits = allowance, None
+            return too_fast(allowance) or authorize(operation, caller)
         if caller.resolved is None:
             # A budget of its own stands in the place of the readers'.
             return None if operation.budget else too_fast(services.budgets.read(self._request.client))
@@ -191,11 +224,34 @@ class _Visit:
                 return query
             call.query = query
         if operation.body is not None:
-            body = parse_body(operation.body, request.body, optional=operation.body_optional)
+            body = parse_body(operation.body, self._body(), optional=operation.body_optional)
             if isinstance(body, Refused):
                 return body
             call.body = body
         return call
+
+    def _body(self) -> bytes:
+        """The body as JSON, also where it came as a form; the last of equal names holds, as in JSON."""
+        request = self._request
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not self._operation.form or kind != FORM:
+            return request.body
+        return json.dumps(read_form(request.body)).encode()
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def read_form(body: bytes) -> dict[str, str]:
+    """The fields of a form; what is no form has none."""
+    try:
+        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=100))
+    except ValueError:
+        return {}
+
+
+def _from_elsewhere() -> Refused:
+    return Refused(Code.FORBIDDEN, "This has to come from a page of this service.")
 
 
 CORS = (

@@ -14,6 +14,7 @@ class Family(Enum):
 
     CATALOG = "catalog"
     SPONSORSHIP = "sponsorship"
+    DEVICE = "device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Wire:
     hint: str | None = None
 
 
-CLAIM, MINT = "/api/v1/auth/claim", "/api/v1/auth/agent"
+CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/device"
 
 TABLE: Mapping[Code, Wire] = {
     Code.INVALID_REQUEST: Wire(400),
@@ -49,6 +50,10 @@ TABLE: Mapping[Code, Wire] = {
     Code.INVALID_STATE: Wire(409),
     Code.PAYLOAD_TOO_LARGE: Wire(413),
     Code.UNSUPPORTED_MEDIA_TYPE: Wire(415),
+    Code.AUTHORIZATION_PENDING: Wire(400),
+    Code.SLOW_DOWN: Wire(400),
+    Code.EXPIRED_TOKEN: Wire(400, DEVICE),
+    Code.ACCESS_DENIED: Wire(400),
     Code.RATE_LIMITED: Wire(429),
     Code.INTERNAL_ERROR: Wire(500),
     Code.SERVICE_UNAVAILABLE: Wire(503),
@@ -87,11 +92,17 @@ def status_of(refused: Refused) -> int:
 
 
 def body_of(refused: Refused, family: Family) -> dict[str, object]:
-    """The error body: `error`, `message`, and what the family adds. `retryAfter` mirrors the Retry-After header."""
+    """The error body: `error`, `message`, and what the family adds. `retryAfter` mirrors the Retry-After header, `interval`
+    is the pace of a device in seconds."""
     body: dict[str, object] = {"error": str(refused.code), "message": refused.message}
     hint = TABLE[refused.code].hint
-    if family is Family.CATALOG and hint is not None:
+    if family is Family.DEVICE:
+        # What a client that knows only RFC 6749 (5.2) and RFC 8628 (3.5) reads.
+        body["error_description"] = refused.message
+    if family is not Family.SPONSORSHIP and hint is not None:
         body["hint"] = hint
+    if refused.interval_seconds is not None:
+        body["interval"] = refused.interval_seconds
     if refused.retry_after_seconds is not None:
         body["retryAfter"] = refused.retry_after_seconds
     return body

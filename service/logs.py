@@ -10,20 +10,21 @@ from functools import lru_cache
 from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
-from actors.credentials import CLAIM_PREFIX, Kind
+from actors.credentials import CLAIM_PREFIX, DEVICE_PREFIX, SESSION_PREFIX, Kind
 from actors.mailbox import request_id
 from service.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 LONGEST = 8_000
 
-_SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{CLAIM_PREFIX})[0-9A-Za-z_]+")
-"""A key behind the part that may be displayed, and a claim token; also one that was cut short."""
+_TOKENS = (CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX)
+_SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
+"""A key behind the part that may be displayed, and tokens; also one that was cut short."""
 
 _LINK = re.compile(rf"({LINK_PREFIX})[0-9A-Za-z_-]+")
 """The token of a page that only its bearer may see."""
 
-_BEGINNINGS = ("cs_", CLAIM_PREFIX, LINK_PREFIX)
+_BEGINNINGS = ("cs_", *_TOKENS, LINK_PREFIX)
 """Where none of these stands, neither pattern is found."""
 
 

@@ -38,6 +38,7 @@ from actors.mail.letters import LetterWriter
 from actors.mail.store import Outbox
 from actors.quota.actor import QuotaAccountant
 from actors.quota.state import Caps
+from actors.sessions.reader import SessionReader
 from actors.troupe import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable, Tier
 from service.app import build_app
@@ -143,6 +144,7 @@ def _services(
         life_seconds=config.keys.remember_seconds,
         capacity=config.keys.remember_keys,
     )
+    session_reader = SessionReader(opened.sessions, node=node, limits=limits)
     quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
@@ -152,7 +154,15 @@ def _services(
     ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
     cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(opened.events, clock, secret.visitors, config, node)
-    actors: list[Actor[Any, Any]] = [keys, directory, quota, ledger, *events.desk.dedupers, events.windows]
+    actors: list[Actor[Any, Any]] = [
+        keys,
+        directory,
+        session_reader,
+        quota,
+        ledger,
+        *events.desk.dedupers,
+        events.windows,
+    ]
     services = Services(
         config=config,
         base_url=base_url,
@@ -160,6 +170,7 @@ def _services(
         entropy=entropy,
         keys=keys,
         directory=directory,
+        session_reader=session_reader,
         quota=quota,
         mail=mail,
         catalog=catalog,

@@ -88,7 +88,16 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "components": {
             "schemas": schemas,
             "headers": dict(HEADERS),
-            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "An API key"}},
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "An API key"},
+                "session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "__Host-session",
+                    "description": "The session of a browser that has signed in; over plain http its name is `session`. "
+                    "What changes something has to come from a page of this service.",
+                },
+            },
         },
     }
 
@@ -172,7 +181,9 @@ def _security(operation: Operation) -> list[dict[str, list[str]]]:
         case Access.OPTIONAL:
             return [{}, {"bearer": []}]
         case Access.REQUIRED:
-            return [{"bearer": []}]
+            return [{"bearer": []}, {"session": []}]
+        case Access.SESSION:
+            return [{"session": []}]
 
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from actors.values import Code, Refused, Scope
+from service.cookies import SAFE
 from service.errors import Family
 from service.wire import Answer, Request
 
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 
 class Access(Enum):
-    """Who may call: nobody is asked (`PUBLIC`), a key is used when there is one (`OPTIONAL`), or must be there."""
+    """Who may call: nobody is asked (`PUBLIC`), a key is used when there is one (`OPTIONAL`), a key or a browser session
+    must be there (`REQUIRED`), or a session must (`SESSION`): what only a person decides, looking at it."""
 
     PUBLIC = "public"
     OPTIONAL = "optional"
     REQUIRED = "required"
+    SESSION = "session"
 
 
 class Budget(Enum):
@@ -60,9 +63,11 @@ class Operation:
     sponsorship family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones
     also towards `usecase_reads`. `hot` ones may be served without a framework. `cors` ones may be called from any web
     page, without credentials. `raw_body` ones get the body as it came, in `Request.body`, and check it themselves.
-    `body_bytes` bounds the body where the bound of the configuration does not fit. `leads_to` names operations whose path
-    parameter `id` stands in the answer, and where: a JSON pointer. `plain_text` ones are documented to take their JSON as
-    text too, as all do. `headers` are those of a 200 beside the ones that follow from the other fields.
+    `form` ones take their body as a form, too. `same_origin` ones, and all that change something in a session, have to
+    come from a page of this service. `body_bytes` bounds the body where the bound of the configuration does not fit.
+    `leads_to` names operations whose path parameter `id` stands in the answer, and where: a JSON pointer. `plain_text`
+    ones are documented to take their JSON as text too, as all do. `headers` are those of a 200 beside the ones that
+    follow from the other fields.
     """
 
     name: str
@@ -78,6 +83,8 @@ class Operation:
     body: type[BaseModel] | None = None
     body_optional: bool = False
     raw_body: bool = False
+    form: bool = False
+    same_origin: bool = False
     body_bytes: int | None = None
     query: type[BaseModel] | None = None
     plain_text: bool = False
@@ -105,13 +112,20 @@ class Operation:
         return self.family is Family.SPONSORSHIP and self.access is Access.REQUIRED
 
     @property
+    def changes(self) -> bool:
+        """Whether a call may change something, by its method."""
+        return self.method not in SAFE
+
+    @property
     def all_codes(self) -> tuple[Code, ...]:
         """Every refusal that a caller of this operation can meet."""
         codes = set(self.codes)
         codes |= {Code.INTERNAL_ERROR, Code.SERVICE_UNAVAILABLE, Code.PAYLOAD_TOO_LARGE, Code.INVALID_REQUEST}
         if self.budget is not None or self.access is not Access.PUBLIC:
             codes.add(Code.RATE_LIMITED)
-        if self.access is not Access.PUBLIC:
+        if self.access is Access.SESSION:
+            codes.add(Code.UNAUTHORIZED)
+        elif self.access is not Access.PUBLIC:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
         if self.scopes:
             codes.add(Code.INSUFFICIENT_SCOPE)
@@ -119,6 +133,6 @@ class Operation:
             codes.add(Code.QUOTA_EXHAUSTED)
         if self.usecase or self.account:
             codes.add(Code.CLAIM_REQUIRED)
-        if self.admin:
+        if self.admin or self.same_origin or (self.changes and self.access in (Access.REQUIRED, Access.SESSION)):
             codes.add(Code.FORBIDDEN)
         return tuple(code for code in Code if code in codes)

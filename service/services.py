@@ -14,6 +14,7 @@ from actors.keys.directory import KeyDirectory
 from actors.limits import Allowance, WindowLimiter
 from actors.mail.actor import MailSender
 from actors.quota.actor import QuotaAccountant
+from actors.sessions.reader import SessionReader
 from service.callers import Network, is_in, limited_as
 from service.catalog import Catalog
 from service.config import Config
@@ -27,13 +28,14 @@ from service.placements import Placements
 
 @dataclass(slots=True)
 class Budgets:
-    """Limits per client address in memory: readers without a key and events by the minute, minting and claiming by the
-    hour."""
+    """Limits per client address in memory: readers without a key, events and pages by the minute, minting and claiming by
+    the hour."""
 
     config: Config
     clock: Clock
     _minutes: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
     _events: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
+    _pages: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
     _days: WindowLimiter = field(default_factory=lambda: WindowLimiter(DAY_MS // SECOND_MS))
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
@@ -47,6 +49,10 @@ class Budgets:
     def read(self, address: str) -> Allowance:
         """One request without a key."""
         return self._minutes.hit(limited_as(address), self.config.keyless.per_minute, self.clock.now_ms())
+
+    def page(self, address: str) -> Allowance:
+        """One look at a page, whatever it asks for."""
+        return self._pages.hit(limited_as(address), self.config.pages.per_minute, self.clock.now_ms())
 
     def spend(self, budget: Budget, address: str) -> Allowance:
         """One request of an operation with a budget of its own."""
@@ -100,6 +106,7 @@ class Services:
     entropy: Entropy
     keys: KeyKeeper
     directory: KeyDirectory
+    session_reader: SessionReader
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog

@@ -18,6 +18,7 @@ from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
 from storage.statements import statements
@@ -77,6 +78,7 @@ class Opened:
     demo: PostgresDemo
     events: PostgresEvents
     ledger: PostgresLedger
+    sessions: PostgresSessions
     sponsorship: PostgresSponsorship
     identity: Identity
 
@@ -105,6 +107,7 @@ async def open_storage(
                 demo=PostgresDemo(database),
                 events=PostgresEvents(database),
                 ledger=PostgresLedger(database),
+                sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
             )

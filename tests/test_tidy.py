@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ("service", "actors", "storage")
-CONCERNS = ("quota", "keys", "mail", "catalog", "bookings", "events")
+CONCERNS = ("quota", "keys", "mail", "catalog", "bookings", "events", "sessions", "devices")
 LONGEST_FILE = 420
 LONGEST_FUNCTION = 70
 

@@ -1,47 +1,46 @@
 """The pages of one booking, behind sealed links: our own checkout of test mode, and the receipt of both modes.
 
-Decides which page is shown and what stands on it; knows no framework. Whether a booking is paid is the ledger's to say.
+Who has no right link is told what who has a wrong address is told. Whether a booking is paid is the ledger's to say.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
 
 from actors.bookings.records import OPEN, Booking, BookingStatus, BookingView, Mode
-from actors.clock import DAY_MS, SECOND_MS
+from actors.clock import DAY_MS
 from actors.values import Agent, Refused
-from service.links import Page
+from service.links import Page as Link
+from service.pages.page import Page, Shown, Visit, nothing_here
+from service.pages.words import day, moment, money
 from service.services import Services
 
 PAGE_AGENT = Agent("system", "checkout page")
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A template and what it says."""
-
-    template: str
-    values: Mapping[str, object]
+async def checkout(visit: Visit) -> Shown:
+    """The checkout page of a booking of test mode."""
+    return _checkout(visit.services, await _booking_to_pay(visit))
 
 
-async def checkout(services: Services, token: str) -> Shown | None:
-    """The checkout page of a booking of test mode; None where there is none."""
-    view = await _booking_to_pay(services, token)
-    return None if view is None else _checkout(services, view)
+async def pay(visit: Visit) -> Shown:
+    return await _acted(visit, _pay)
 
 
-async def acted(services: Services, token: str, action: str) -> Shown | None:
-    """The page after one of the two buttons, `pay` and `cancel`. A booking that is closed stays as it is."""
-    before = await _booking_to_pay(services, token)
-    if before is None:
-        return None
+async def cancel(visit: Visit) -> Shown:
+    return await _acted(visit, _cancel)
+
+
+Action = Callable[[Services, Booking], Awaitable[BookingView | Refused]]
+
+
+async def _acted(visit: Visit, action: Action) -> Shown:
+    """The page after one of the two buttons. A booking that is closed stays as it is."""
+    services, before = visit.services, await _booking_to_pay(visit)
     if before.booking.status_at(services.clock.now_ms()) not in OPEN:
         return _checkout(services, before)
-    outcome = await (_pay(services, before.booking) if action == "pay" else _cancel(services, before.booking))
+    outcome = await action(services, before.booking)
     if isinstance(outcome, Refused):
         # Something came in between, such as the other button in another tab: say how it stands now.
-        after = await _booking_to_pay(services, token)
-        return None if after is None else _checkout(services, after)
+        return _checkout(services, await _booking_to_pay(visit))
     return _checkout(services, outcome, just_now=True)
 
 
@@ -55,12 +54,13 @@ async def _cancel(services: Services, booking: Booking) -> BookingView | Refused
     return await services.ledger.cancel(booking.tenant_id, booking.id, PAGE_AGENT)
 
 
-async def receipt(services: Services, token: str) -> Shown | None:
+async def receipt(visit: Visit) -> Shown:
     """The receipt of a booking; before it is paid, that it is not."""
-    booking_id = services.links.booking_id(Page.RECEIPT, token)
+    services = visit.services
+    booking_id = services.links.booking_id(Link.RECEIPT, visit.path_values["token"])
     view = await services.sponsorship.booking(None, booking_id) if booking_id is not None else None
     if view is None:
-        return None
+        raise nothing_here()
     booking = view.booking
     values = {
         "state": booking.status_at(services.clock.now_ms()).value,
@@ -74,13 +74,16 @@ async def receipt(services: Services, token: str) -> Shown | None:
     return Shown("receipt.html", _purchase(view) | values)
 
 
-async def _booking_to_pay(services: Services, token: str) -> BookingView | None:
+async def _booking_to_pay(visit: Visit) -> BookingView:
     """The booking that a token of the checkout page is for, while that page is how bookings are paid."""
-    booking_id = services.links.booking_id(Page.CHECKOUT, token)
+    services = visit.services
+    booking_id = services.links.booking_id(Link.CHECKOUT, visit.path_values["token"])
     if booking_id is None or services.config.billing.mode != "test":
-        return None
+        raise nothing_here()
     view = await services.sponsorship.booking(None, booking_id)
-    return view if view is not None and view.booking.mode is Mode.TEST else None
+    if view is None or view.booking.mode is not Mode.TEST:
+        raise nothing_here()
+    return view
 
 
 def _checkout(services: Services, view: BookingView, *, just_now: bool = False) -> Shown:
@@ -111,17 +114,13 @@ def _purchase(view: BookingView) -> dict[str, object]:
     }
 
 
-def money(cents: int, currency: str) -> str:
-    """An amount of a currency with hundredths: `USD 1,250.00`."""
-    return f"{currency.upper()} {cents // 100:,}.{cents % 100:02}"
+async def cancelled(visit: Visit) -> Shown:
+    """Where the payment processor sends who has left its page."""
+    return Shown("checkout_cancelled.html")
 
 
-def day(moment_ms: int) -> str:
-    when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
-    return f"{when:%A}, {when.day} {when:%B %Y}"
-
-
-def moment(moment_ms: int) -> dict[str, str]:
-    """A moment as a machine reads it, and as a person does."""
-    when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
-    return {"iso": f"{when:%Y-%m-%dT%H:%M:%SZ}", "words": f"{when.day} {when:%B %Y, %H:%M} UTC"}
+PAGES = (
+    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, sealed=True),
+    Page("/receipt/{token}", receipt, sealed=True),
+    Page("/checkout-cancelled", cancelled),
+)

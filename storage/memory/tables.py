@@ -12,9 +12,11 @@ from typing import TypeVar
 import trio
 
 from actors.bookings.records import Booking, Campaign, Remembered, Slot, Sponsor
+from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import OutboxLetter
+from actors.sessions.messages import Session, SignIn
 from actors.values import Account, AuditRecord, Letter, Tenant, Turn
 
 D = TypeVar("D")
@@ -38,6 +40,16 @@ class Memory:
     # The delivery of those letters that were leased or marked, by the letter's id.
     outbox: dict[str, OutboxLetter] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
+    # By email.
+    sign_ins: dict[str, SignIn] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    # When a form was sent, by session and form.
+    forms: dict[tuple[str, str], int] = field(default_factory=dict)
+    devices: dict[str, Device] = field(default_factory=dict)
+    # By session.
+    device_guesses: dict[str, Guesses] = field(default_factory=dict)
+    # When a key was last used, by its id.
+    key_uses: dict[str, int] = field(default_factory=dict)
     # By tenant.
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)

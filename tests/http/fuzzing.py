@@ -299,6 +299,6 @@ def _shown(target: Target, brand: Mapping[str, Any]) -> str:
     review = f"/admin/sponsorships/campaigns/{booking['campaignId']}/review"
     target.ask("POST", review, "administrator", {"decision": "approve"})
     page = target.ask("POST", f"/sponsors/bookings/{booking['id']}/checkout", "administrator")["checkoutUrl"]
-    assert target.session.post(page, data={"action": "pay"}, timeout=SECONDS).status_code == 200
+    assert target.session.post(page, data={"do": "pay"}, timeout=SECONDS).status_code == 200
     shown: str = booking["id"]
     return shown

@@ -92,7 +92,7 @@ class Person:
         """Go to checkout and press pay."""
         path = (await self.checkout(booking_id)).removeprefix(self.world.services.base_url)
         paid = await self.world.client.post(
-            path, headers={"content-type": "application/x-www-form-urlencoded"}, body=b"action=pay"
+            path, headers={"content-type": "application/x-www-form-urlencoded"}, body=b"do=pay"
         )
         assert paid.status == 200, paid.body
 

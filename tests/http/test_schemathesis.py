@@ -120,7 +120,7 @@ class Walks:
     def _check_out(self, url: str) -> None:
         self.led += 1
         if self.led % 3:
-            answer = self.target.session.post(url, data={"action": "pay"}, timeout=SECONDS)
+            answer = self.target.session.post(url, data={"do": "pay"}, timeout=SECONDS)
             assert answer.status_code == 200, answer.text
             self.paid += 1
 

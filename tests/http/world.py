@@ -14,7 +14,7 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.cashier import Cashier
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
-from actors.credentials import code_from, digest, new_key, prefix_of
+from actors.credentials import code_from, digest, new_key, new_session_token, prefix_of
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Key
@@ -22,6 +22,8 @@ from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
 from actors.quota.actor import QuotaAccountant
+from actors.sessions.messages import Session
+from actors.sessions.reader import SessionReader
 from actors.troupe import Intensity, running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from service.app import build_app
@@ -55,6 +57,7 @@ from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
 from storage.memory.mail import MemoryOutbox
 from storage.memory.quota import MemoryQuota
+from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
 from storage.pool import PoolStatistics
 from tests.fakes import HandClock, SeededEntropy
@@ -199,6 +202,26 @@ class World:
         )
         return text
 
+    def session(self, email: str, *, admin: bool = False, revoked: bool = False, expires_in_ms: int = DAY_MS) -> str:
+        """The token of a browser session of the account of `email`, which is made where it does not exist."""
+        if email not in self.memory.accounts:
+            self.key(kind=credentials.Kind.USER, tier=Tier.CLAIMED, email=email, admin=admin)
+        elif admin:
+            self.memory.administrators.setdefault(email, self.now_ms)
+        self._made += 1
+        token = new_session_token(self.entropy.token(credentials.ENTROPY_BYTES))
+        self.memory.sessions[f"ses_made_{self._made}"] = Session(
+            id=f"ses_made_{self._made}",
+            token_hash=digest(token),
+            email=email,
+            agent="A browser",
+            created_ms=self.now_ms,
+            seen_ms=self.now_ms,
+            expires_ms=self.now_ms + expires_in_ms,
+            revoked_ms=self.now_ms if revoked else None,
+        )
+        return token
+
     def id_of(self, key: str) -> str:
         """The id of a key in clear."""
         hashed = digest(key)
@@ -254,6 +277,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     placements = Placements(sponsorship_store, clock, config.billing.mode, placements_limits(config))
     keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
     directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
+    session_reader = SessionReader(MemorySessions(memory), node="n1", limits=limits)
     quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
     mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
     links = Links(BASE_URL, b"the secret that links are sealed with")
@@ -262,7 +286,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     ledger = BookingLedger(MemoryLedger(memory), clock, entropy, rules, node="n1", limits=limits)
     cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
-    actors = (keys, directory, quota, ledger, *events.desk.dedupers, events.windows)
+    actors = (keys, directory, session_reader, quota, ledger, *events.desk.dedupers, events.windows)
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 
@@ -276,6 +300,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         entropy=entropy,
         keys=keys,
         directory=directory,
+        session_reader=session_reader,
         quota=quota,
         mail=mail,
         catalog=catalog,

@@ -1,0 +1,1 @@
+"""Browser sessions: signed in by an emailed code, known by a cookie, listed and revoked by their owner."""

@@ -1,0 +1,123 @@
+"""Around every page: who looks at it, may he, did the form come from here, and only once. Knows no framework.
+
+What it ends in is a template with its values, or an address to go on to.
+"""
+
+from dataclasses import replace
+from http import HTTPStatus
+from urllib.parse import quote, urlencode
+
+from actors.values import Code, Refused
+from service.callers import Caller, signed_in
+from service.cookies import SAFE, from_our_page
+from service.dispatch import failure, read_form
+from service.errors import headers_of, not_valid, status_of, too_fast
+from service.pages.notices import NOTICES
+from service.pages.page import Again, Page, PageRefused, SeeOther, Shown, Visit, Who
+from service.services import Services
+from service.wire import Headers, Request, note
+
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# With no-referrer, browsers would say of our own forms, too, that they come from nowhere.
+PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
+
+FORM_BYTES = 16
+
+
+async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther:
+    """What a request of a page ends in. Raises nothing but cancellation."""
+    note(operation="page")
+    try:
+        refused = too_fast(services.budgets.page(request.client))
+        if refused is not None:
+            return refused_page(services, refused)
+        person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+        caller = person or Caller(request.client)
+        if person is not None and person.signed_in is not None:
+            note(caller=person.signed_in.session.id)
+        visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
+        return _dressed(visit, await _let_in(page, visit))
+    except PageRefused as error:
+        return refused_page(services, error.refused)
+    except Exception as error:
+        return refused_page(services, failure(f"the page {page.path}", error))
+
+
+async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
+    posted = visit.request.method not in SAFE
+    if posted and not page.sealed and not from_our_page(visit.request, visit.services.base_url):
+        raise PageRefused(Refused(Code.FORBIDDEN, "This form has to be sent from a page of this service."))
+    if page.who is not Who.ANYBODY and visit.caller.signed_in is None:
+        here = visit.request.path if posted else _with_query(visit.request)
+        return SeeOther(f"/sign-in?next={quote(here, safe='')}")
+    if page.who is Who.ADMIN and not visit.caller.admin:
+        raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
+    return await (_act(page, visit) if posted else page.show(visit))
+
+
+async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
+    visit = replace(visit, form=read_form(visit.request.body))
+    act = page.acts.get(visit.form.get("do", ""))
+    if act is None:
+        raise PageRefused(not_valid())
+    done = await act(visit)
+    if not isinstance(done, Again):
+        return done
+    note(refusal=str(done.refused.code))
+    shown = await page.show(replace(visit, problem=done.refused))
+    if isinstance(shown, SeeOther):
+        return shown
+    return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
+
+
+def _with_query(request: Request) -> str:
+    return f"{request.path}?{request.query}" if request.query else request.path
+
+
+def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
+    """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
+    if isinstance(ended, SeeOther):
+        if not ended.notice:
+            return ended
+        assert ended.notice in NOTICES, f"no notice is called {ended.notice}"
+        mark = "&" if "?" in ended.path else "?"
+        path, hash_mark, place = ended.path.partition("#")
+        return replace(ended, path=f"{path}{mark}{urlencode({'notice': ended.notice})}{hash_mark}{place}")
+    services, person = visit.services, visit.caller.signed_in
+    common = _common(services) | {
+        "here": visit.request.path,
+        "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
+        "notice": NOTICES.get(visit.query.get("notice", "")),
+        "problem": None if visit.problem is None else visit.problem.message,
+        "form": visit.form,
+        "form_id": services.entropy.token(FORM_BYTES).hex(),
+    }
+    headers = list(ended.headers)
+    if person is not None or visit.form:
+        # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
+        headers.append(("cache-control", "no-store"))
+    return replace(ended, values=common | dict(ended.values), headers=headers)
+
+
+def _common(services: Services) -> dict[str, object]:
+    return {
+        "base_url": services.base_url,
+        "billing_mode": services.config.billing.mode,
+        "here": "",
+        "visitor": None,
+        "notice": None,
+        "problem": None,
+        "form": {},
+    }
+
+
+def refused_page(services: Services, refused: Refused) -> Shown:
+    """A refusal as a page of its own."""
+    note(refusal=str(refused.code))
+    status = status_of(refused)
+    values = {"status": status, "phrase": HTTPStatus(status).phrase, "message": refused.message, "code": refused.code}
+    headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
+    return Shown("refused.html", _common(services) | values, status, headers)

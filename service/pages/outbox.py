@@ -1,0 +1,20 @@
+"""The outbox of a developer: mails as they would have been sent. It exists only where no SMTP server is configured, and
+only for this machine."""
+
+from service.callers import is_loopback
+from service.pages.page import Page, Shown, Visit, nothing_here
+
+
+async def outbox(visit: Visit) -> Shown:
+    if visit.services.config.mail.smtp_url or not _from_this_machine(visit):
+        raise nothing_here()
+    return Shown("outbox.html", {"letters": await visit.services.mail.recent(50)})
+
+
+def _from_this_machine(visit: Visit) -> bool:
+    """Whether the caller sits at this machine. What a proxy on it hands on does not, trusted or not."""
+    forwarded = any(name in visit.request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    return not forwarded and is_loopback(visit.caller.address)
+
+
+PAGES = (Page("/dev/outbox", outbox),)

@@ -1,0 +1,68 @@
+"""Pages on Quart: their routes, and what they end in as responses."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from quart import Response, render_template, request
+from quart_trio import QuartTrio
+
+from service.edge import Scope
+from service.lane import noted_client, query_of
+from service.pages import words
+from service.pages.guarding import PAGE_HEADERS, visited
+from service.pages.page import Page, SeeOther, Shown
+from service.services import Services
+from service.wire import Request, joined
+
+
+def add_pages(app: QuartTrio, services: Services, pages: Sequence[Page]) -> None:
+    """Route the pages."""
+    app.jinja_env.filters.update(money=words.money, day=words.day, short_day=words.short_day, moment=words.moment)
+    for page in pages:
+        _add_page(app, services, page)
+
+
+def _add_page(app: QuartTrio, services: Services, page: Page) -> None:
+    async def view(**path_values: str) -> Response:
+        body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
+        return await response_of(await visited(services, page, _request(services, path_values, body)))
+
+    app.add_url_rule(
+        page.path.replace("{", "<").replace("}", ">"),
+        endpoint=f"page {page.path}",
+        view_func=view,
+        methods=["GET", "POST"] if page.acts else ["GET"],
+        provide_automatic_options=False,
+    )
+
+
+def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:
+    scope = cast(Scope, request.scope)
+    headers = joined(scope["headers"])
+    return Request(
+        method=request.method,
+        path=request.path,
+        path_values=path_values,
+        query=query_of(scope),
+        headers=headers,
+        body=body,
+        client=noted_client(services, scope, headers),
+    )
+
+
+async def response_of(ended: Shown | SeeOther) -> Response:
+    """What a page ends in, as a response."""
+    if isinstance(ended, SeeOther):
+        response = Response(b"", 303, content_type="text/html; charset=utf-8")
+        response.headers["location"] = ended.path
+    else:
+        html = await render_template(ended.template, **ended.values)
+        response = Response(html.encode(), ended.status, content_type="text/html; charset=utf-8")
+    for name, value in PAGE_HEADERS.items():
+        response.headers[name] = value
+    for name, value in ended.headers:
+        if name == "set-cookie":
+            response.headers.add(name, value)
+        else:
+            response.headers[name] = value
+    return response

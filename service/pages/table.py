@@ -1,0 +1,8 @@
+"""The table of pages. A row added here is routed, guarded and tested."""
+
+from service.pages.checkout import PAGES as CHECKOUT
+from service.pages.home import PAGES as HOME
+from service.pages.outbox import PAGES as OUTBOX
+from service.pages.page import Page
+
+PAGES: tuple[Page, ...] = (*HOME, *CHECKOUT, *OUTBOX)

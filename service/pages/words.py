@@ -1,0 +1,32 @@
+"""Moments, days and amounts in words, for pages. Pure."""
+
+from datetime import UTC, datetime
+
+from actors.clock import SECOND_MS
+
+
+def money(cents: int, currency: str = "usd") -> str:
+    """An amount of a currency with hundredths: `USD 1,250.00`."""
+    return f"{currency.upper()} {cents // 100:,}.{cents % 100:02}"
+
+
+def day(moment_ms: int) -> str:
+    """`Monday, 2 November 2026`."""
+    when = _utc(moment_ms)
+    return f"{when:%A}, {when.day} {when:%B %Y}"
+
+
+def short_day(moment_ms: int) -> str:
+    """`2 Nov 2026`."""
+    when = _utc(moment_ms)
+    return f"{when.day} {when:%b %Y}"
+
+
+def moment(moment_ms: int) -> dict[str, str]:
+    """A moment as a machine reads it, and as a person does."""
+    when = _utc(moment_ms)
+    return {"iso": f"{when:%Y-%m-%dT%H:%M:%SZ}", "words": f"{when.day} {when:%B %Y, %H:%M} UTC"}
+
+
+def _utc(moment_ms: int) -> datetime:
+    return datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
