@@ -22,7 +22,7 @@ from service.metrics import Metrics
 from service.openapi import Described
 from service.operation import Operation
 from service.pages.documents import add_documents
-from service.pages.serving import add_pages
+from service.pages.serving import add_pages, refusal_response
 from service.pages.table import PAGES
 from service.services import Services
 from service.wire import Answer, Request, joined, note
@@ -63,7 +63,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
     add_documents(app, services, described, metrics)
     add_pages(app, services, PAGES)
     _refuse_doubled_slash(app)
-    _add_errors(app, {operation.name: operation for operation in operations})
+    _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = Lane(cast(App, app), services, operations)
     return Edge(lane, metrics, services.entropy, lambda: services.health.stopping)
 
@@ -172,17 +172,19 @@ def _response(answer: Answer) -> Response:
     return response
 
 
-def _add_errors(app: QuartTrio, operations: Mapping[str, Operation]) -> None:
-    def told(refused: Refused) -> Answer:
+def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Operation]) -> None:
+    async def told(refused: Refused) -> Response:
         """A refusal of the operation that was on its way to be asked, or of a path that is no operation's."""
         operation = operations.get(request.endpoint or "")
-        if operation is None or _doubled():
-            return refusal(refused, family_of(request.path))
-        return refusal_of(operation, refused)
+        if operation is not None and not _doubled():
+            return _response(refusal_of(operation, refused))
+        if request.path.startswith("/api/"):
+            return _response(refusal(refused, family_of(request.path)))
+        return await refusal_response(services, refused, joined(cast(Scope, request.scope)["headers"]))
 
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:
-        response = _response(told(_refused(error)))
+        response = await told(_refused(error))
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
@@ -190,12 +192,12 @@ def _add_errors(app: QuartTrio, operations: Mapping[str, Operation]) -> None:
     @app.errorhandler(OSError)
     async def on_unusable_name(error: OSError) -> Response:
         if request.path.startswith("/static/"):
-            return _response(refusal(Refused(Code.NOT_FOUND, "There is nothing at this address."), Family.CATALOG))
+            return await told(Refused(Code.NOT_FOUND, "There is nothing at this address."))
         return await on_bug(error)
 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:
-        return _response(told(failure("a page", error)))
+        return await told(failure("a page", error))
 
 
 def family_of(path: str) -> Family:

@@ -3,7 +3,7 @@ sites, the icon."""
 
 from http import HTTPStatus
 
-from quart import Response, redirect, render_template, request
+from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
 from service.metrics import CONTENT_TYPE, Metrics
@@ -35,8 +35,7 @@ def add_documents(app: QuartTrio, services: Services, described: Described, metr
 
     @app.get("/favicon.ico")
     async def favicon() -> Response:
-        moved: Response = redirect("/static/icon.svg", 301)  # type: ignore[assignment]
-        return moved
+        return Response(b"", 301, {"location": "/static/icon.svg"}, content_type="image/svg+xml")
 
     script = Embed()
 

@@ -27,13 +27,13 @@ PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cac
 FORM_BYTES = 16
 
 
-async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther:
+async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
     """What a request of a page ends in. Raises nothing but cancellation."""
     note(operation="page")
     try:
         refused = too_fast(services.budgets.page(request.client))
         if refused is not None:
-            return refused_page(services, refused)
+            return refused
         person = await signed_in(request, services.base_url, services.session_reader, services.clock)
         caller = person or Caller(request.client)
         if person is not None and person.signed_in is not None:
@@ -41,9 +41,9 @@ async def visited(services: Services, page: Page, request: Request) -> Shown | S
         visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
         return _dressed(visit, await _let_in(page, visit))
     except PageRefused as error:
-        return refused_page(services, error.refused)
+        return error.refused
     except Exception as error:
-        return refused_page(services, failure(f"the page {page.path}", error))
+        return failure(f"the page {page.path}", error)
 
 
 async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
@@ -115,7 +115,7 @@ def _common(services: Services) -> dict[str, object]:
 
 
 def refused_page(services: Services, refused: Refused) -> Shown:
-    """A refusal as a page of its own."""
+    """A refusal as a page of its own, for who is not known: whether he is signed in may be what could not be found out."""
     note(refusal=str(refused.code))
     status = status_of(refused)
     values = {"status": status, "phrase": HTTPStatus(status).phrase, "message": refused.message, "code": refused.code}

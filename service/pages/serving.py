@@ -1,15 +1,19 @@
 """Pages on Quart: their routes, and what they end in as responses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
+from actors.values import Refused
+from service.dispatch import refusal
 from service.edge import Scope
+from service.errors import Family
 from service.lane import noted_client, query_of
+from service.negotiation import wants_page
 from service.pages import words
-from service.pages.guarding import PAGE_HEADERS, visited
+from service.pages.guarding import PAGE_HEADERS, refused_page, visited
 from service.pages.page import Page, SeeOther, Shown
 from service.services import Services
 from service.wire import Request, joined
@@ -25,7 +29,11 @@ def add_pages(app: QuartTrio, services: Services, pages: Sequence[Page]) -> None
 def _add_page(app: QuartTrio, services: Services, page: Page) -> None:
     async def view(**path_values: str) -> Response:
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
-        return await response_of(await visited(services, page, _request(services, path_values, body)))
+        asked = _request(services, path_values, body)
+        ended = await visited(services, page, asked)
+        if isinstance(ended, Refused):
+            return await refusal_response(services, ended, asked.headers)
+        return await response_of(ended)
 
     app.add_url_rule(
         page.path.replace("{", "<").replace("}", ">"),
@@ -48,6 +56,14 @@ def _request(services: Services, path_values: dict[str, str], body: bytes) -> Re
         body=body,
         client=noted_client(services, scope, headers),
     )
+
+
+async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:
+    """A refusal of what is no operation: a page for people, JSON for programs."""
+    if wants_page(headers):
+        return await response_of(refused_page(services, refused))
+    answer = refusal(refused, Family.CATALOG)
+    return Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
 
 
 async def response_of(ended: Shown | SeeOther) -> Response:

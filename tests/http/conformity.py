@@ -20,7 +20,8 @@ CORS_PATHS = re.compile(
 )
 """The script for other sites, and operations 6 to 12: the only ones that their pages may call (decisions, section 9)."""
 
-SECURITY = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
+SECURITY = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
+PAGE = "text/html; charset=utf-8"
 
 _registry: Registry[Any] = Registry().with_resource(
     "urn:document", Resource.from_contents(DOCUMENT, default_specification=DRAFT202012)
@@ -55,6 +56,9 @@ def _check_head(response: Response) -> None:
     assert re.fullmatch(r"[0-9A-Za-z._-]{1,64}", response.header("x-request-id") or ""), response.headers
     for name, value in SECURITY.items():
         assert response.header(name) == value, f"{name}: {response.header(name)}"
+    # Under no-referrer, browsers would call the forms of our own pages foreign.
+    policy = "same-origin" if response.header("content-type") == PAGE else "no-referrer"
+    assert response.header("referrer-policy") == policy
     assert response.header("content-security-policy"), "no content security policy"
     assert response.header("server") is None, "the server's name is nobody's business"
     assert response.header("access-control-allow-credentials") is None
@@ -76,6 +80,10 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
         assert response.header("www-authenticate") is None
         return
     assert response.header("cache-control") == "no-store"
+    if response.header("content-type") == PAGE:
+        assert not path.startswith("/api/"), "operations answer in JSON"
+        assert (response.header("retry-after") is not None) == (response.status in (429, 503))
+        return
     assert response.header("content-type") == "application/json"
     assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
     wait = response.header("retry-after")

@@ -256,8 +256,9 @@ async def test_a_page_without_the_database_is_answered_alike(world: World) -> No
 @pytest.mark.parametrize("code", Code)
 def test_each_family_writes_its_own_fields_only(code: Code, family: Family) -> None:
     body = body_of(Refused(code, "Words.", 7), family)
-    hinted = family is Family.CATALOG and TABLE[code].hint is not None
-    assert body.keys() == {"error", "message", "retryAfter"} | ({"hint"} if hinted else set())
+    own = {"error_description"} if family is Family.DEVICE else set()
+    hinted = {"hint"} if family is not Family.SPONSORSHIP and TABLE[code].hint is not None else set()
+    assert body.keys() == {"error", "message", "retryAfter"} | hinted | own
     assert "retryAfter" not in body_of(Refused(code, "Words."), family)
 
 
