@@ -47,6 +47,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
     app = QuartTrio("service", template_folder="templates", static_folder="static", static_url_path="/static")
     app.asgi_http_class = ShieldedConnection
     app.request_class = _bounded({each.path: each.body_bytes for each in operations if each.body_bytes is not None})
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS

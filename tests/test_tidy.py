@@ -93,7 +93,7 @@ def test_asyncio_and_asyncpg_stand_in_one_file():
 @pytest.mark.parametrize(
     ("packages", "rooms"),
     [
-        (("quart", "quart_trio", "werkzeug"), {"service.app", "service.pages"}),
+        (("quart", "quart_trio", "werkzeug"), {"service.app", "service.pages.documents", "service.pages.serving"}),
         (("httptools",), {"service.heads"}),
         (("hypercorn",), {"service.http2"}),
     ],

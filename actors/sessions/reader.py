@@ -16,7 +16,7 @@ class SessionReader(Actor[bytes, SignedIn | None]):
     """Asks the store about tokens."""
 
     def __init__(self, store: SessionStore, *, node: str, limits: ActorLimits) -> None:
-        super().__init__("session reader", node, limits)
+        super().__init__("session_reader", node, limits)
         self._store = store
 
     async def resolve(self, token: str) -> SignedIn | None:
