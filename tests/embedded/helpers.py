@@ -54,18 +54,22 @@ async def until_restarted(postgres: Postgres, restarts: int) -> None:
 
 
 def postmasters_of(data_dir: Path) -> set[int]:
-    """The pids of all living postmasters of this directory, whoever started them."""
+    """The pids of all living postmasters of this directory, whoever started them.
+
+    What a postmaster has just forked still has its command line, so whose parent is found too is none.
+    """
     wanted = os.fsencode((data_dir / "postgres").resolve())
-    found = set()
+    parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 command = (entry / "cmdline").read_bytes().split(b"\0")
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             if command[0].endswith(b"/postgres") and wanted in command:
-                found.add(int(entry.name))
-    return found
+                parents[int(entry.name)] = parent
+    return {pid for pid, parent in parents.items() if parent not in parents}
 
 
 @contextmanager

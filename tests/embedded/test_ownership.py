@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from storage.embedded import EmbeddedError, Endpoint, endpoint_of_running, runni
 from storage.postmaster import Postmaster, _read_answer, _startup_message
 from tests.embedded.helpers import AS_ROOT, fetch, owner_process, postmasters_of, until
 
+START_SECONDS = 60.0
 ONLY_ROOT = pytest.mark.skipif(not AS_ROOT, reason="only root can act as another user")
 
 
@@ -58,34 +61,41 @@ async def test_a_start_right_after_a_killed_service_leaves_one_postmaster(data_d
                 assert await fetch(postgres.endpoint, "SELECT 1") == 1
 
 
-async def survivor(data_dir: Path) -> subprocess.Popen[bytes]:
-    """A ready postmaster that no service owns: its parent, this test, reaps it only when told to."""
+@asynccontextmanager
+async def survivor(data_dir: Path) -> AsyncIterator[subprocess.Popen[bytes]]:
+    """A ready postmaster that no service owns: its parent, this test, reaps it only when told to, or in the end."""
     cluster = await prepare(data_dir, None)
     postmaster = Postmaster(cluster, {})
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(postmaster.voice.listen)
-        assert await postmaster.until_ready(20) is None
-        postmaster.voice._listening.cancel()
-    return postmaster.process
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(postmaster.voice.listen)
+            try:
+                assert await postmaster.until_ready(START_SECONDS) is None
+            finally:
+                postmaster.voice._listening.cancel()
+        yield postmaster.process
+    finally:
+        postmaster.process.kill()
+        postmaster.process.wait()
 
 
 async def test_a_surviving_postmaster_is_stopped_before_the_own_one_starts(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    old = await survivor(data_dir)
-    async with running_postgres(data_dir) as postgres:
-        assert f"an earlier process left Postgres running as pid {old.pid}: stopping it" in caplog.messages
-        assert postmasters_of(data_dir) == {postgres.statistics().pid} != {old.pid}
-        assert await fetch(postgres.endpoint, "SELECT 1") == 1
-    assert old.wait() == 0
+    async with survivor(data_dir) as old:
+        async with running_postgres(data_dir) as postgres:
+            assert f"an earlier process left Postgres running as pid {old.pid}: stopping it" in caplog.messages
+            assert postmasters_of(data_dir) == {postgres.statistics().pid} != {old.pid}
+            assert await fetch(postgres.endpoint, "SELECT 1") == 1
+        assert old.wait() == 0
 
 
 async def test_a_killed_postmaster_that_nobody_reaped_is_no_obstacle(data_dir: Path) -> None:
-    old = await survivor(data_dir)
-    old.send_signal(signal.SIGKILL)
-    async with running_postgres(data_dir) as postgres:
-        assert await fetch(postgres.endpoint, "SELECT 1") == 1
-    assert old.wait() == -signal.SIGKILL
+    async with survivor(data_dir) as old:
+        old.send_signal(signal.SIGKILL)
+        async with running_postgres(data_dir) as postgres:
+            assert await fetch(postgres.endpoint, "SELECT 1") == 1
+        assert old.wait() == -signal.SIGKILL
 
 
 async def test_a_pid_file_that_names_a_foreign_process_is_removed_and_the_process_left_alone(data_dir: Path) -> None:
