@@ -6,6 +6,7 @@ embedded one.
 
 import asyncio
 import itertools
+import logging
 import os
 import tempfile
 import threading
@@ -70,6 +71,26 @@ class Server:
                 connection.terminate()
 
         asyncio.run(work())
+
+
+@pytest.fixture(autouse=True)
+def logging_left_alone() -> Iterator[None]:
+    """A handler that stays behind writes to the closed output of a test that is over."""
+    handlers = list(logging.getLogger().handlers)
+    yield
+    assert logging.getLogger().handlers == handlers, "what set logging up needs the fixture `own_logging`"
+
+
+@pytest.fixture
+def own_logging() -> Iterator[None]:
+    """For a test that runs the program, or sets logging up, in its own process: nothing of it stays behind."""
+    root, hypercorn = logging.getLogger(), logging.getLogger("hypercorn")
+    handlers, levels = list(root.handlers), (root.level, hypercorn.level)
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    hypercorn.setLevel(levels[1])
+    logging.captureWarnings(False)
 
 
 @pytest.fixture(scope="session")

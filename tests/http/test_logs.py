@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,16 +15,11 @@ FORMS = {"text": TextLines, "json": JsonLines}
 
 
 @pytest.fixture(params=FORMS)
-def log(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
+def log(request: pytest.FixtureRequest, own_logging: None) -> io.StringIO:
     """All that is logged, down to the finest level, as it would reach the output."""
-    stream, root = io.StringIO(), logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    stream = io.StringIO()
     set_up("debug", request.param, stream)
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.getLogger("hypercorn").setLevel(logging.NOTSET)
-    logging.captureWarnings(False)
+    return stream
 
 
 def lines(log: io.StringIO) -> list[str]:

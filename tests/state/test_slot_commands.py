@@ -123,6 +123,7 @@ def test_a_complaint_names_the_option(fields: dict[str, Any], complaint: str) ->
             checked(SlotEdit, fields, HandClock(NOW))
 
 
+@pytest.mark.usefixtures("own_logging")
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
