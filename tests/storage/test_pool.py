@@ -1,5 +1,6 @@
 """The border to Postgres: every error is one of three, every wait has a bound, and no doubt is hidden."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -11,17 +12,24 @@ from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.turns import take_turn
 from tests.storage.proxy import Proxy, Weather, proxied
 
-IMPATIENT = PoolLimits(
+SMALL = PoolLimits(
     connections=2,
     waiters=1,
-    wait_seconds=0.2,
-    connect_seconds=0.3,
-    lock_seconds=0.1,
-    statement_seconds=0.2,
-    command_seconds=0.4,
+    wait_seconds=20.0,
+    connect_seconds=20.0,
+    lock_seconds=10.0,
+    statement_seconds=20.0,
+    idle_in_transaction_seconds=40.0,
+    command_seconds=30.0,
     listen_check_seconds=0.05,
     listen_pause_seconds=0.05,
 )
+"""Patient, so that a busy machine is no broken one. A test shortens the one limit that it is about."""
+HASTY = replace(
+    SMALL, wait_seconds=1.0, connect_seconds=1.0, lock_seconds=0.6, statement_seconds=0.8, command_seconds=1.0
+)
+"""For a network that says nothing, where every wait lasts as long as it may."""
+BOUND_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -104,10 +112,10 @@ async def test_a_connection_that_breaks_before_the_commit_is_plainly_unavailable
 
 
 async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(proxy: Proxy):
-    async with open_database(proxy.target, IMPATIENT) as database:
+    async with open_database(proxy.target, HASTY) as database:
         await database.transact(note)
         proxy.weather = Weather.SILENT
-        with trio.fail_after(3):
+        with trio.fail_after(BOUND_SECONDS):
             for _ in range(3):
                 with pytest.raises((StorageUnavailable, OutcomeUnknown)):
                     await database.transact(note)
@@ -117,16 +125,16 @@ async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(prox
 
 
 async def test_a_long_statement_is_cancelled_by_the_server(database_target: Target):
-    async with open_database(database_target, IMPATIENT) as database:
+    async with open_database(database_target, replace(SMALL, lock_seconds=0.1, statement_seconds=0.2)) as database:
         with pytest.raises(StorageUnavailable, match="statement timeout"):
-            await database.read(lambda c: c.execute("select pg_sleep(5)"))
+            await database.read(lambda c: c.execute("select pg_sleep(60)"))
 
 
 async def test_a_long_transaction_loses_its_connection(database_target: Target):
-    limits = replace(IMPATIENT, statement_seconds=5.0, command_seconds=5.5)
+    limits = replace(SMALL, statement_seconds=60.0, command_seconds=61.0)
     async with open_database(database_target, limits) as database:
-        with trio.fail_after(3), pytest.raises(StorageUnavailable):
-            await database.transact(lambda c: c.execute("select pg_sleep(5)"), seconds=0.2)
+        with trio.fail_after(BOUND_SECONDS), pytest.raises(StorageUnavailable):
+            await database.transact(lambda c: c.execute("select pg_sleep(60)"), seconds=0.2)
         await database.ping()
 
 
@@ -137,8 +145,8 @@ async def test_two_transactions_that_collide_are_contended(database: Database):
 
 
 async def test_a_lock_that_is_not_had_in_time_is_contended(database_target: Target):
-    async with open_database(database_target, IMPATIENT) as database:
-        locked = trio.Event()
+    async with open_database(database_target, replace(SMALL, lock_seconds=0.1)) as database:
+        locked, done = trio.Event(), asyncio.Event()
         await database.transact(note)
 
         async def update(connection: Connection) -> None:
@@ -147,34 +155,42 @@ async def test_a_lock_that_is_not_had_in_time_is_contended(database_target: Targ
         async def hold(connection: Connection) -> None:
             await update(connection)
             locked.set()
-            await connection.execute("select pg_sleep(0.15)")
+            await done.wait()
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(database.transact, hold)
             await locked.wait()
-            with pytest.raises(Contended):
-                await database.transact(update)
+            try:
+                with pytest.raises(Contended):
+                    await database.transact(update)
+            finally:
+                done.set()
 
 
 async def test_more_waiters_than_the_bound_are_refused_at_once(database_target: Target):
-    async with open_database(database_target, IMPATIENT) as database:
-        refused = []
+    async with open_database(database_target, SMALL) as database:
+        done, refused = asyncio.Event(), []
+
+        async def hold(connection: Connection) -> None:
+            await done.wait()
 
         async def one() -> None:
             try:
-                await database.read(lambda c: c.execute("select pg_sleep(0.1)"))
+                await database.read(hold)
             except StorageUnavailable as error:
                 refused.append(str(error))
 
         async with trio.open_nursery() as nursery:
             for _ in range(6):
                 nursery.start_soon(one)
+            await until(lambda: len(refused) == 3)
+            done.set()
         assert refused == ["too many transactions wait for a connection"] * 3
         assert database.statistics().refused == 3
 
 
 async def test_a_database_that_is_not_there_is_unavailable(tmp_path):
-    async with open_database(Target(host=str(tmp_path), user="catalog", database="catalog"), IMPATIENT) as database:
+    async with open_database(Target(host=str(tmp_path), user="catalog", database="catalog"), SMALL) as database:
         with pytest.raises(StorageUnavailable):
             await database.ping()
 
@@ -192,7 +208,7 @@ async def test_a_read_only_database_does_not_answer_a_ping(database: Database):
 async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(database_target: Target):
     heard: list[str] = []
     gaps: list[int] = []
-    async with open_database(database_target, IMPATIENT) as database, trio.open_nursery() as nursery:
+    async with open_database(database_target, SMALL) as database, trio.open_nursery() as nursery:
         nursery.start_soon(database.listen, "catalog", heard.append, lambda: gaps.append(1))
         await until(lambda: len(gaps) == 1)
         await database.read(lambda c: c.execute("select pg_notify('catalog', 'one')"))
@@ -211,15 +227,15 @@ async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(da
 
 async def until(holds) -> None:
     """Wait for a condition that another task brings about."""
-    with trio.fail_after(5):
+    with trio.fail_after(BOUND_SECONDS):
         while not holds():
             await trio.lowlevel.checkpoint()
 
 
 async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(proxy: Proxy):
-    async with open_database(proxy.target, IMPATIENT) as database:
+    async with open_database(proxy.target, HASTY) as database:
         proxy.weather = Weather.SILENT_AT_LISTEN
-        with trio.fail_after(3), trio.move_on_after(0.1):
+        with trio.fail_after(BOUND_SECONDS), trio.move_on_after(0.1):
             await database.listen("catalog", lambda topic: None, lambda: None)
 
 
@@ -232,7 +248,7 @@ async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(
     ],
 )
 async def test_a_url_that_cannot_be_read_is_told_without_its_password(url: str):
-    async with open_database(Target(url=url), IMPATIENT) as database:
+    async with open_database(Target(url=url), SMALL) as database:
         with pytest.raises(StorageUnavailable) as refused:
             await database.ping()
     assert "sec" not in str(refused.value)

@@ -132,7 +132,7 @@ async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database
         nursery.start_soon(database.transact, record)
         await recorded.wait()
         try:
-            with trio.fail_after(2):
+            with trio.fail_after(SECONDS):
                 await one.record(DAY, rows([2]))
         finally:
             done.set()
@@ -175,7 +175,7 @@ async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Dat
         nursery.start_soon(database.transact, write)
         await written.wait()
         try:
-            with trio.fail_after(2):
+            with trio.fail_after(SECONDS):
                 await one.record(DAY + 1, rows([1]))
         finally:
             done.set()

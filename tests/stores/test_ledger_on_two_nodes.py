@@ -284,7 +284,7 @@ async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
         nursery.start_soon(database.transact, charge)
         await locked.wait()
         try:
-            with trio.fail_after(1):
+            with trio.fail_after(SECONDS):
                 answers = await one.send(reserve(1, 1), beginning(2, 2, "right-1"))
         finally:
             done.set()
