@@ -15,7 +15,8 @@ from typing import Any
 
 import httpx
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.acceptance.prepared import REPOSITORY, run_prepared
+
 COMMAND_SECONDS = 60.0
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -55,11 +56,14 @@ def as_user(uid: int | None) -> dict[str, Any]:
 
 
 def run(
-    *arguments: object, settings: Settings | None = None, python: str = sys.executable, uid: int | None = None
+    *arguments: object, settings: Settings | None = None, python: str | None = None, uid: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, whatever that is."""
+    """Run one command to its end, whatever that is: by an interpreter of its own when `python` names one."""
+    words = [str(argument) for argument in arguments]
+    if python is None and uid is None:
+        return run_prepared(words, environment(settings or {}), COMMAND_SECONDS)
     return subprocess.run(
-        [python, "-m", "service", *map(str, arguments)],
+        [python or sys.executable, "-m", "service", *words],
         cwd=REPOSITORY,
         env=environment(settings or {}),
         capture_output=True,
@@ -104,7 +108,7 @@ class Service:
         settings: Settings,
         *,
         bind: str = "127.0.0.1:0",
-        python: str = sys.executable,
+        python: str | None = None,
         uid: int | None = None,
     ) -> None:
         self.data_dir = data_dir
@@ -115,7 +119,7 @@ class Service:
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
-                [python, "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
+                [python or sys.executable, "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
                 cwd=REPOSITORY,
                 env=environment(settings),
                 stdin=subprocess.DEVNULL,

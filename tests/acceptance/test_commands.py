@@ -252,7 +252,9 @@ def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -
         return capsys.readouterr().out
 
     overall = help_of()
-    assert run("--help").stdout.splitlines()[0] == overall.splitlines()[0], "the process says what the function says"
+    assert run("--help", python=sys.executable).stdout.splitlines()[0] == overall.splitlines()[0], (
+        "the process says what the function says"
+    )
     for name, words in COMMANDS.items():
         assert f"\n    {name}" in overall
         said = help_of(name)
@@ -286,7 +288,7 @@ def test_wrong_usage_is_one_line_that_points_to_help(
 
 
 def test_a_process_that_is_used_wrongly_says_so_in_one_line() -> None:
-    done = run("frobnicate")
+    done = run("frobnicate", python=sys.executable)
     line = complaint(done)
     assert done.stderr == f"{line}\n"
 
@@ -307,4 +309,4 @@ def test_a_mistyped_data_directory_is_named_and_stays_empty(tmp_path: Path) -> N
 
 
 def test_an_argument_that_is_no_text_is_one_line() -> None:
-    assert "not valid UTF-8" in complaint(run("revoke-key", "\udcff"))
+    assert "not valid UTF-8" in complaint(run("revoke-key", "\udcff", python=sys.executable))

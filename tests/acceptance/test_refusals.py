@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from service.cli import main
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
+
+pytestmark = pytest.mark.usefixtures("own_logging")
 
 SERVE = ("serve", "--bind", "127.0.0.1:0")
 PASSWORD = "a-password-that-must-not-be-shown"
@@ -131,7 +134,7 @@ def _said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 @pytest.mark.parametrize("name", PROCESSES)
 def test_a_process_that_refuses_to_start_says_why_in_one_line_and_ends_with_2(name: str, place: Path) -> None:
     settings, words = PROCESSES[name]
-    line = complaint(run(*SERVE, "--data-dir", place / "data", settings=settings))
+    line = complaint(run(*SERVE, "--data-dir", place / "data", settings=settings, python=sys.executable))
     assert words in line
     assert PASSWORD not in line
 
