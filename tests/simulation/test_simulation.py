@@ -24,6 +24,18 @@ SEEDS = 108
 SECONDS = 20.0
 SEEDS_FOR_A_BUG = 20
 """Of the kind of world that can show it: every third seed."""
+SHOWN_BY = {
+    "administrator-remembered": 3,
+    "declined-refund-forgets-weeks": 3,
+    "declined-refund-without-weeks": 9,
+    "key-without-day": 5,
+    "only-first-week-taken": 3,
+    "refund-in-wrong-window": 7,
+    "refund-not-followed": 13,
+    "refused-and-recorded-later": 11,
+    "stale-look-up-kept": 37,
+}
+"""The seed that is tried first, where the first ones do not show the bug: it only saves time."""
 ROOT = Path(__file__).parents[2]
 SOMETIMES = (
     *(f"fault {kind}" for kind in BASE_RATES),
@@ -139,7 +151,7 @@ def test_every_seed_has_a_schedule_of_its_own(campaign: list[Report]) -> None:
 @pytest.mark.parametrize("bug", sorted(BUGS))
 def test_a_planted_bug_is_found(bug: str) -> None:
     seeds = [seed for seed in range(len(Scene) * SEEDS_FOR_A_BUG) if scene_of(seed) is BUGS[bug].scene]
-    for seed in seeds:
+    for seed in sorted(seeds, key=lambda seed: seed != SHOWN_BY.get(bug)):
         if run(seed, seconds=SECONDS, bug=bug).violations:
             return
     pytest.fail(f"{BUGS[bug].sentence} {SEEDS_FOR_A_BUG} seeds did not show it.")
