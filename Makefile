@@ -8,6 +8,9 @@ VENV ?= .venv
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 
+# The suite and a start run many processes, and only the first should compile what all import.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: serve setup test lint simulate fuzz soak abuse bench bench-memory lock clean
 
 serve: $(VENV)/run.stamp
