@@ -12,7 +12,7 @@ import trio
 from tests.abuse.attacker import ATTACKS, Attacker
 from tests.abuse.node import DATABASE_CONNECTIONS, HOST, Watched
 from tests.abuse.probe import Report, start
-from tests.abuse.volley import Tally, Volley
+from tests.abuse.volley import DEADLINE_SECONDS, Tally, Volley
 from tests.acceptance.processes import until
 
 P99_FACTOR = 3.0
@@ -173,10 +173,10 @@ class Volleyed:
         return f"{self.tally.outcomes.total()} mutations in {self.seconds:.0f} s: {self.tally}"
 
 
-def mutate(node: Watched, seed: int, numbers: Sequence[int]) -> Volleyed:
-    """Send the mutations of these numbers to a node, and look at it afterwards."""
+def mutate(node: Watched, seed: int, numbers: Sequence[int], *, deadline_seconds: float = DEADLINE_SECONDS) -> Volleyed:
+    """Send the mutations of these numbers to a node, each of which has a deadline, and look at it afterwards."""
     files, memory, complaints = node.open_files, node.memory_mib, len(node.complaints())
-    volley = Volley(HOST, node.service.port, seed)
+    volley = Volley(HOST, node.service.port, seed, deadline_seconds=deadline_seconds)
     began = time.monotonic()
     faults = []
     try:

@@ -76,16 +76,20 @@ class Ground:
 
     @asynccontextmanager
     async def tls_connection(self) -> AsyncIterator[trio.SSLStream[trio.SocketStream]]:
-        """The same to the TLS port, where HTTP/2 is spoken; the certificate is not looked at."""
+        """The same to the TLS port, where HTTP/2 is spoken; the certificate is not looked at. Raises OSError."""
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         context.set_alpn_protocols(["h2"])
         stream = await self.connect(port=self.tls_port)
+        secured = trio.SSLStream(stream, context)
         try:
-            secured = trio.SSLStream(stream, context)
             await secured.do_handshake()
-            self.counts[f"agreed on {secured.selected_alpn_protocol()}"] += 1
+        except (trio.BrokenResourceError, trio.ClosedResourceError, OSError) as error:
+            self.drop(stream)
+            raise ConnectionAbortedError("the node ended the handshake") from error
+        self.counts[f"agreed on {secured.selected_alpn_protocol()}"] += 1
+        try:
             yield secured
         except* (trio.BrokenResourceError, trio.ClosedResourceError, ConnectionError, ssl.SSLError):
             self.counts["ended by the node"] += 1

@@ -61,7 +61,8 @@ def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched
 
 
 def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: Watched) -> None:
-    volleyed = mutate(node, SEED, range(MUTATIONS))
+    # A node that forgot one would never end it, and how long the others wait for a busy machine is not the point.
+    volleyed = mutate(node, SEED, range(MUTATIONS), deadline_seconds=30.0)
     assert not volleyed.faults, f"{volleyed}\n{volleyed.faults}"
     assert volleyed.tally.outcomes.total() == MUTATIONS
 

@@ -1,0 +1,23 @@
+"""What an attacker stands on, against a node that is a few lines."""
+
+import pytest
+import trio
+
+from tests.abuse.ground import Ground
+
+
+async def test_a_handshake_that_the_node_ends_is_a_refusal_and_no_bug() -> None:
+    """A busy node may do that, and the attacker tries again."""
+
+    async def hang_up(stream: trio.SocketStream) -> None:
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        [listener] = await nursery.start(trio.serve_tcp, hang_up, 0)
+        port = listener.socket.getsockname()[1]
+        ground = Ground("127.0.0.1", port, port)
+        with pytest.raises(ConnectionError, match="handshake"):
+            async with ground.tls_connection():
+                pass
+        nursery.cancel_scope.cancel()
+    assert not ground._open
