@@ -1,5 +1,7 @@
 """What an attacker stands on, against a node that is a few lines."""
 
+from functools import partial
+
 import pytest
 import trio
 
@@ -13,7 +15,7 @@ async def test_a_handshake_that_the_node_ends_is_a_refusal_and_no_bug() -> None:
         await stream.aclose()
 
     async with trio.open_nursery() as nursery:
-        [listener] = await nursery.start(trio.serve_tcp, hang_up, 0)
+        listener, *_ = await nursery.start(partial(trio.serve_tcp, hang_up, 0, host="127.0.0.1"))
         port = listener.socket.getsockname()[1]
         ground = Ground("127.0.0.1", port, port)
         with pytest.raises(ConnectionError, match="handshake"):
