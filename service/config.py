@@ -286,7 +286,14 @@ def _at_most(name: str, value: float, other: str, bound: float) -> None:
         raise ValueError(f"{name} ({value:g}) must be at most {other} ({bound:g})")
 
 
-DEFAULTS = Path(__file__).resolve().parent.parent / "config.toml"
+def _defaults() -> Path:
+    """The project's `config.toml`: in an installed package beside this file, in a checkout at its root."""
+    here = Path(__file__).resolve().parent
+    installed = here / "config.toml"
+    return installed if installed.exists() else here.parent / "config.toml"
+
+
+DEFAULTS = _defaults()
 
 
 def load(path: Path | None, environment: Mapping[str, str]) -> Config:

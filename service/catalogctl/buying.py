@@ -1,0 +1,143 @@
+"""Change the sponsorship area: profile, campaigns, bookings and keys."""
+
+from uuid import UUID
+
+from service.catalogctl.failures import Misused, Unreachable
+from service.catalogctl.paging import part_of
+from service.catalogctl.session import Session
+from service.catalogctl.sponsoring import ROOT, at, booking_facts, week_ms
+from service.catalogctl.texts import moment, shown
+
+CREATIVE = {
+    "name": "name",
+    "headline": "headline",
+    "body": "body",
+    "cta": "cta",
+    "target_url": "targetUrl",
+    "logo_text": "logoText",
+}
+"""The options of a campaign's content, and the fields that they are on the wire."""
+
+
+def save_profile(session: Session) -> None:
+    session.needs_key()
+    options = session.options
+    reply = session.client.ask("PATCH", f"{ROOT}/profile", body={"name": options.name, "website": options.website})
+    profile = part_of(reply, "profile")
+    session.show(
+        reply, lambda: session.facts({"Sponsor": shown(profile.get("name")), "Website": shown(profile.get("website"))})
+    )
+
+
+def create_campaign(session: Session) -> None:
+    _campaign(session, "POST", f"{ROOT}/campaigns", _content(session))
+
+
+def edit_campaign(session: Session) -> None:
+    content = _content(session)
+    if not content:
+        raise Misused(
+            "say what of the campaign changes: one of --" + ", --".join(n.replace("_", "-") for n in CREATIVE)
+        )
+    _campaign(session, "PATCH", at("campaigns", session.options.campaign), content)
+
+
+def move_campaign(session: Session) -> None:
+    """Submit, withdraw, pause or resume."""
+    _campaign(session, "POST", at("campaigns", session.options.campaign, session.options.move), None)
+
+
+def _content(session: Session) -> dict[str, str]:
+    given = {field: getattr(session.options, option) for option, field in CREATIVE.items()}
+    return {field: value for field, value in given.items() if value is not None}
+
+
+def _campaign(session: Session, method: str, path: str, body: dict[str, str] | None) -> None:
+    session.needs_key()
+    reply = session.client.ask(method, path, body=body)
+    campaign = part_of(reply, "campaign")
+    names = {
+        "Campaign": "id",
+        "Name": "name",
+        "Status": "status",
+        "Headline": "headline",
+        "Body": "body",
+        "Button": "cta",
+    }
+    names |= {"Target": "targetUrl", "Logo": "logoText", "Review": "reviewNote"}
+    session.show(reply, lambda: session.facts({words: shown(campaign.get(name)) for words, name in names.items()}))
+
+
+def book(session: Session) -> None:
+    """Reserve weeks of a slot for a campaign."""
+    options = session.options
+    _reserve(session, f"{ROOT}/bookings", {"campaignId": options.campaign, "slotId": options.slot})
+
+
+def start(session: Session) -> None:
+    """Profile, campaign and booking in one."""
+    options = session.options
+    names = {"name": options.name, "website": options.website, "headline": options.headline, "body": options.body}
+    _reserve(session, f"{ROOT}/bookings/start", {**names, "slotId": options.slot})
+
+
+def _reserve(session: Session, path: str, fields: dict[str, str]) -> None:
+    """The key that makes a repeat harmless is told before anything is sent, since the answer may be lost."""
+    session.needs_key()
+    week = week_ms(session.options.week)
+    given = session.options.idempotency_key
+    key = session.outside.new_id() if given is None else _uuid(given)
+    session.note(f"Idempotency key: {key}")
+    try:
+        reply = session.client.ask("POST", path, body={**fields, "weekStart": week, "idempotencyKey": key})
+    except Unreachable as error:
+        repeat = f"the same command with --idempotency-key {key} finds out, and never books twice"
+        raise Unreachable(f"{error}; whether it was booked is not known: {repeat}") from None
+    booking = part_of(reply, "booking")
+    session.show(reply, lambda: session.facts(booking_facts(booking)))
+    if not session.as_json:
+        session.note(f"Pay before the hold runs out: catalogctl sponsor checkout {shown(booking.get('id'))}")
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise Misused(f"--idempotency-key takes a UUID, not {text!r}") from None
+
+
+def open_checkout(session: Session) -> None:
+    """Where a person pays."""
+    session.needs_key()
+    reply = session.client.ask("POST", at("bookings", session.options.booking, "checkout"))
+    answer = reply.document
+    address = answer.get("checkoutUrl")
+    session.show(
+        reply, lambda: session.facts({"Pay at": shown(address), "Held until": moment(answer.get("expiresAt"))})
+    )
+    if session.options.open and isinstance(address, str) and not session.outside.browse(address):
+        session.note("No browser could be opened.")
+
+
+def cancel_booking(session: Session) -> None:
+    session.needs_key()
+    reply = session.client.ask("POST", at("bookings", session.options.booking, "cancel"))
+    booking = part_of(reply, "booking")
+    session.show(reply, lambda: session.facts(booking_facts(booking)))
+
+
+def create_key(session: Session) -> None:
+    session.needs_key()
+    scopes = [scope.strip() for scope in session.options.scopes.split(",") if scope.strip()]
+    reply = session.client.ask("POST", f"{ROOT}/keys", body={"name": session.options.name, "scopes": scopes})
+    made = reply.document
+    names = {"Id": "id", "Key": "apiKey", "Scopes": "scopes"}
+    session.show(reply, lambda: session.facts({words: shown(made.get(name)) for words, name in names.items()}))
+    if not session.as_json:
+        session.note("The key is shown this once.")
+
+
+def revoke_key(session: Session) -> None:
+    session.needs_key()
+    reply = session.client.ask("DELETE", at("keys", session.options.id))
+    session.show(reply, lambda: [f"{shown(session.options.id)} is revoked."])

@@ -1,0 +1,208 @@
+"""One request to the service and its answer. Knows no command, and keeps nothing.
+
+A redirect is an answer like any other: nothing is sent to where it leads.
+"""
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from service.catalogctl import VERSION
+from service.catalogctl.failures import Refused, Unreachable
+
+SILENCE_SECONDS = 10.0
+"""How long the other side may say nothing."""
+ANSWER_SECONDS = 30.0
+"""How long an answer may take as a whole, from the name's lookup to the last byte."""
+ANSWER_BYTES = 16 * 1024 * 1024
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to be sent. `url` is whole; `key` goes into the Authorization header and nowhere else."""
+
+    method: str
+    url: str
+    body: bytes | None = None
+    content_type: str = ""
+    key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it came. Header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON object of the body, or an empty one where there is none."""
+        try:
+            document = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    @property
+    def error(self) -> str:
+        """The code of a refusal, or nothing."""
+        return text_of(self.document, "error")
+
+    @property
+    def wait_seconds(self) -> int | None:
+        """What Retry-After asks for, where it is a number of seconds."""
+        asked = self.headers.get("retry-after", "")
+        return int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else None
+
+
+Send = Callable[[Asked], Reply]
+"""Sends one request; raises `Unreachable` where no answer came."""
+
+
+def text_of(document: Mapping[str, Any], name: str) -> str:
+    """A field that is a text, or nothing."""
+    value = document.get(name)
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Asks the service at `base`, as the owner of `key` where there is one."""
+
+    base: str
+    send: Send
+    key: str | None = field(default=None, repr=False)
+
+    def ask(
+        self, method: str, path: str, query: Mapping[str, str | int | None] | None = None, body: object = None
+    ) -> Reply:
+        """One request with the key; a good answer. Raises `Refused` or `Unreachable`."""
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        url = f"{self.base}{path}{'?' if given else ''}{urlencode(given)}"
+        sent = None if body is None else json.dumps(body).encode()
+        return self.accepted(self.send(Asked(method, url, sent, JSON if sent else "", self.key)))
+
+    def post_form(self, path: str, fields: Mapping[str, str]) -> Reply:
+        """One form without the key; whatever answer came."""
+        return self.send(Asked("POST", f"{self.base}{path}", urlencode(fields).encode(), FORM))
+
+    def accepted(self, reply: Reply) -> Reply:
+        """The answer, if it is a yes of the service. Raises `Refused` or `Unreachable`."""
+        if 200 <= reply.status < 300 and reply.document:
+            return reply
+        if reply.status < 400 or not reply.error:
+            where = reply.headers.get("location")
+            leads = f" that leads to {where}, which is not followed" if where else ""
+            raise Unreachable(f"{self.base} gives an answer {reply.status}{leads}, which is not the service's")
+        raise Refused(self.words_of(reply))
+
+    def words_of(self, reply: Reply) -> str:
+        """A refusal in the service's own words, with what helps."""
+        document = reply.document
+        words = text_of(document, "message") or f"The service answers {reply.status}."
+        hint = text_of(document, "hint")
+        helps = [reply.error]
+        if reply.wait_seconds is not None and f"{reply.wait_seconds} s" not in words:
+            helps.append(f"try again in {reply.wait_seconds} s")
+        if reply.status == 401:
+            helps.append("catalogctl login gets a key")
+        elif hint:
+            helps.append(f"see {self.base}{hint}" if hint.startswith("/") else f"see {hint}")
+        return f"{words} ({'; '.join(helps)})"
+
+
+class _Stay(HTTPRedirectHandler):
+    """Follows no redirect."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def send(
+    asked: Asked,
+    *,
+    silence_seconds: float = SILENCE_SECONDS,
+    answer_seconds: float = ANSWER_SECONDS,
+    answer_bytes: int = ANSWER_BYTES,
+) -> Reply:
+    """`Send` over the network, through the proxies of the environment.
+
+    In a thread, since neither the lookup of a name nor an answer that comes byte by byte ends by itself.
+    """
+    outcomes: SimpleQueue[Reply | Exception] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            outcomes.put(_exchange(asked, silence_seconds, answer_bytes))
+        except Exception as error:
+            outcomes.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    host = asked.url.split("/")[2]
+    try:
+        outcome = outcomes.get(timeout=answer_seconds)
+    except Empty:
+        raise Unreachable(f"{host} did not answer within {answer_seconds:g} s") from None
+    match outcome:
+        case Reply():
+            return outcome
+        case OSError() | http.client.HTTPException():
+            raise Unreachable(f"cannot reach {host}: {_reason(outcome)}") from None
+        case _:
+            raise outcome
+
+
+def _exchange(asked: Asked, silence_seconds: float, answer_bytes: int) -> Reply:
+    request = Request(asked.url, data=asked.body, method=asked.method)
+    request.add_header("User-Agent", f"catalogctl/{VERSION}")
+    request.add_header("Accept", JSON)
+    if asked.body is not None:
+        request.add_header("Content-Type", asked.content_type)
+    if asked.key is not None:
+        request.add_unredirected_header("Authorization", f"Bearer {asked.key}")
+    try:
+        answer = build_opener(_Stay).open(request, timeout=silence_seconds)
+    except HTTPError as refusal:
+        answer = refusal
+    with answer:
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        body: bytes = answer.read(answer_bytes + 1)
+        if len(body) > answer_bytes:
+            raise OSError(f"the answer is larger than {answer_bytes:,} bytes")
+        if answer.length:
+            raise http.client.IncompleteRead(body, answer.length)
+        return Reply(answer.status, headers, body)
+
+
+def _reason(error: Exception) -> str:
+    """Why there was no answer, in words."""
+    if isinstance(error, URLError) and isinstance(error.reason, Exception):
+        error = error.reason
+    match error:
+        case TimeoutError():
+            return "it does not answer in time"
+        case http.client.RemoteDisconnected() | ConnectionError():
+            return (
+                "the connection is refused" if isinstance(error, ConnectionRefusedError) else "the connection was lost"
+            )
+        case http.client.IncompleteRead():
+            return "the connection was lost in the middle of an answer"
+        case http.client.HTTPException():
+            return "what it answers is not HTTP"
+        case socket.gaierror():
+            return "there is no such host"
+        case OSError():
+            return error.strerror or str(error)
+        case _:
+            return str(error)

@@ -1,0 +1,176 @@
+"""The keys that logins have brought, one for each service, in a file that only its owner may read.
+
+A key is looked up by the whole address of its service, and so is never sent to another one.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from service.catalogctl.client import text_of
+from service.catalogctl.failures import Misused
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+FILE, LOCK, NEW = "credentials.json", "credentials.lock", "credentials.new"
+VERSION = 1
+FILE_BYTES = 1024 * 1024
+FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
+WIDER = 0o077
+LOCK_TRIES, LOCK_PAUSE_SECONDS = 100, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a login has brought."""
+
+    api_key: str = field(repr=False)
+    key_prefix: str = ""
+    tenant_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """All credentials by the address of their service; `current` is the service of the last login."""
+
+    current: str | None = None
+    credentials: Mapping[str, Credential] = field(default_factory=dict)
+
+    def with_one(self, base: str, credential: Credential) -> "Saved":
+        return Saved(base, {**self.credentials, base: credential})
+
+    def without(self, base: str) -> "Saved":
+        left = {other: kept for other, kept in self.credentials.items() if other != base}
+        current = next(iter(left), None) if self.current == base else self.current
+        return Saved(current, left)
+
+
+def directory_of(environment: Mapping[str, str]) -> Path:
+    """`catalogctl` in the user's directory for configuration. Raises `Misused` where there is none."""
+    chosen = Path(environment.get("XDG_CONFIG_HOME") or "")
+    if chosen.is_absolute():
+        return chosen / "catalogctl"
+    home = environment.get("HOME") or os.path.expanduser("~")
+    if not Path(home).is_absolute():
+        raise Misused("there is no home directory to keep a login in; set XDG_CONFIG_HOME")
+    return Path(home) / ".config" / "catalogctl"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """The file in `directory`. `warn` is told what was mended. Raises `Misused` where the file cannot be used."""
+
+    directory: Path
+    warn: Callable[[str], None]
+
+    def read(self) -> Saved:
+        """What is saved; nothing where there is no file yet."""
+        with self._told("read"):
+            try:
+                descriptor = os.open(self.directory / FILE, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            except FileNotFoundError:
+                return Saved()
+            with open(descriptor, "rb") as file:
+                self._mend(file.fileno())
+                text = file.read(FILE_BYTES + 1)
+        return self._parsed(text)
+
+    def change(self, change: Callable[[Saved], Saved]) -> None:
+        """Replace what is saved by what `change` makes of it: wholly or not at all, one at a time."""
+        with self._told("write"), self._alone():
+            self._write(change(self.read()))
+
+    def prepare(self) -> None:
+        """Make sure that a login can be saved, before there is one."""
+        self.change(lambda saved: saved)
+
+    def _write(self, saved: Saved) -> None:
+        document = {
+            "version": VERSION,
+            "current": saved.current,
+            "services": {base: asdict(credential) for base, credential in saved.credentials.items()},
+        }
+        new = self.directory / NEW
+        new.unlink(missing_ok=True)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self.directory / FILE)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other `catalogctl` of this user changes the file meanwhile."""
+        self.directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        descriptor = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        try:
+            for _ in range(LOCK_TRIES if fcntl else 0):
+                with suppress(BlockingIOError):
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(LOCK_PAUSE_SECONDS)
+            else:
+                if fcntl:
+                    raise Misused(f"another catalogctl keeps {self.directory} locked")
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _mend(self, descriptor: int) -> None:
+        """Take the file and its directory from the others, if they may look."""
+        told = os.fstat(descriptor)
+        if not stat.S_ISREG(told.st_mode):
+            raise Misused(f"{self.directory / FILE} is not a file")
+        if hasattr(os, "getuid") and told.st_uid != os.getuid():
+            raise Misused(f"{self.directory / FILE} belongs to another user")
+        if os.name != "posix":
+            return
+        if told.st_mode & WIDER:
+            os.fchmod(descriptor, FILE_MODE)
+            self._warn_of(FILE_MODE, self.directory / FILE)
+        if self.directory.stat().st_mode & WIDER:
+            self.directory.chmod(DIRECTORY_MODE)
+            self._warn_of(DIRECTORY_MODE, self.directory)
+
+    def _warn_of(self, mode: int, path: Path) -> None:
+        self.warn(
+            f"{path} was open to other users; its mode is {mode:04o} now. If others use this machine, revoke the key."
+        )
+
+    def _parsed(self, text: bytes) -> Saved:
+        try:
+            document = json.loads(text) if len(text) <= FILE_BYTES else None
+            assert isinstance(document, dict)
+            services = document["services"]
+            credentials = {base: _credential(each) for base, each in services.items()}
+            current = document["current"]
+            assert document["version"] == VERSION
+            assert current is None or current in credentials
+        except (ValueError, RecursionError, AssertionError, LookupError, AttributeError, TypeError):
+            path = self.directory / FILE
+            raise Misused(f"{path} is not what catalogctl has written; remove it and log in again") from None
+        return Saved(current, credentials)
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Misused(f"cannot {what} {error.filename or self.directory}: {error.strerror}") from None
+
+
+def _credential(document: dict[str, Any]) -> Credential:
+    key = text_of(document, "api_key")
+    if not key:
+        raise ValueError("a credential without a key")
+    return Credential(key, text_of(document, "key_prefix"), text_of(document, "tenant_id"))

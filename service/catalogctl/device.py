@@ -1,0 +1,152 @@
+"""Device login (RFC 8628): when to ask again, and what an answer means. Pure: it is told the time, and sleeps nowhere."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from service.catalogctl.addresses import is_page
+from service.catalogctl.client import Reply, text_of
+from service.catalogctl.failures import Exit
+
+START, TOKEN = "/api/v1/auth/device", "/api/v1/auth/device/token"
+CLIENT_ID = "catalogctl"
+GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
+
+INTERVAL_SECONDS = 5.0
+"""The pace where the service names none, and what a slow_down without an interval adds (RFC 8628, 3.2 and 3.5)."""
+LONGEST_INTERVAL_SECONDS = 300.0
+LONGEST_BACKOFF_SECONDS = 60.0
+LONGEST_LIFE_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What the service answered to the start. `page` has the code in it where the service offers that."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    page: str
+    expires_in_seconds: float
+    interval_seconds: float
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> "Started | None":
+        """The answer, or None where it is not one of RFC 8628, 3.2."""
+        address = text_of(document, "verification_uri")
+        life = _number(document, "expires_in")
+        codes = text_of(document, "device_code"), text_of(document, "user_code")
+        if not (all(codes) and is_page(address) and life):
+            return None
+        whole = text_of(document, "verification_uri_complete")
+        pace = _number(document, "interval") or INTERVAL_SECONDS
+        return cls(
+            *codes,
+            address,
+            whole if is_page(whole) else address,
+            min(life, LONGEST_LIFE_SECONDS),
+            min(pace, LONGEST_INTERVAL_SECONDS),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The key, shown this once."""
+
+    api_key: str
+    key_prefix: str
+    tenant_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """There will be no key. `words` is None where the service's own are best."""
+
+    words: str | None
+    code: Exit = Exit.REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Ask again after this long."""
+
+    seconds: float
+
+
+@dataclass(slots=True)
+class Polling:
+    """Where a login stands. Times are seconds of one clock."""
+
+    expires_at: float
+    interval_seconds: float
+    losses: int = 0
+
+    def first(self) -> Wait:
+        return Wait(self.interval_seconds)
+
+    def after(self, reply: Reply | None, now: float) -> Wait | Granted | Ended:
+        """What to do after an answer; None is one that was lost."""
+        if reply is not None and 200 <= reply.status < 300:
+            return granted_by(reply.document)
+        step = self._lost() if reply is None or _is_gateway(reply) else self._answered(reply)
+        if isinstance(step, Ended):
+            return step
+        left = self.expires_at - now
+        if left <= 0:
+            return self._expired(reply)
+        return Wait(min(step.seconds, left))
+
+    def _answered(self, reply: Reply) -> Wait | Ended:
+        self.losses = 0
+        match reply.error:
+            case "authorization_pending":
+                return Wait(self.interval_seconds)
+            case "slow_down":
+                asked = _number(reply.document, "interval") or self.interval_seconds + INTERVAL_SECONDS
+                self.interval_seconds = min(max(asked, self.interval_seconds), LONGEST_INTERVAL_SECONDS)
+                return Wait(self.interval_seconds)
+            case "expired_token":
+                return Ended("the code has expired before it was approved; run catalogctl login again")
+            case "access_denied":
+                return Ended("the login was denied in the browser")
+            case "invalid_code":
+                return Ended(
+                    "the service does not know this login any more; if it was approved, revoke its key in the dashboard, "
+                    "and run catalogctl login again"
+                )
+        if reply.status in (429, 503):
+            return Wait(max(self.interval_seconds, reply.wait_seconds or 0))
+        return Ended(None)
+
+    def _lost(self) -> Wait:
+        """Back off exponentially (RFC 8628, 3.5)."""
+        self.losses += 1
+        backoff = self.interval_seconds * 2 ** min(self.losses, 10)
+        return Wait(max(self.interval_seconds, min(backoff, LONGEST_BACKOFF_SECONDS)))
+
+    def _expired(self, reply: Reply | None) -> Ended:
+        if reply is None:
+            return Ended(
+                "the service could not be reached until the code expired; run catalogctl login again", Exit.UNREACHABLE
+            )
+        return Ended("the code has expired before it was approved; run catalogctl login again")
+
+
+def granted_by(document: dict[str, Any]) -> Granted | Ended:
+    """The key of a success, whatever of the two names it has."""
+    key = text_of(document, "access_token") or text_of(document, "apiKey")
+    if not key:
+        return Ended("the service approved the login and gave no key", Exit.UNREACHABLE)
+    return Granted(key, text_of(document, "keyPrefix"), text_of(document, "tenantId"))
+
+
+def _is_gateway(reply: Reply) -> bool:
+    """Whether somebody between us and the service answers, or the service met a failure that a later poll may not meet."""
+    return reply.status >= 500 and reply.status != 503
+
+
+def _number(document: dict[str, Any], name: str) -> float | None:
+    """A number above zero, or None."""
+    value = document.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+        return None
+    return float(value)

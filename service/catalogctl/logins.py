@@ -1,0 +1,87 @@
+"""Log in by device (RFC 8628), and log out."""
+
+from functools import partial
+
+from service.catalogctl.addresses import is_in_clear
+from service.catalogctl.client import Reply
+from service.catalogctl.credentials import Credential, Saved
+from service.catalogctl.device import CLIENT_ID, GRANT_TYPE, START, TOKEN, Ended, Granted, Polling, Started, Wait
+from service.catalogctl.failures import Exit, Failure, Misused, Unreachable
+from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.catalogctl.texts import harmless
+
+
+def log_in(session: Session) -> None:
+    """Get a key that a person approves in a browser, and save it."""
+    session.keyring.prepare()
+    if is_in_clear(session.base):
+        session.warn(f"{session.base} is not encrypted: the key that comes can be read on the way")
+    outside, client = session.outside, session.client
+    started = Started.of(client.accepted(client.post_form(START, {"client_id": CLIENT_ID})).document)
+    if started is None:
+        raise Unreachable(f"{session.base} starts a login with an answer that is not one of RFC 8628")
+    polling = Polling(outside.now() + started.expires_in_seconds, started.interval_seconds)
+    _invite(session, started)
+    granted = _poll(session, polling, started.device_code)
+    before = session.saved.credentials.get(session.base)
+    credential = Credential(granted.api_key, granted.key_prefix, granted.tenant_id)
+    session.keyring.change(lambda saved: saved.with_one(session.base, credential))
+    session.say(f"Logged in to {session.base} with the key {harmless(granted.key_prefix)}...")
+    if before is not None:
+        session.note(
+            f"The key of the login before, {harmless(before.key_prefix)}..., lives until you revoke it:",
+            f"{session.base}/dashboard",
+        )
+    if outside.environment.get(KEY_VARIABLE):
+        session.note(f"{KEY_VARIABLE} is set and goes before this login.")
+
+
+def _invite(session: Session, started: Started) -> None:
+    session.note(
+        f"Open   {harmless(started.verification_uri)}",
+        f"Enter  {harmless(started.user_code)}",
+        "",
+    )
+    if not session.options.no_browser and session.outside.browse(started.page):
+        session.note("Your browser was opened; approve only if it shows this code.")
+    minutes = max(1, round(started.expires_in_seconds / 60))
+    session.note(f"Waiting for your approval; the code is good for {minutes} min. Ctrl-C stops.")
+
+
+def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
+    """Ask until there is a key. Raises `Failure` where there will be none."""
+    form = {"grant_type": GRANT_TYPE, "device_code": device_code, "client_id": CLIENT_ID}
+    step: Wait | Granted | Ended = polling.first()
+    reply: Reply | None = None
+    while isinstance(step, Wait):
+        session.outside.sleep(step.seconds)
+        try:
+            reply = session.client.post_form(TOKEN, form)
+        except Unreachable as error:
+            reply = None
+            if polling.losses == 0:
+                session.note(f"{error}; trying again")
+        step = polling.after(reply, session.outside.now())
+    if isinstance(step, Granted):
+        return step
+    if step.words is None and reply is not None:
+        session.client.accepted(reply)
+    failure = Unreachable if step.code is Exit.UNREACHABLE else Failure
+    raise failure(step.words)
+
+
+def log_out(session: Session) -> None:
+    """Forget the saved key of the service, or of all."""
+    if session.options.all:
+        gone = list(session.saved.credentials)
+    else:
+        gone = [base for base in session.saved.credentials if base == session.base]
+    if not gone:
+        raise Misused(f"you are not logged in to {'any service' if session.options.all else session.base}")
+    for base in gone:
+        prefix = session.saved.credentials[base].key_prefix
+        session.keyring.change(partial(Saved.without, base=base))
+        session.say(f"Forgot the key {harmless(prefix)}... of {base}.")
+        session.note(f"The key itself lives until you revoke it at {base}/dashboard")
+    if session.outside.environment.get(KEY_VARIABLE):
+        session.note(f"{KEY_VARIABLE} is still set, and is used where {URL_VARIABLE} or --url lead.")

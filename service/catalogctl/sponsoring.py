@@ -1,0 +1,220 @@
+"""Read the sponsorship area: who one is, slots, placements, campaigns, bookings, delivery and keys."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from service.catalogctl.failures import Misused
+from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, walk
+from service.catalogctl.session import Session
+from service.catalogctl.tables import Column
+from service.catalogctl.texts import day, moment, money, shown
+
+ROOT = "/api/v1/sponsors"
+Entry = dict[str, Any]
+
+SLOTS = (
+    Column("SLOT", whole=True),
+    Column("NAME"),
+    Column("SIDE"),
+    Column("PER WEEK", whole=True, right=True),
+    Column("WEEKS", right=True),
+    Column("KIND"),
+    Column("STANDING", whole=True),
+)
+CAMPAIGNS = (
+    Column("CAMPAIGN", whole=True),
+    Column("NAME"),
+    Column("STATUS", whole=True),
+    Column("HEADLINE"),
+    Column("NOTE"),
+)
+BOOKINGS = (
+    Column("BOOKING", whole=True),
+    Column("CAMPAIGN"),
+    Column("SLOT"),
+    Column("FROM", whole=True),
+    Column("TO", whole=True),
+    Column("AMOUNT", whole=True, right=True),
+    Column("STATUS", whole=True),
+)
+DELIVERY = (
+    Column("BOOKING", whole=True),
+    Column("CAMPAIGN"),
+    Column("STATUS", whole=True),
+    Column("IMPRESSIONS", whole=True, right=True),
+    Column("CLICKS", whole=True, right=True),
+    Column("CTR", whole=True, right=True),
+)
+PLACEMENTS = (Column("BOOKING", whole=True), Column("SPONSOR"), Column("SIDE"), Column("HEADLINE"), Column("TARGET"))
+KEYS = (
+    Column("ID", whole=True),
+    Column("NAME"),
+    Column("PREFIX", whole=True),
+    Column("SCOPES"),
+    Column("CREATED", whole=True),
+)
+
+
+def week_ms(text: str) -> int:
+    """A week as the API takes it: its Monday 00:00 UTC in epoch milliseconds, from a date, or digits as they are."""
+    if text.isascii() and text.isdigit() and len(text) > 8:
+        return int(text)
+    try:
+        named = date.fromisoformat(text)
+    except ValueError:
+        raise Misused(f"--week takes the date of a Monday, such as 2026-12-28, not {text!r}") from None
+    monday = named - timedelta(days=named.weekday())
+    if named != monday:
+        raise Misused(f"{text} is no Monday; its week begins on {monday}")
+    return int(datetime(monday.year, monday.month, monday.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def at(kind: str, name: str, move: str = "") -> str:
+    """The path of one campaign, booking or key, or of a move of it."""
+    return f"{ROOT}/{kind}/{quote(name, safe='')}{f'/{move}' if move else ''}"
+
+
+def show_identity(session: Session) -> None:
+    session.needs_key()
+    reply = session.client.ask("GET", f"{ROOT}/me")
+    me = reply.document
+    profile = me.get("profile")
+    name, website = (profile.get("name"), profile.get("website")) if isinstance(profile, dict) else ("none yet", None)
+    session.show(
+        reply,
+        lambda: session.facts(
+            {
+                "Account": shown(me.get("email")),
+                "Sponsor": shown(name),
+                "Website": shown(website),
+                "Administrator": shown(me.get("isAdmin")),
+                "Demo": shown(me.get("isDemo")),
+                "Billing": shown(me.get("billingMode")),
+                "Scopes": shown(me.get("scopes")),
+            }
+        ),
+    )
+
+
+def show_inventory(session: Session) -> None:
+    week = session.options.week
+    reply = session.client.ask("GET", f"{ROOT}/inventory", {"weekStart": None if week is None else week_ms(week)})
+    inventory = reply.document
+    rows = [_slot(slot) for slot in entries_of(reply, "slots")]
+    head = f"Week of {day(inventory.get('weekStart'))}, billing mode {shown(inventory.get('billingMode'))}"
+    session.show(reply, lambda: [head, "", *session.table(SLOTS, rows, "There are no slots.")])
+
+
+def _slot(slot: Entry) -> list[str]:
+    if slot.get("comingSoon"):
+        standing = "coming soon"
+    elif slot.get("available"):
+        ends = slot.get("offerEndsAt")
+        standing = "available" if ends is None else f"available until {moment(ends)}"
+    else:
+        standing = "not available"
+    fields = [shown(slot.get(name)) for name in ("id", "name", "side")]
+    price = slot.get("weekPriceCents")
+    return [*fields, money(price), shown(slot.get("durationWeeks")), shown(slot.get("packageKind")), standing]
+
+
+def show_placements(session: Session) -> None:
+    reply = session.client.ask("GET", f"{ROOT}/placements")
+    fields = ("bookingId", "sponsorName", "side", "headline", "targetUrl")
+    rows = [[shown(each.get(name)) for name in fields] for each in entries_of(reply, "placements")]
+    session.show(reply, lambda: session.table(PLACEMENTS, rows, "Nothing is placed now."))
+
+
+def list_campaigns(session: Session) -> None:
+    session.needs_key()
+    fields = ("id", "name", "status", "headline", "reviewNote")
+    entries = walk(session, f"{ROOT}/campaigns", SPONSORSHIP, {})
+    _tabulate(session, CAMPAIGNS, [[shown(each.get(name)) for name in fields] for each in entries], "No campaigns yet.")
+
+
+def list_bookings(session: Session) -> None:
+    session.needs_key()
+    entries = walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})
+    _tabulate(session, BOOKINGS, [_booking(each) for each in entries], "No bookings yet.")
+
+
+def _booking(booking: Entry) -> list[str]:
+    start, end = day(booking.get("weekStart")), day(booking.get("weekEnd"))
+    named = [shown(booking.get(name)) for name in ("id", "campaignName", "slotName")]
+    return [
+        *named,
+        start,
+        end,
+        money(booking.get("amountCents"), booking.get("currency")),
+        shown(booking.get("status")),
+    ]
+
+
+def show_booking(session: Session) -> None:
+    """One booking and its receipt."""
+    session.needs_key()
+    reply = session.client.ask("GET", at("bookings", session.options.booking))
+    booking, receipt = part_of(reply, "booking"), reply.document.get("receipt")
+    paid = {"Paid": moment(receipt.get("paidAt"))} if isinstance(receipt, dict) else {}
+    session.show(reply, lambda: session.facts(booking_facts(booking) | paid))
+
+
+def booking_facts(booking: Entry) -> dict[str, str]:
+    """A booking as facts."""
+    refunded = booking.get("refundedCents")
+    return {
+        "Booking": shown(booking.get("id")),
+        "Campaign": f"{shown(booking.get('campaignName'))} ({shown(booking.get('campaignId'))})",
+        "Slot": shown(booking.get("slotName")),
+        "From": day(booking.get("weekStart")),
+        "To": f"{day(booking.get('weekEnd'))}, 00:00 UTC",
+        "Amount": money(booking.get("amountCents"), booking.get("currency")),
+        "Refunded": money(refunded, booking.get("currency")) if refunded else "",
+        "Status": shown(booking.get("status")),
+        "Mode": shown(booking.get("mode")),
+        "Impressions": shown(booking.get("impressions")),
+        "Clicks": shown(booking.get("clicks")),
+        "Package": shown(booking.get("packageKind")),
+        "Video": " ".join(shown(booking.get(name)) for name in ("youtubeStatus", "youtubeUrl", "youtubeNotes")).strip(),
+        "Trouble": shown(booking.get("paymentIssue")),
+        "Receipt": shown(booking.get("receiptUrl")),
+    }
+
+
+def show_delivery(session: Session) -> None:
+    """What was delivered for a booking, or for all of a page of them."""
+    session.needs_key()
+    if session.options.booking is None:
+        rows = [_delivery(each) for each in walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})]
+        _tabulate(session, DELIVERY, rows, "No bookings yet.")
+        return
+    if session.options.all or session.options.limit or session.options.cursor:
+        raise Misused("the delivery of one booking takes no option of lists")
+    reply = session.client.ask("GET", at("bookings", session.options.booking))
+    session.show(reply, lambda: session.table(DELIVERY, [_delivery(part_of(reply, "booking"))], ""))
+
+
+def _delivery(booking: Entry) -> list[str]:
+    impressions, clicks = booking.get("impressions"), booking.get("clicks")
+    counted = isinstance(impressions, int) and isinstance(clicks, int) and impressions > 0
+    rate = f"{clicks / impressions:.2%}" if counted else ""  # type: ignore[operator]
+    named = [shown(booking.get(name)) for name in ("id", "campaignName", "status")]
+    return [*named, shown(impressions), shown(clicks), rate]
+
+
+def list_keys(session: Session) -> None:
+    session.needs_key()
+    reply = session.client.ask("GET", f"{ROOT}/keys")
+    rows = [
+        [*(shown(key.get(name)) for name in ("id", "name", "keyPrefix", "scopes")), day(key.get("createdAt"))]
+        for key in entries_of(reply, "items")
+    ]
+    session.show(reply, lambda: session.table(KEYS, rows, "No scoped keys."))
+
+
+def _tabulate(session: Session, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str) -> None:
+    """A list that was walked; with `--json` its pages were printed on the way."""
+    if not session.as_json:
+        session.say(*session.table(columns, rows, nothing))

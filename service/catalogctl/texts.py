@@ -1,0 +1,109 @@
+"""Remote texts made fit for a terminal: no control character reaches it, and everything has a width. Pure."""
+
+import json
+import unicodedata
+from datetime import UTC, datetime
+
+HARMLESS = "\ufffd"
+JOINERS = "\u200c\u200d"
+"""Format characters that scripts and emoji are written with."""
+
+
+def is_harmful(letter: str) -> bool:
+    """Whether a terminal may obey the letter instead of showing it, or show others in another order because of it."""
+    if letter.isascii():
+        return not letter.isprintable()
+    return letter not in JOINERS and unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def harmless(text: str) -> str:
+    """The text on one line: blanks for what breaks lines, a mark for each letter that a terminal would obey."""
+    flat = " ".join(text.split())
+    return "".join(HARMLESS if is_harmful(letter) else letter for letter in flat)
+
+
+def harmless_json(body: bytes) -> str:
+    """The same JSON with letters that a terminal would obey written as escapes."""
+    text = body.decode("utf-8", "replace").strip()
+    return "".join(_escaped(letter) if is_harmful(letter) and letter not in "\r\n\t" else letter for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
+
+
+def width(text: str) -> int:
+    """How many columns a harmless text takes."""
+    return len(text) if text.isascii() else sum(_columns(letter) for letter in text)
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter) or letter in JOINERS or unicodedata.category(letter) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def cut(text: str, columns: int) -> str:
+    """As much of the text as fits, with a mark where something is missing."""
+    if width(text) <= columns:
+        return text
+    kept, left = [], columns - 1
+    for letter in text:
+        left -= _columns(letter)
+        if left < 0:
+            break
+        kept.append(letter)
+    return f"{''.join(kept).rstrip()}…"
+
+
+def padded(text: str, columns: int, *, right: bool = False) -> str:
+    """The text with blanks up to so many columns; `right` puts them before it."""
+    blanks = " " * (columns - width(text))
+    return f"{blanks}{text}" if right else f"{text}{blanks}"
+
+
+# Values of the API in words. What is not of the kind that the API promises is shown as it is.
+
+
+def money(cents: object, currency: object = "usd") -> str:
+    """`USD 1,250.00`."""
+    if not isinstance(cents, int) or isinstance(cents, bool):
+        return shown(cents)
+    sign = "-" if cents < 0 else ""
+    return f"{shown(currency).upper()} {sign}{abs(cents) // 100:,}.{abs(cents) % 100:02}"
+
+
+def day(moment_ms: object) -> str:
+    """`2026-11-02`, in UTC."""
+    when = _utc(moment_ms)
+    return shown(moment_ms) if when is None else f"{when:%Y-%m-%d}"
+
+
+def moment(moment_ms: object) -> str:
+    """`2026-11-02 14:05 UTC`."""
+    when = _utc(moment_ms)
+    return shown(moment_ms) if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+def shown(value: object) -> str:
+    """Any value of the API on one line."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(shown(each) for each in value)
+        case _:
+            return harmless(str(value))
+
+
+def _utc(moment_ms: object) -> datetime | None:
+    if not isinstance(moment_ms, int) or isinstance(moment_ms, bool):
+        return None
+    try:
+        return datetime.fromtimestamp(moment_ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
