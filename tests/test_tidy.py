@@ -2,10 +2,15 @@
 
 import ast
 import re
+import sys
+import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from service.catalogctl import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ("service", "actors", "storage")
@@ -113,9 +118,28 @@ def test_handlers_and_the_dispatcher_know_no_framework():
         assert not [name for name in imported(path) if within(name, *foreign)], path
 
 
+def test_the_command_line_for_callers_needs_nothing_but_python():
+    own = modules("service/catalogctl")
+    assert own
+    assert not list(imported(ROOT / "service/__init__.py"))
+    for path in own:
+        foreign = [name for name in imported(path) if not within(name, "service.catalogctl", *sys.stdlib_module_names)]
+        assert not foreign, path
+
+
+def test_the_package_holds_all_that_it_reads():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert set(wheel["packages"]) == set(HOUSE)
+    assert wheel["force-include"] == {"config.toml": "service/config.toml"}
+    assert project["project"]["version"] == VERSION
+    module, _, function = project["project"]["scripts"]["catalogctl"].partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
 def test_chance_and_wall_clocks_come_through_their_ports():
     """`actors.clock` holds both ports; the composition roots and the secret's file are where the system's own is used."""
-    allowed = {"actors.clock", "service.main", "service.secret"}
+    allowed = {"actors.clock", "service.main", "service.secret", "service.catalogctl.main"}
     for path in modules(*HOUSE):
         if name_of(path) not in allowed:
             assert not [name for name in imported(path) if within(name, "random", "secrets", "uuid")], path

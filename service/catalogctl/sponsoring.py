@@ -1,7 +1,7 @@
 """Read the sponsorship area: who one is, slots, placements, campaigns, bookings, delivery and keys."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from service.catalogctl.texts import day, moment, money, shown
 
 ROOT = "/api/v1/sponsors"
 Entry = dict[str, Any]
+EPOCH, DAY_MS = date(1970, 1, 1), 86_400_000
 
 SLOTS = (
     Column("SLOT", whole=True),
@@ -68,7 +69,7 @@ def week_ms(text: str) -> int:
     monday = named - timedelta(days=named.weekday())
     if named != monday:
         raise Misused(f"{text} is no Monday; its week begins on {monday}")
-    return int(datetime(monday.year, monday.month, monday.day, tzinfo=UTC).timestamp()) * 1000
+    return (monday - EPOCH).days * DAY_MS
 
 
 def at(kind: str, name: str, move: str = "") -> str:

@@ -1,0 +1,15 @@
+"""A user without files, and with the real network."""
+
+from pathlib import Path
+
+import pytest
+
+from service.catalogctl.client import send
+from tests.catalogctl.stage import Stage
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    return Stage(tmp_path / "config", send=send)

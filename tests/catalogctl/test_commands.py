@@ -1,0 +1,264 @@
+"""The commands against the real application: what they ask is what it answers, and what they print is what it says."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import trio
+
+from actors.credentials import Kind
+from actors.values import Tier
+from service.catalogctl.client import Asked, Reply
+from service.catalogctl.failures import Unreachable
+from tests.catalogctl.stage import IDS, Stage
+from tests.http.sponsors import add_slot
+from tests.http.world import SLUGS, World, open_world
+
+URL = "https://catalog.test"
+EMAIL = "sponsor@example.com"
+
+
+class Desk:
+    """A user at a terminal, logged in by a variable, whose requests reach the application directly."""
+
+    def __init__(self, stage: Stage, world: World) -> None:
+        self.stage, self.world = stage, world
+        self.asked: list[Asked] = []
+        self.loses_answers = False
+        self.key = world.key(kind=Kind.USER, tier=Tier.CLAIMED, email=EMAIL)
+        stage.environment = {"CATALOGCTL_URL": URL, "CATALOGCTL_KEY": self.key}
+        stage.columns = None
+        stage.send = self._send
+
+    def _send(self, asked: Asked) -> Reply:
+        self.asked.append(asked)
+        reply = trio.from_thread.run(self._answer, asked)
+        if self.loses_answers:
+            raise Unreachable("cannot reach catalog.test: the connection was lost")
+        return reply
+
+    async def _answer(self, asked: Asked) -> Reply:
+        parts = urlsplit(asked.url)
+        assert f"{parts.scheme}://{parts.netloc}" == URL
+        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        headers = [("content-type", asked.content_type)] if asked.body is not None else []
+        response = await self.world.client.request(
+            asked.method, target, asked.key, headers=headers, body=asked.body or b""
+        )
+        return Reply(response.status, dict(response.headers), response.body)
+
+    async def run(self, *arguments: str) -> int:
+        return await trio.to_thread.run_sync(self.stage.run, *arguments)
+
+    async def out(self, *arguments: str) -> str:
+        """What a command prints that must succeed."""
+        assert await self.run(*arguments) == 0, self.stage.err
+        return self.stage.out
+
+    async def json(self, *arguments: str) -> Any:
+        return json.loads(await self.out(*arguments, "--json"))
+
+    async def refused(self, *arguments: str, code: int = 1) -> str:
+        """The one line of a command that must fail."""
+        assert await self.run(*arguments) == code, self.stage.out
+        line = self.stage.err.splitlines()[-1]
+        assert line.startswith("catalogctl: ")
+        return line
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with open_world() as world:
+        yield Desk(Stage(tmp_path / "config"), world)
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell]
+
+
+def column(out: str, place: int = 0) -> list[str]:
+    """The cells of a table's column, without its head."""
+    return [cells(row)[place] for row in out.splitlines()[1:]]
+
+
+# The catalog and the key.
+
+
+async def test_the_catalog_is_listed_searched_and_read(desk: Desk) -> None:
+    listed = await desk.json("usecases")
+    out = await desk.out("usecases")
+    assert out.split("\n")[0].split() == ["SLUG", "TITLE", "WHO", "OUTCOME", "ADDED"]
+    assert column(out) == [entry["slug"] for entry in listed["data"]]
+    assert column(await desk.out("usecases", "zebra")) == ["case-04", "case-30"]
+    assert await desk.out("usecases", "nothing like it") == "Nothing found.\n"
+    shown = await desk.out("usecases", "--slug", "case-04")
+    assert "Title        Zebra counting\n" in shown
+    assert "Steps        1. Begin\n             2. Go on\n" in shown
+    assert (await desk.json("usecases", "--slug", "case-04"))["guide"]["botSlugs"] == ["bot-00"]
+    assert column(await desk.out("bots", "--limit", "2"), 1) == ["Bot bot-00", "Bot bot-01"]
+    assert "Job       Sorts receipts\n" in await desk.out("bots", "--slug", "bot-07")
+
+
+async def test_all_pages_are_followed_and_one_page_says_that_there_are_more(desk: Desk) -> None:
+    assert column(await desk.out("usecases", "--limit", "20", "--all")) == SLUGS
+    assert desk.stage.err == ""
+    pages = (await desk.out("--json", "usecases", "--limit", "20", "--all")).splitlines()
+    assert [len(json.loads(page)["data"]) for page in pages] == [20, 20, 5]
+    assert len((await desk.json("usecases", "--all"))["data"]) == len(SLUGS)
+    await desk.out("usecases", "--limit", "2")
+    [more] = desk.stage.err.splitlines()
+    cursor = more.partition("--cursor ")[2].split()[0]
+    assert column(await desk.out("usecases", "--limit", "2", "--cursor", cursor)) == SLUGS[2:4]
+
+
+async def test_the_usage_and_the_owner_of_the_key(desk: Desk) -> None:
+    limit = (await desk.json("usage"))["requestLimit"]
+    out = await desk.out("usage")
+    assert f"Account     {EMAIL}\n" in out
+    assert f"This month  0 of {limit:,} requests, {limit:,} left\n" in out
+    assert "Service  https://catalog.test\n" in await desk.out("whoami")
+
+
+async def test_an_anonymous_key_sees_its_life_and_what_it_may_not(desk: Desk) -> None:
+    desk.stage.environment["CATALOGCTL_KEY"] = desk.world.key()
+    out = await desk.out("usage")
+    assert "none: the key is not claimed" in out
+    assert "In its life" in out
+    assert "Expires      2026-11-18 13:00 UTC\n" in out
+    assert "(claim_required)" in await desk.refused("sponsor", "me")
+
+
+async def test_without_a_key_what_is_public_is_shown_and_nothing_else_is_asked_for(desk: Desk) -> None:
+    del desk.stage.environment["CATALOGCTL_KEY"]
+    assert column(await desk.out("bots", "--limit", "1")) == ["bot-00"]
+    assert "There are no slots." in await desk.out("sponsor", "inventory")
+    assert await desk.out("sponsor", "placements") == "Nothing is placed now.\n"
+    asked = len(desk.asked)
+    for words in ("usage", "whoami", "sponsor me", "sponsor campaigns", "sponsor bookings", "sponsor keys"):
+        assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=2)
+    assert len(desk.asked) == asked
+
+
+REFUSED = {
+    "usecases --slug no-such-case": "There is no use case with this slug. (not_found)",
+    "bots --slug ../usage": "(not_found)",
+    "usecases --limit 1000": "limit",
+    "bots --cursor nonsense": "cursor",
+    "sponsor booking bkg_unknown": "(not_found)",
+    "sponsor edit-campaign cmp_unknown --name A": "(not_found)",
+    "sponsor revoke-key key_unknown": "(not_found)",
+    "sponsor create-key --name A --scopes everything": "(invalid_request)",
+    "sponsor inventory --week 2036-12-29": "weekStart",
+}
+
+
+async def test_what_the_service_refuses_is_told_in_its_words(desk: Desk) -> None:
+    for words, line in REFUSED.items():
+        assert line in await desk.refused(*words.split())
+
+
+# The sponsorship area.
+
+
+CREATIVE = {
+    "--name": "Launch",
+    "--headline": "Ship today",
+    "--body": "A prompt becomes a bot.",
+    "--cta": "Try it",
+    "--target-url": "https://tools.example.com/start",
+    "--logo-text": "ET",
+}
+WEEK = "2026-11-23"
+
+
+async def a_campaign(desk: Desk) -> str:
+    """A sponsor with a slot to book and a campaign; returns the campaign's id."""
+    add_slot(desk.world, "left-top", name="Top of the left")
+    await desk.out("sponsor", "profile", "--name", "Example Tools", "--website", "https://tools.example.com/")
+    made = await desk.json("sponsor", "create-campaign", *(part for pair in CREATIVE.items() for part in pair))
+    return str(made["campaign"]["id"])
+
+
+async def test_a_sponsor_sees_who_he_is(desk: Desk) -> None:
+    assert "Sponsor        none yet\n" in await desk.out("sponsor", "me")
+    await a_campaign(desk)
+    out = await desk.out("sponsor", "me")
+    assert "Sponsor        Example Tools\n" in out
+    assert "Administrator  no\n" in out
+
+
+async def test_a_campaign_goes_through_its_states(desk: Desk) -> None:
+    assert await desk.out("sponsor", "campaigns") == "No campaigns yet.\n"
+    campaign = await a_campaign(desk)
+    assert "pending" in await desk.out("sponsor", "campaigns")
+    assert "Status    draft\n" in await desk.out("sponsor", "withdraw", campaign)
+    assert "Headline  Ship now\n" in await desk.out("sponsor", "edit-campaign", campaign, "--headline", "Ship now")
+    assert "Status    pending\n" in await desk.out("sponsor", "submit", campaign)
+    assert "(invalid_state)" in await desk.refused("sponsor", "pause", campaign)
+
+
+async def test_weeks_are_booked_paid_for_watched_and_given_up(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    out = await desk.out("sponsor", "inventory", "--week", WEEK)
+    assert out.startswith("Week of 2026-11-23, billing mode test\n\nSLOT")
+    assert cells(out.splitlines()[3])[:4] == ["left-top", "Top of the left", "left", "USD 120.00"]
+    assert out.endswith("available\n")
+    booked = await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
+    assert "Status       reserved\n" in booked
+    first, pay = desk.stage.err.splitlines()
+    assert first == f"Idempotency key: {IDS}"
+    [booking] = column(await desk.out("sponsor", "bookings"))
+    assert pay == f"Pay before the hold runs out: catalogctl sponsor checkout {booking}"
+    assert "not available" in await desk.out("sponsor", "inventory", "--week", WEEK)
+    address = (await desk.json("sponsor", "checkout", booking, "--open"))["checkoutUrl"]
+    assert desk.stage.opened == [address]
+    assert f"Pay at      {address}\n" in await desk.out("sponsor", "checkout", booking)
+    for words in ((booking,), ()):
+        assert column(await desk.out("sponsor", "delivery", *words)) == [booking]
+    assert "Status       checkout\n" in await desk.out("sponsor", "booking", booking)
+    assert "Status       cancelled\n" in await desk.out("sponsor", "cancel", booking)
+    assert "(invalid_state)" in await desk.refused("sponsor", "checkout", booking)
+
+
+async def test_a_booking_whose_answer_was_lost_is_found_again_by_its_key(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    book = ("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
+    desk.loses_answers = True
+    line = await desk.refused(*book, code=3)
+    assert f"the same command with --idempotency-key {IDS} finds out, and never books twice" in line
+    desk.loses_answers = False
+    found = await desk.json(*book, "--idempotency-key", IDS.upper())
+    assert [found["booking"]["id"]] == column(await desk.out("sponsor", "bookings"))
+
+
+async def test_brand_campaign_and_booking_are_made_in_one(desk: Desk) -> None:
+    add_slot(desk.world, "left-top")
+    brand = (
+        "--name",
+        "Example Tools",
+        "--website",
+        "https://tools.example.com/",
+        "--headline",
+        "Ship",
+        "--body",
+        "A bot.",
+    )
+    out = await desk.out("sponsor", "start", *brand, "--slot", "left-top", "--week", WEEK)
+    assert "Campaign     Example Tools (cmp_" in out
+    assert "From         2026-11-23\nTo           2026-11-30, 00:00 UTC\n" in out
+
+
+async def test_scoped_keys_are_made_listed_and_revoked(desk: Desk) -> None:
+    assert await desk.out("sponsor", "keys") == "No scoped keys.\n"
+    made = await desk.json("sponsor", "create-key", "--name", "Reporting", "--scopes", "sponsor:read, library:read")
+    assert made["scopes"] == ["sponsor:read", "library:read"]
+    assert column(await desk.out("sponsor", "keys"), 1) == ["Reporting"]
+    desk.stage.environment["CATALOGCTL_KEY"] = made["apiKey"]
+    assert "(insufficient_scope)" in await desk.refused("sponsor", "keys")
+    desk.stage.environment["CATALOGCTL_KEY"] = desk.key
+    assert await desk.out("sponsor", "revoke-key", made["id"]) == f"{made['id']} is revoked.\n"
+    assert "Key     cs_scoped_" in await desk.out("sponsor", "create-key", "--name", "A", "--scopes", "sponsor:read")
+    assert "shown this once" in desk.stage.err

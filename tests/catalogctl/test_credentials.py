@@ -1,0 +1,162 @@
+"""The file that keys are kept in: its modes, its changes, and what is refused."""
+
+import json
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from service.catalogctl.credentials import Credential, Keyring, Saved, directory_of
+from service.catalogctl.failures import Misused
+from tests.catalogctl.stage import Stage, logged_in, saved, says, scripted
+
+ONE, OTHER = "https://one.example.com", "https://other.example.com"
+USAGE = says(200, {"tenantId": "ten_1", "status": "claimed", "keyPrefix": "cs_user_of_t"})
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def keyring(place: Path) -> tuple[Keyring, list[str]]:
+    warnings: list[str] = []
+    return Keyring(place / "catalogctl", warnings.append), warnings
+
+
+def test_what_is_saved_is_read_again_and_nobody_else_may_look(tmp_path: Path) -> None:
+    ring, warnings = keyring(tmp_path / "new" / "config")
+    assert ring.read() == Saved()
+    ring.change(lambda saved: saved.with_one(ONE, Credential("k1", "p1", "t1")))
+    ring.change(lambda saved: saved.with_one(OTHER, Credential("k2")))
+    assert ring.read() == Saved(OTHER, {ONE: Credential("k1", "p1", "t1"), OTHER: Credential("k2")})
+    assert mode(ring.directory) == 0o700
+    assert [mode(path) for path in sorted(ring.directory.iterdir())] == [0o600, 0o600]
+    assert warnings == []
+
+
+def test_no_key_is_in_the_words_of_what_holds_it() -> None:
+    assert "secret" not in repr(Saved(ONE, {ONE: Credential("secret")}))
+
+
+def test_a_file_that_others_may_read_is_mended_and_told_of(tmp_path: Path) -> None:
+    ring, warnings = keyring(tmp_path)
+    ring.change(lambda saved: saved.with_one(ONE, Credential("k1")))
+    (ring.directory / "credentials.json").chmod(0o644)
+    ring.directory.chmod(0o755)
+    assert ring.read().credentials == {ONE: Credential("k1")}
+    assert (mode(ring.directory), mode(ring.directory / "credentials.json")) == (0o700, 0o600)
+    assert [number for words in warnings for number in ("0600", "0700") if number in words] == ["0600", "0700"]
+    ring.read()
+    assert len(warnings) == 2
+
+
+def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    ring, _ = keyring(tmp_path)
+    urls = [f"https://{number}.example.com" for number in range(12)]
+    threads = [
+        threading.Thread(target=ring.change, args=(lambda saved, url=url: saved.with_one(url, Credential(url)),))
+        for url in urls
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert set(ring.read().credentials) == set(urls)
+
+
+def test_a_change_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    ring, _ = keyring(tmp_path)
+    ring.change(lambda saved: saved.with_one(ONE, Credential("k1")))
+
+    def fail(saved: Saved) -> Saved:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        ring.change(fail)
+    (ring.directory / "credentials.new").write_text("what a process that was killed has left")
+    ring.change(lambda saved: saved.with_one(OTHER, Credential("k2")))
+    assert set(ring.read().credentials) == {ONE, OTHER}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "[" * 5_000,
+        "{}",
+        '{"version": 2, "current": null, "services": {}}',
+        '{"version": 1, "current": "https://one.example.com", "services": {}}',
+        '{"version": 1, "current": null, "services": {"https://one.example.com": {"api_key": 7}}}',
+        '{"version": 1, "current": null, "services": []}',
+        "\x00" * 2_000_000,
+    ],
+)
+def test_a_file_that_is_not_ours_is_refused_and_left_alone(stage: Stage, text: str) -> None:
+    stage.file.parent.mkdir(mode=0o700, parents=True)
+    stage.file.write_text(text)
+    stage.file.chmod(0o600)
+    for command in ("usage", "login"):
+        assert stage.run(command, "--url", ONE) == 2
+        assert stage.err == (
+            f"catalogctl: {stage.file} is not what catalogctl has written; remove it and log in again\n"
+        )
+    assert stage.file.read_text() == text
+
+
+def test_a_link_in_the_place_of_the_file_is_not_followed(stage: Stage, tmp_path: Path) -> None:
+    logged_in(stage, ONE)
+    stage.file.rename(tmp_path / "elsewhere.json")
+    stage.file.symlink_to(tmp_path / "elsewhere.json")
+    assert stage.run("usage") == 2
+    assert stage.err.startswith(f"catalogctl: cannot read {stage.file}: ")
+
+
+def test_a_key_is_sent_to_the_service_that_it_was_saved_for_and_to_no_other(stage: Stage) -> None:
+    with scripted(USAGE) as ours, scripted(says(200, {"data": [], "nextCursor": None})) as other:
+        logged_in(stage, ours.url)
+        assert stage.run("usage") == 0
+        assert stage.run("usage", "--url", other.url) == 2
+        assert f"you are not logged in to {other.url}" in stage.err
+        assert stage.run("bots", "--url", other.url) == 0
+    assert ours.heard[0].headers["authorization"] == "Bearer cs_user_of_this_test"
+    assert [heard.target for heard in other.heard] == ["/api/v1/bots"]
+    assert "authorization" not in other.heard[0].headers
+
+
+def test_one_service_has_one_name_however_it_is_written(stage: Stage) -> None:
+    with scripted(USAGE) as server:
+        logged_in(stage, server.url)
+        port = server.url.rpartition(":")[2]
+        assert stage.run("usage", "--url", f"HTTP://127.0.0.1:{port}/") == 0
+    assert server.heard[0].target == "/api/v1/usage"
+
+
+@pytest.mark.parametrize(
+    "address", ["https://one.example.com", "http://one.example.com:443", "https://one.example.com:8443"]
+)
+def test_another_scheme_or_port_is_another_service(stage: Stage, address: str) -> None:
+    logged_in(stage, "http://one.example.com")
+    assert stage.run("usage", "--url", address) == 2
+    assert "you are not logged in" in stage.err
+
+
+def test_the_directory_is_that_of_the_user() -> None:
+    assert directory_of({"XDG_CONFIG_HOME": "/x", "HOME": "/h"}) == Path("/x/catalogctl")
+    assert directory_of({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/catalogctl")
+    assert directory_of({"HOME": "/h"}) == Path("/h/.config/catalogctl")
+    with pytest.raises(Misused, match="no home directory"):
+        directory_of({"HOME": "relative"})
+
+
+def test_what_a_login_saves_is_what_is_documented(stage: Stage) -> None:
+    ring = Keyring(stage.file.parent, pytest.fail)
+    ring.change(lambda saved: saved.with_one(ONE, Credential("k", "p", "t")))
+    assert json.loads(stage.file.read_text()) == {
+        "version": 1,
+        "current": ONE,
+        "services": {ONE: {"api_key": "k", "key_prefix": "p", "tenant_id": "t"}},
+    }
+    assert saved(stage) == {ONE: "k"}

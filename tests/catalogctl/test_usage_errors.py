@@ -1,0 +1,45 @@
+"""What is not a command, or not a valid one: one line, exit code 2, and nothing is asked of anybody."""
+
+import pytest
+
+from service.catalogctl import VERSION
+from tests.catalogctl.stage import Stage, no_network
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("", "the following arguments are required: COMMAND"),
+        ("unknown", "invalid choice"),
+        ("bots --limit 0", "is not a number from 1"),
+        ("bots --limit ten", "is not a number from 1"),
+        ("bots query --slug bot-01", "--slug shows one entry"),
+        ("sponsor", "the following arguments are required: COMMAND"),
+        ("sponsor inventory --week 2026-12-29", "2026-12-29 is no Monday; its week begins on 2026-12-28"),
+        ("sponsor inventory --week soon", "--week takes the date of a Monday"),
+        ("sponsor book --campaign c --slot s", "the following arguments are required: --week"),
+        ("sponsor book --campaign c --slot s --week 2026-11-23 --idempotency-key 7", "takes a UUID"),
+        ("sponsor edit-campaign c", "say what of the campaign changes"),
+        ("sponsor delivery b --all", "takes no option of lists"),
+        ("bots \udcff", "an argument is not valid UTF-8"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_before_anything_is_asked(
+    stage: Stage, capsys: pytest.CaptureFixture[str], words: str, line: str
+) -> None:
+    stage.send = no_network
+    stage.environment["CATALOGCTL_KEY"] = "cs_user_variable"
+    assert stage.run(*words.split()) == 2
+    told = stage.err + capsys.readouterr().err
+    assert line in told
+    assert len(told.splitlines()) == 1
+
+
+def test_each_command_says_what_it_is_for(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ("", "login", "usecases", "sponsor", "sponsor book", "sponsor create-key"):
+        assert stage.run(*words.split(), "--help") == 0
+        told = capsys.readouterr().out
+        assert told.startswith(" ".join(f"usage: catalogctl {words}".split()))
+        assert "--json" in told
+    assert stage.run("--version") == 0
+    assert capsys.readouterr().out == f"catalogctl {VERSION}\n"
