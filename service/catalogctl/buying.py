@@ -1,6 +1,6 @@
 """Change the sponsorship area: profile, campaigns, bookings and keys."""
 
-from uuid import UUID
+import re
 
 from service.catalogctl.failures import Misused, Unreachable
 from service.catalogctl.paging import part_of
@@ -8,6 +8,7 @@ from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import ROOT, at, booking_facts, week_ms
 from service.catalogctl.texts import moment, shown
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 CREATIVE = {
     "name": "name",
     "headline": "headline",
@@ -100,10 +101,9 @@ def _reserve(session: Session, path: str, fields: dict[str, str]) -> None:
 
 
 def _uuid(text: str) -> str:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise Misused(f"--idempotency-key takes a UUID, not {text!r}") from None
+    if not _UUID.fullmatch(text):
+        raise Misused(f"--idempotency-key takes a UUID, not {text!r}")
+    return text.lower()
 
 
 def open_checkout(session: Session) -> None:

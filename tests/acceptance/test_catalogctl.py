@@ -1,0 +1,230 @@
+"""`catalogctl` as a process: the examples of docs/catalogctl.md as they stand, and a login that a person approves."""
+
+import json
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urljoin
+
+import httpx
+import pytest
+
+from actors.clock import DAY_MS
+from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from tests.acceptance.postgres import ask
+from tests.acceptance.processes import REPOSITORY, Service, environment, serving, until
+
+TEXT = (REPOSITORY / "docs/catalogctl.md").read_text(encoding="utf-8")
+OWN = (sys.executable, "-m", "service.catalogctl")
+EMAIL = "caller@example.com"
+
+
+@pytest.fixture(scope="module")
+def service(new_data_dir: Callable[[str], Path]) -> Iterator[Service]:
+    with serving(new_data_dir("catalogctl"), {"device.starts_per_hour": 1_000}) as running:
+        yield running
+
+
+def variables(home: Path, **more: str) -> dict[str, str]:
+    inherited = {name: value for name, value in environment({}).items() if not name.startswith("CATALOGCTL_")}
+    return {**inherited, "XDG_CONFIG_HOME": str(home), "NO_PROXY": "127.0.0.1", **more}
+
+
+def catalogctl(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*OWN, *arguments],
+        cwd=REPOSITORY,
+        env=variables(home, **more),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) -> None:
+    key = service.command("issue-key", "--email", "examples@example.com").strip()
+    blocks = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4, blocks
+    script = "".join(blocks).replace("http://127.0.0.1:8080", service.url).replace("cs_user_...", key)
+    function = f'set -eu\ncatalogctl() {{ {sys.executable} -m service.catalogctl "$@"; }}\n'
+    done = subprocess.run(
+        ["bash", "-c", function + script],
+        cwd=REPOSITORY,
+        env=variables(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for words in (
+        "examples@example.com",
+        "Sponsor  Example Tools",
+        "Status       checkout",
+        "Status       cancelled",
+        "cs_scoped_",
+    ):
+        assert words in done.stdout, (words, done.stdout)
+    notes = [line for line in done.stderr.splitlines() if not line.startswith(("There are more: ", "The key is shown"))]
+    assert [line.partition(": ")[0] for line in notes] == ["Idempotency key", "Pay before the hold runs out"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whoever_stops_reading_gets_no_complaint(service: Service, tmp_path: Path) -> None:
+    command = f"{' '.join(OWN)} bots --all --url {service.url} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", f"trap '' PIPE; {command}"],
+        cwd=REPOSITORY,
+        env=variables(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in (0, 141)
+    assert done.stderr == ""
+
+
+# A login.
+
+
+@dataclass(slots=True)
+class Form:
+    """A form of a page: where it goes, what it holds, and its buttons by their words."""
+
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    buttons: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class Forms(HTMLParser):
+    """The forms of a page that are sent by POST."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self._inside = False
+        self._button: tuple[str, str] | None = None
+        self._words = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self._inside = given.get("method", "").lower() == "post"
+            if self._inside:
+                self.forms.append(Form(given.get("action", "")))
+        elif self._inside and tag == "input" and "name" in given:
+            self.forms[-1].fields[given["name"]] = given.get("value", "")
+        elif self._inside and tag == "button":
+            self._button, self._words = (given.get("name", ""), given.get("value", "")), ""
+
+    def handle_data(self, data: str) -> None:
+        self._words += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "button" and self._button is not None:
+            self.forms[-1].buttons[" ".join(self._words.split())] = self._button
+            self._button = None
+        elif tag == "form":
+            self._inside = False
+
+
+class Person:
+    """Somebody with a browser, signed in."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        token = new_session_token(bytes(range(ENTROPY_BYTES)))
+        now = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
+        ask(
+            service.sockets,
+            f"insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms) values "
+            f"('ses_person', '\\x{digest(token).hex()}', '{EMAIL}', 'A browser', {now}, {now}, {now} + {30 * DAY_MS})",
+        )
+        self._headers = {"Cookie": f"session={token}", "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+
+    def opens(self, address: str) -> httpx.Response:
+        return self._service.http.get(address, headers=self._headers, follow_redirects=True)
+
+    def decides(self, address: str, code: str, word: str) -> None:
+        """Open the page that the command line has shown, type the code where it asks for it, and press the button."""
+        page = self.opens(address)
+        for _ in range(3):
+            assert page.status_code == 200, page.text
+            forms = Forms(page.text).forms
+            pressed = [(form, words) for form in forms for words in form.buttons if words.startswith(word)]
+            if pressed:
+                assert code in page.text
+                done = self._sends(page, *pressed[0])
+                assert done.status_code == 200, done.text
+                return
+            [asking] = [form for form in forms if "user_code" in form.fields]
+            asking.fields["user_code"] = code
+            page = self._sends(page, asking, next(iter(asking.buttons)))
+        raise AssertionError(f"no page has the button {word!r}")
+
+    def _sends(self, page: httpx.Response, form: Form, words: str) -> httpx.Response:
+        name, value = form.buttons[words]
+        fields = {**form.fields, **({name: value} if name else {})}
+        target = urljoin(str(page.url), form.action or str(page.url))
+        return self._service.http.post(target, data=fields, headers=self._headers, follow_redirects=True)
+
+
+@contextmanager
+def logging_in(service: Service, home: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A login under way: its process, and the address and code that it shows."""
+    told = home.with_name(f"{home.name}.err")
+    with told.open("w") as err:
+        process = subprocess.Popen(
+            [*OWN, "login", "--no-browser", "--url", service.url],
+            cwd=REPOSITORY,
+            env=variables(home),
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
+        )
+    try:
+        until(lambda: process.poll() is not None or "Waiting" in told.read_text(), 20, what="the code to be shown")
+        match = re.match(r"Open   (\S+)\nEnter  ([B-Z]{4}-[B-Z]{4})\n", told.read_text())
+        assert match, told.read_text()
+        yield process, match[1], match[2]
+    finally:
+        process.kill()
+        process.communicate(timeout=10)
+
+
+def test_a_login_that_a_person_approves_or_denies(service: Service, tmp_path: Path) -> None:
+    service.command("issue-key", "--email", EMAIL)
+    person, home = Person(service), tmp_path / "config"
+
+    with logging_in(service, home) as (process, address, code):
+        assert address == f"{service.url}/device"
+        person.decides(address, code, "Deny")
+        assert process.wait(30) == 1
+        assert "denied" in home.with_name("config.err").read_text().splitlines()[-1]
+
+    with logging_in(service, home) as (process, address, code):
+        person.decides(address, code, "Approve")
+        assert process.wait(30) == 0
+        assert process.stdout is not None
+        assert process.stdout.read().startswith(f"Logged in to {service.url} with the key cs_user_")
+
+    file = home / "catalogctl" / "credentials.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    [(url, credential)] = json.loads(file.read_text())["services"].items()
+    assert url == service.url
+    assert service.usage(credential["api_key"])["email"] == EMAIL
+    assert f"Account     {EMAIL}\n" in catalogctl(home, "usage").stdout
+    assert credential["api_key"] not in service.log()
+    assert catalogctl(home, "logout").returncode == 0
+    assert catalogctl(home, "usage", "--url", service.url).returncode == 2
+    assert service.usage(credential["api_key"])["email"] == EMAIL
