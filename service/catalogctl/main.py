@@ -79,11 +79,12 @@ def _forgive(stream: TextIO) -> None:
 
 
 def _browse(address: str) -> bool:
-    """Open a page in a browser with windows of its own; one in the terminal would take the terminal away."""
+    """Open a page in a browser with windows of its own, or in the one that BROWSER names; others would take the terminal."""
     if not is_page(address):
         return False
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
         return False
-    return type(browser) is not webbrowser.GenericBrowser and browser.open(address)
+    chosen = bool(os.environ.get("BROWSER"))
+    return (chosen or type(browser) is not webbrowser.GenericBrowser) and browser.open(address)

@@ -141,7 +141,6 @@ class Person:
     """Somebody with a browser, signed in."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
         token = new_session_token(bytes(range(ENTROPY_BYTES)))
         now = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
         ask(
@@ -149,14 +148,20 @@ class Person:
             f"insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms) values "
             f"('ses_person', '\\x{digest(token).hex()}', '{EMAIL}', 'A browser', {now}, {now}, {now} + {30 * DAY_MS})",
         )
-        self._headers = {"Cookie": f"session={token}", "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+        self._browser = httpx.Client(
+            cookies={"session": token},
+            headers={"Sec-Fetch-Site": "same-origin", "Accept": "text/html"},
+            follow_redirects=True,
+            timeout=15.0,
+            trust_env=False,
+        )
 
-    def opens(self, address: str) -> httpx.Response:
-        return self._service.http.get(address, headers=self._headers, follow_redirects=True)
+    def closes(self) -> None:
+        self._browser.close()
 
     def decides(self, address: str, code: str, word: str) -> None:
         """Open the page that the command line has shown, type the code where it asks for it, and press the button."""
-        page = self.opens(address)
+        page = self._browser.get(address)
         for _ in range(3):
             assert page.status_code == 200, page.text
             forms = Forms(page.text).forms
@@ -175,7 +180,7 @@ class Person:
         name, value = form.buttons[words]
         fields = {**form.fields, **({name: value} if name else {})}
         target = urljoin(str(page.url), form.action or str(page.url))
-        return self._service.http.post(target, data=fields, headers=self._headers, follow_redirects=True)
+        return self._browser.post(target, data=fields)
 
 
 @contextmanager
@@ -201,9 +206,16 @@ def logging_in(service: Service, home: Path) -> Iterator[tuple[subprocess.Popen[
         process.communicate(timeout=10)
 
 
-def test_a_login_that_a_person_approves_or_denies(service: Service, tmp_path: Path) -> None:
+@pytest.fixture
+def person(service: Service) -> Iterator[Person]:
     service.command("issue-key", "--email", EMAIL)
-    person, home = Person(service), tmp_path / "config"
+    signed_in = Person(service)
+    yield signed_in
+    signed_in.closes()
+
+
+def test_a_login_that_a_person_approves_or_denies(service: Service, person: Person, tmp_path: Path) -> None:
+    home = tmp_path / "config"
 
     with logging_in(service, home) as (process, address, code):
         assert address == f"{service.url}/device"
