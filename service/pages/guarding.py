@@ -39,7 +39,7 @@ async def visited(services: Services, page: Page, request: Request) -> Shown | S
         if person is not None and person.signed_in is not None:
             note(caller=person.signed_in.session.id)
         visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
-        return _dressed(visit, await _let_in(page, visit))
+        return await _let_in(page, visit)
     except PageRefused as error:
         return error.refused
     except Exception as error:
@@ -55,7 +55,7 @@ async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
         return SeeOther(f"/sign-in?next={quote(here, safe='')}")
     if page.who is Who.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await (_act(page, visit) if posted else page.show(visit))
+    return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
 
 
 async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
@@ -65,9 +65,10 @@ async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
         raise PageRefused(not_valid())
     done = await act(visit)
     if not isinstance(done, Again):
-        return done
+        return _dressed(visit, done)
     note(refusal=str(done.refused.code))
-    shown = await page.show(replace(visit, problem=done.refused))
+    visit = replace(visit, problem=done.refused)
+    shown = _dressed(visit, await page.show(visit))
     if isinstance(shown, SeeOther):
         return shown
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])

@@ -90,7 +90,7 @@ class Visit:
             path=operation.path.format(**(path or {})),
             path_values=path or {},
             query=urlencode(asked),
-            headers={**self.request.headers, "content-type": "application/json"},
+            headers={**self.request.headers, "content-type": "application/json", "if-none-match": ""},
             body=b"" if body is None else json.dumps(body).encode(),
         )
         answer = await dispatch(self.services, operation, request, self.caller)
