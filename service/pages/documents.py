@@ -6,6 +6,7 @@ from http import HTTPStatus
 from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
+from service.cookies import cookie_name
 from service.metrics import CONTENT_TYPE, Metrics
 from service.openapi import Described
 from service.pages.embed import Embed
@@ -29,7 +30,12 @@ def add_documents(app: QuartTrio, services: Services, described: Described, metr
     @app.get("/docs")
     async def docs() -> Response:
         html = await render_template(
-            "docs.html", chapters=chapters(described.document), base_url=services.base_url, visitor=None, here="/docs"
+            "docs.html",
+            chapters=chapters(described.document),
+            base_url=services.base_url,
+            cookie=cookie_name(services.base_url),
+            unknown=True,
+            here="/docs",
         )
         return Response(html, content_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
 

@@ -15,7 +15,7 @@ from service.errors import headers_of, not_valid, status_of, too_fast
 from service.pages.notices import NOTICES
 from service.pages.page import Again, Page, PageRefused, SeeOther, Shown, Visit, Who
 from service.services import Services
-from service.wire import Headers, Request, note
+from service.wire import Headers, Request, note, trace
 
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -119,6 +119,15 @@ def refused_page(services: Services, refused: Refused) -> Shown:
     """A refusal as a page of its own, for who is not known: whether he is signed in may be what could not be found out."""
     note(refusal=str(refused.code))
     status = status_of(refused)
-    values = {"status": status, "phrase": HTTPStatus(status).phrase, "message": refused.message, "code": refused.code}
+    notes = trace.get()
+    values = {
+        "unknown": True,
+        "status": status,
+        "phrase": HTTPStatus(status).phrase,
+        "message": refused.message,
+        "code": refused.code,
+        "wait_seconds": refused.retry_after_seconds,
+        "request_id": None if notes is None else notes.request_id,
+    }
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
     return Shown("refused.html", _common(services) | values, status, headers)

@@ -1,22 +1,24 @@
-"""The front page, and the page on which a key is claimed."""
+"""The front page: what this is, what sponsors show, and the way into the catalog."""
 
-import json
-
-from actors.catalog.store import Kind
 from service.pages.page import Page, Shown, Visit
+
+NEWEST = 3
 
 
 async def home(visit: Visit) -> Shown:
-    services = visit.services
-    statistics = services.catalog.statistics()
-    newest = services.catalog.snapshot.page(Kind.BOTS, None, 1).documents
-    bot_slug = json.loads(newest[0])["slug"] if newest else None
-    counts = {"usecases": statistics.usecases, "bots": statistics.bots}
-    return Shown("home.html", {"counts": counts, "bot_slug": bot_slug})
+    statistics = visit.services.catalog.statistics()
+    usecases = (await visit.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
+    bots = (await visit.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
+    placements = (await visit.ask("listPlacements")).or_refused()["placements"]
+    return Shown(
+        "home.html",
+        {
+            "counts": {"usecases": statistics.usecases, "bots": statistics.bots},
+            "usecases": usecases,
+            "bots": bots,
+            "sides": {side: [each for each in placements if each["side"] == side] for side in ("left", "right")},
+        },
+    )
 
 
-async def claim(visit: Visit) -> Shown:
-    return Shown("claim.html")
-
-
-PAGES = (Page("/", home), Page("/claim", claim))
+PAGES = (Page("/", home),)

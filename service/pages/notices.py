@@ -8,5 +8,6 @@ from collections.abc import Mapping
 NOTICES: Mapping[str, str] = {
     "signed_in": "You are signed in.",
     "signed_out": "You are signed out.",
+    "claimed": "The key is claimed.",
     "sent_already": "That form was sent already; nothing was done twice.",
 }

@@ -73,7 +73,9 @@ def _entry(document: dict[str, Any], method: str, path: str, operation: dict[str
 def _access(security: list[dict[str, Any]]) -> str:
     if not security:
         return "no key"
-    return "key optional" if {} in security else "key required"
+    if {} in security:
+        return "key optional"
+    return "key or sign-in" if {"bearer": []} in security else "sign-in required"
 
 
 def _fields(document: dict[str, Any], schema: dict[str, Any], place: str = "") -> list[Field]:

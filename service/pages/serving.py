@@ -61,9 +61,12 @@ def _request(services: Services, path_values: dict[str, str], body: bytes) -> Re
 async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:
     """A refusal of what is no operation: a page for people, JSON for programs."""
     if wants_page(headers):
-        return await response_of(refused_page(services, refused))
-    answer = refusal(refused, Family.CATALOG)
-    return Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
+        response = await response_of(refused_page(services, refused))
+    else:
+        answer = refusal(refused, Family.CATALOG)
+        response = Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
+    response.headers["vary"] = "Accept"
+    return response
 
 
 async def response_of(ended: Shown | SeeOther) -> Response:

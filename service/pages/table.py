@@ -1,8 +1,10 @@
 """The table of pages. A row added here is routed, guarded and tested."""
 
+from service.pages.catalog import PAGES as CATALOG
 from service.pages.checkout import PAGES as CHECKOUT
+from service.pages.claim import PAGES as CLAIM
 from service.pages.home import PAGES as HOME
 from service.pages.outbox import PAGES as OUTBOX
 from service.pages.page import Page
 
-PAGES: tuple[Page, ...] = (*HOME, *CHECKOUT, *OUTBOX)
+PAGES: tuple[Page, ...] = (*HOME, *CATALOG, *CLAIM, *CHECKOUT, *OUTBOX)

@@ -28,5 +28,9 @@ def moment(moment_ms: int) -> dict[str, str]:
     return {"iso": f"{when:%Y-%m-%dT%H:%M:%SZ}", "words": f"{when.day} {when:%B %Y, %H:%M} UTC"}
 
 
+LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+"""Numbers go further than calendars do: what is later is shown as this."""
+
+
 def _utc(moment_ms: int) -> datetime:
-    return datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
+    return datetime.fromtimestamp(min(moment_ms // SECOND_MS, LAST_SECOND), UTC)

@@ -294,6 +294,8 @@
     at("done-title").focus();
   };
 
+  // What is missing is said in the page's own words.
+  for (const form of [at("start"), at("complete")]) form.noValidate = true;
   at("start").addEventListener("submit", (event) => {
     event.preventDefault();
     send(at("send"));
@@ -302,11 +304,17 @@
     event.preventDefault();
     finish();
   });
-  at("again").addEventListener("click", () => send(at("again")));
-  at("have-code").addEventListener("click", () => {
+  // Without this script these are buttons that send their form.
+  at("again").addEventListener("click", (event) => {
+    event.preventDefault();
+    send(at("again"));
+  });
+  at("have-code").addEventListener("click", (event) => {
+    event.preventDefault();
     if (!busy && filled()) askForCode("Enter the code that was sent to");
   });
-  at("change").addEventListener("click", () => {
+  at("change").addEventListener("click", (event) => {
+    event.preventDefault();
     if (busy) return;
     clear();
     show("start");
