@@ -1,11 +1,12 @@
-"""The page on which a key is claimed. Its script takes the token out of the address and does without loading pages; without
-the script, the same forms are sent to the page."""
+"""The page on which a key is claimed. Its script takes the token out of the address and does without loading pages. Without the
+script, the same forms are sent to an address of their own."""
 
 import re
 from collections.abc import Mapping
 
 from service.pages.page import Again, Page, SeeOther, Shown, Visit
 
+FORM = "/claim/form"
 TOKEN = re.compile(r"clm_[0-9A-Za-z]+")
 LONGEST = 2_000
 
@@ -24,7 +25,7 @@ async def start(visit: Visit) -> Shown | Again:
 
 async def complete(visit: Visit) -> SeeOther | Again:
     told = await visit.ask("completeClaim", body=_typed(visit, "claimToken", "email", "code"))
-    return SeeOther("/claim", "claimed") if told.refused is None else Again(told.refused)
+    return SeeOther(FORM, "claimed") if told.refused is None else Again(told.refused)
 
 
 async def enter(visit: Visit) -> Shown:
@@ -38,8 +39,8 @@ async def change(visit: Visit) -> Shown:
 
 
 def _at(step: str, visit: Visit, *, sent: bool = False) -> Shown:
-    done = step == "start" and visit.query.get("notice") == "claimed"
-    return Shown("claim.html", {"step": "done" if done else step, "sent": sent, "typed": _typed(visit)})
+    done = step == "start" and visit.query.get("notice") == "claimed" and visit.request.path == FORM
+    return Shown("claim.html", {"step": "done" if done else step, "sent": sent, "typed": _typed(visit), "form_path": FORM})
 
 
 def _typed(visit: Visit, *names: str) -> Mapping[str, str]:
@@ -54,4 +55,4 @@ def _typed(visit: Visit, *names: str) -> Mapping[str, str]:
 
 ACTS = {"start": start, "complete": complete, "enter": enter, "change": change}
 
-PAGES = (Page("/claim", claim, ACTS),)
+PAGES = (Page("/claim", claim), Page(FORM, claim, ACTS))

@@ -1,0 +1,165 @@
+"""HTML as a browser and a screen reader take it: what a page says, and what is wrong with it."""
+
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+Attributes = dict[str, str]
+
+VOID = {"meta", "link", "input", "img", "br", "hr", "col", "wbr", "source"}
+LABELLED = {"input", "select", "textarea", "meter", "progress", "output"}
+REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers")
+LOADS = ("src", "srcset", "poster", "data", "background")
+HEADING = re.compile(r"h([1-6])")
+
+
+@dataclass(slots=True)
+class Element:
+    tag: str
+    attributes: Attributes
+    text: str = ""
+    """All text inside, with gaps as single spaces."""
+    above: tuple[str, ...] = ()
+    """The tags around it, from the outermost."""
+
+
+@dataclass(slots=True)
+class Markup(HTMLParser):
+    """A page that was read. `faults` are of its markup alone."""
+
+    html: str
+    elements: list[Element] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        HTMLParser.__init__(self)
+        self._open: list[Element] = []
+        self.feed(self.html)
+        self.close()
+        self.faults += [f"<{element.tag}> is not closed" for element in self._open]
+        for element in self.elements:
+            element.text = " ".join(element.text.split())
+        if not self.html.startswith("<!doctype html>"):
+            self.faults.append("it does not begin with its doctype")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        if len(names) != len(set(names)):
+            self.faults.append(f"<{tag}> has an attribute twice")
+        above = tuple(element.tag for element in self._open)
+        element = Element(tag, {name: value or "" for name, value in attrs}, above=above)
+        self.elements.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open[-1].tag != tag:
+            self.faults.append(f"</{tag}> closes {self._open[-1].tag if self._open else 'nothing'}")
+            return
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        for element in self._open:
+            element.text += data
+
+    def all(self, *tags: str) -> list[Element]:
+        return [element for element in self.elements if element.tag in tags]
+
+    def one(self, tag: str) -> Element:
+        [element] = self.all(tag)
+        return element
+
+    @property
+    def text(self) -> str:
+        return self.one("body").text
+
+    @property
+    def ids(self) -> list[str]:
+        return [element.attributes["id"] for element in self.elements if "id" in element.attributes]
+
+
+def faults_of(html: str) -> list[str]:
+    """Everything that is wrong with a page of ours."""
+    page = Markup(html)
+    return [*page.faults, *_frame(page), *_headings(page), *_strictness(page), *_references(page), *_controls(page)]
+
+
+def _frame(page: Markup) -> list[str]:
+    faults = []
+    if page.one("html").attributes.get("lang") != "en":
+        faults.append("it does not say its language")
+    if not re.fullmatch(r"\S.* - Catalog", page.one("title").text):
+        faults.append(f"its title is {page.one('title').text!r}")
+    if len(page.all("main")) != 1:
+        faults.append("it has not one main part")
+    if sum(element.attributes.get("aria-current") == "page" for element in page.elements) > 1:
+        faults.append("it is at two places of the navigation")
+    return faults
+
+
+def _headings(page: Markup) -> list[str]:
+    levels = [int(found[1]) for element in page.elements if (found := HEADING.fullmatch(element.tag))]
+    faults = [f"h{after} follows h{before}" for before, after in zip(levels, levels[1:], strict=False) if after > before + 1]
+    if levels.count(1) != 1 or levels[0] != 1:
+        faults.append(f"its headings are {levels}")
+    return faults + [f"<{tag.tag}> is empty" for tag in page.elements if HEADING.fullmatch(tag.tag) and not tag.text]
+
+
+def _strictness(page: Markup) -> list[str]:
+    """What its policy would not let through."""
+    faults = [f"<{element.tag}> is of no use here" for element in page.all("style", "iframe", "base", "object", "embed")]
+    for element in page.elements:
+        for name, value in element.attributes.items():
+            if name == "style" or name.startswith("on"):
+                faults.append(f"<{element.tag}> has {name}")
+            loads = name in LOADS or (element.tag == "link" and name == "href")
+            if loads and not re.match(r"/(?!/)", value):
+                faults.append(f"<{element.tag}> loads {value}")
+            if name in ("href", "action", "formaction") and re.match(r"\s*(javascript|data|vbscript):", value, re.I):
+                faults.append(f"<{element.tag}> runs {value}")
+        if element.tag == "script" and ("src" not in element.attributes or element.text):
+            faults.append("a script stands in the page itself")
+        if element.tag == "a" and re.match(r"[a-z]+:", element.attributes.get("href", "")):
+            rel = element.attributes.get("rel", "").split()
+            faults += [f"a link to elsewhere without {word}" for word in ("noopener", "nofollow") if word not in rel]
+    return faults
+
+
+def _references(page: Markup) -> list[str]:
+    ids = page.ids
+    faults = [f"the id {name} stands {ids.count(name)} times" for name in sorted(set(ids)) if ids.count(name) > 1]
+    for element in page.elements:
+        for name in REFERENCES:
+            missing = set(element.attributes.get(name, "").split()) - set(ids)
+            faults += [f"<{element.tag} {name}> refers to {each}" for each in sorted(missing)]
+        href = element.attributes.get("href", "")
+        if element.tag == "a" and href.startswith("#") and href[1:] not in ids:
+            faults.append(f"there is no {href}")
+    return faults
+
+
+def _controls(page: Markup) -> list[str]:
+    """What can be used has a name and does what it says."""
+    named = {element.attributes.get("for") for element in page.all("label") if element.text}
+    faults = []
+    for element in page.elements:
+        attributes = element.attributes
+        name = element.text or attributes.get("aria-label") or attributes.get("aria-labelledby")
+        if element.tag in LABELLED and attributes.get("type") != "hidden":
+            within = "label" in element.above
+            if not within and attributes.get("id") not in named and not {"aria-label", "aria-labelledby"} & attributes.keys():
+                faults.append(f"<{element.tag} name={attributes.get('name')}> has no label")
+        if element.tag in ("a", "button", "summary", "legend", "caption", "th") and not name:
+            faults.append(f"<{element.tag}> has no name")
+        if element.tag == "button" and attributes.get("type") not in ("submit", "button", "reset"):
+            faults.append(f"the button {element.text!r} has no type")
+        if element.tag == "img" and "alt" not in attributes:
+            faults.append("an image has no alt")
+        if element.tag == "form" and attributes.get("method") not in ("get", "post"):
+            faults.append("a form has no method")
+    return faults
