@@ -1,5 +1,5 @@
-"""The page on which a key is claimed. Its script takes the token out of the address and does without loading pages. Without the
-script, the same forms are sent to an address of their own."""
+"""The page on which a key is claimed. Its script takes the token out of the address and does without loading pages; without
+it, the same forms are sent to an address of their own."""
 
 import re
 from collections.abc import Mapping
@@ -40,7 +40,9 @@ async def change(visit: Visit) -> Shown:
 
 def _at(step: str, visit: Visit, *, sent: bool = False) -> Shown:
     done = step == "start" and visit.query.get("notice") == "claimed" and visit.request.path == FORM
-    return Shown("claim.html", {"step": "done" if done else step, "sent": sent, "typed": _typed(visit), "form_path": FORM})
+    return Shown(
+        "claim.html", {"step": "done" if done else step, "sent": sent, "typed": _typed(visit), "form_path": FORM}
+    )
 
 
 def _typed(visit: Visit, *names: str) -> Mapping[str, str]:

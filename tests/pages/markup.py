@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 
 Attributes = dict[str, str]
 
@@ -104,7 +105,7 @@ def _frame(page: Markup) -> list[str]:
 
 def _headings(page: Markup) -> list[str]:
     levels = [int(found[1]) for element in page.elements if (found := HEADING.fullmatch(element.tag))]
-    faults = [f"h{after} follows h{before}" for before, after in zip(levels, levels[1:], strict=False) if after > before + 1]
+    faults = [f"h{after} follows h{before}" for before, after in pairwise(levels) if after > before + 1]
     if levels.count(1) != 1 or levels[0] != 1:
         faults.append(f"its headings are {levels}")
     return faults + [f"<{tag.tag}> is empty" for tag in page.elements if HEADING.fullmatch(tag.tag) and not tag.text]
@@ -112,7 +113,9 @@ def _headings(page: Markup) -> list[str]:
 
 def _strictness(page: Markup) -> list[str]:
     """What its policy would not let through."""
-    faults = [f"<{element.tag}> is of no use here" for element in page.all("style", "iframe", "base", "object", "embed")]
+    faults = [
+        f"<{element.tag}> is of no use here" for element in page.all("style", "iframe", "base", "object", "embed")
+    ]
     for element in page.elements:
         for name, value in element.attributes.items():
             if name == "style" or name.startswith("on"):
@@ -152,7 +155,11 @@ def _controls(page: Markup) -> list[str]:
         name = element.text or attributes.get("aria-label") or attributes.get("aria-labelledby")
         if element.tag in LABELLED and attributes.get("type") != "hidden":
             within = "label" in element.above
-            if not within and attributes.get("id") not in named and not {"aria-label", "aria-labelledby"} & attributes.keys():
+            if (
+                not within
+                and attributes.get("id") not in named
+                and not {"aria-label", "aria-labelledby"} & attributes.keys()
+            ):
                 faults.append(f"<{element.tag} name={attributes.get('name')}> has no label")
         if element.tag in ("a", "button", "summary", "legend", "caption", "th") and not name:
             faults.append(f"<{element.tag}> has no name")

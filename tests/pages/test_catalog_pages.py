@@ -9,7 +9,7 @@ from actors.catalog.store import Entry, Import, Kind
 from service.schemas.catalog import NEWEST_MS, Bot, document_of
 from tests.http.asgi import Response
 from tests.http.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
-from tests.http.world import GUIDE, SLUGS, World, away
+from tests.http.world import GUIDE, World, away
 from tests.pages.markup import Markup, faults_of
 from tests.pages.samples import Visitor
 
@@ -48,7 +48,9 @@ def _hrefs(page: Markup, start: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(("path", "total"), [("/usecases", 45), ("/bots", 23)])
-async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(world: World, path: str, total: int) -> None:
+async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(
+    world: World, path: str, total: int
+) -> None:
     slugs: list[str] = []
     following: str | None = path
     while following is not None:
@@ -127,7 +129,18 @@ async def test_an_empty_catalog_says_that_it_is_empty(world: World) -> None:
 async def test_a_use_case_shows_all_that_it_has(world: World) -> None:
     page = await look(world, "/usecases/case-04")
     words = [value for value in GUIDE.values() if isinstance(value, str)]
-    for each in (*words, "mail", "Begin", "Go on", "500", "a month", "A creator's report", "A person", "@person", "18 Nov 2026"):
+    for each in (
+        *words,
+        "mail",
+        "Begin",
+        "Go on",
+        "500",
+        "a month",
+        "A creator's report",
+        "A person",
+        "@person",
+        "18 Nov 2026",
+    ):
         assert each in page.text
     assert "What a creator reports" in page.text
     assert "no promise of earnings" in page.text

@@ -98,8 +98,12 @@ async def test_the_forms_of_a_page_name_acts_that_it_has(world: World, page: Pag
     acts = {each.path: each.acts.keys() for each in PAGES}
     for visitor in visitors_of(world, page):
         markup = Markup((await visitor.get(path)).body.decode())
-        targets = [form.attributes.get("action", path) for form in markup.all("form") if form.attributes["method"] == "post"]
-        named = [each.attributes["value"] for each in markup.all("button", "input") if each.attributes.get("name") == "do"]
+        targets = [
+            form.attributes.get("action", path) for form in markup.all("form") if form.attributes["method"] == "post"
+        ]
+        named = [
+            each.attributes["value"] for each in markup.all("button", "input") if each.attributes.get("name") == "do"
+        ]
         taken = set().union(*(acts.get(urlsplit(target).path, ()) for target in targets), acts[page.path])
         assert set(named) <= taken | {"sign-out"}
         assert bool(named) == bool(targets)
