@@ -23,8 +23,8 @@ async def bank() -> AsyncIterator[Bank]:
         yield opened
 
 
-async def press(bank: Bank, made: Booking, body: bytes = b"action=pay") -> Response:
-    """What `curl -d action=pay "$checkoutUrl"` does."""
+async def press(bank: Bank, made: Booking, body: bytes = b"do=pay") -> Response:
+    """What `curl -d do=pay "$checkoutUrl"` does."""
     return await bank.world.client.post(bank.checkout_path(made), headers=FORM, body=body)
 
 
@@ -103,14 +103,14 @@ async def test_paying_in_two_tabs_at_once_is_one_payment(bank: Bank) -> None:
 
 async def test_cancelling_gives_the_weeks_back(bank: Bank) -> None:
     made = bank.books.put(booking())
-    assert "<h1>Cancelled</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert "<h1>Cancelled</h1>" in text(await press(bank, made, b"do=cancel"))
     assert (bank.books.status(), bank.books.tables.weeks) == ("cancelled", {})
-    assert "<h1>Cancelled already</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert "<h1>Cancelled already</h1>" in text(await press(bank, made, b"do=cancel"))
 
 
 async def test_paying_after_cancelling_pays_nothing(bank: Bank) -> None:
     made = bank.books.put(booking())
-    await press(bank, made, b"action=cancel")
+    await press(bank, made, b"do=cancel")
     assert "nothing was paid" in text(await press(bank, made))
     assert bank.books.actions == ["booking.cancelled"]
 
@@ -118,7 +118,7 @@ async def test_paying_after_cancelling_pays_nothing(bank: Bank) -> None:
 async def test_cancelling_after_paying_changes_nothing(bank: Bank) -> None:
     made = bank.books.put(booking())
     await press(bank, made)
-    assert "<h1>Paid already</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert "<h1>Paid already</h1>" in text(await press(bank, made, b"do=cancel"))
     assert bank.books.status() == "paid"
 
 
@@ -130,7 +130,7 @@ async def test_of_two_buttons_pressed_at_once_the_ledger_takes_one_and_both_page
     pages: list[str] = []
 
     async def button(action: str) -> None:
-        pages.append(text(await press(bank, made, f"action={action}".encode())))
+        pages.append(text(await press(bank, made, f"do={action}".encode())))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(button, first)
@@ -154,7 +154,7 @@ async def test_what_the_ledger_refuses_is_shown_as_it_stands(bank: Bank) -> None
             )
 
     bank.books.before = pay_between
-    assert "<h1>Paid already</h1>" in text(await press(bank, made, b"action=cancel"))
+    assert "<h1>Paid already</h1>" in text(await press(bank, made, b"do=cancel"))
     assert looks == 3
 
 
@@ -167,7 +167,7 @@ async def test_after_the_hold_nothing_is_paid_or_cancelled(bank: Bank, swept: bo
         await bank.world.services.ledger.expire_hold(made.id)
     actions = list(bank.books.actions)
     assert "<h1>The hold has expired</h1>" in await look(bank, made)
-    html = text(await press(bank, made, f"action={action}".encode()))
+    html = text(await press(bank, made, f"do={action}".encode()))
     assert "<h1>The hold has expired</h1>" in html
     assert "<form" not in html
     assert bank.books.actions == actions
@@ -201,7 +201,7 @@ async def test_a_reserved_booking_is_not_paid_by_its_page(bank: Bank) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"action=", b"action=refund", b"pay", b'{"action": "pay"}', b"\xff\xfe", b"a=1&" * 100, b"Action=pay"]
+    "body", [b"", b"do=", b"do=refund", b"pay", b'{"do": "pay"}', b"\xff\xfe", b"a=1&" * 100, b"Do=pay"]
 )
 async def test_another_body_is_refused_and_changes_nothing(bank: Bank, body: bytes) -> None:
     made = bank.books.put(booking())
@@ -234,7 +234,7 @@ async def test_a_token_that_nobody_was_given_opens_nothing(bank: Bank) -> None:
         for method in ("GET", "POST"):
             if method == "POST" and "/receipt/" in bad:
                 continue
-            response = await bank.world.client.request(method, bad, headers=FORM, body=b"action=pay")
+            response = await bank.world.client.request(method, bad, headers=FORM, body=b"do=pay")
             assert response.words == "404 not_found", (method, bad)
     assert bank.books.status() == "checkout"
 
@@ -404,7 +404,7 @@ async def test_a_booking_of_the_api_is_paid_on_its_page(bank: Bank) -> None:
     reserved = await ledger.reserve(OWNER, "cmp_1", "left", booking().week_start_ms, key, agent)
     opened = await ledger.open_checkout(OWNER, reserved.booking.id, agent)
     page = await services.payments.checkout(opened.booking, opened.campaign_name)
-    await bank.world.client.post(page.url.removeprefix(services.base_url), headers=FORM, body=b"action=pay")
+    await bank.world.client.post(page.url.removeprefix(services.base_url), headers=FORM, body=b"do=pay")
     view = await bank.books.booking(OWNER, reserved.booking.id)
     assert view.booking.status == BookingStatus.PAID
     assert "<h1>Receipt</h1>" in await receipt(bank, view.booking)
