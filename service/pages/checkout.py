@@ -12,6 +12,7 @@ from service.links import Page as Link
 from service.pages.page import Page, Shown, Visit, nothing_here
 from service.pages.words import day, moment, money
 from service.services import Services
+from service.wire import NO_STORE
 
 PAGE_AGENT = Agent("system", "checkout page")
 
@@ -71,7 +72,7 @@ async def receipt(visit: Visit) -> Shown:
         "reference": booking.payment_id,
         "issue": booking.payment_issue,
     }
-    return Shown("receipt.html", _purchase(view) | values)
+    return Shown("receipt.html", _purchase(view) | values, headers=[*NO_STORE])
 
 
 async def _booking_to_pay(visit: Visit) -> BookingView:
@@ -92,7 +93,7 @@ def _checkout(services: Services, view: BookingView, *, just_now: bool = False) 
     # A reserved booking goes to checkout by an operation of the API, and only then can it be paid.
     state = "open" if status is BookingStatus.CHECKOUT else status.value
     values = {"state": state, "just_now": just_now, "receipt_url": services.links.receipt_url(booking)}
-    return Shown("checkout.html", _purchase(view) | values)
+    return Shown("checkout.html", _purchase(view) | values, headers=[*NO_STORE])
 
 
 def _purchase(view: BookingView) -> dict[str, object]:

@@ -55,7 +55,7 @@ async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
         return SeeOther(f"/sign-in?next={quote(here, safe='')}")
     if page.who is Who.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await _act(page, visit) if posted else _dressed(page, visit, await page.show(visit))
+    return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
 
 
 async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
@@ -65,10 +65,10 @@ async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
         raise PageRefused(not_valid())
     done = await act(visit)
     if not isinstance(done, Again):
-        return _dressed(page, visit, done)
+        return _dressed(visit, done)
     note(refusal=str(done.refused.code))
     visit = replace(visit, problem=done.refused)
-    shown = _dressed(page, visit, await page.show(visit))
+    shown = _dressed(visit, await page.show(visit))
     if isinstance(shown, SeeOther):
         return shown
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
@@ -78,7 +78,7 @@ def _with_query(request: Request) -> str:
     return f"{request.path}?{request.query}" if request.query else request.path
 
 
-def _dressed(page: Page, visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
+def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
     """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
     if isinstance(ended, SeeOther):
         if not ended.notice:
@@ -97,7 +97,7 @@ def _dressed(page: Page, visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOt
         "form_id": services.entropy.token(FORM_BYTES).hex(),
     }
     headers = list(ended.headers)
-    if person is not None or visit.form or page.sealed:
+    if person is not None or visit.form:
         # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
         headers.append(("cache-control", "no-store"))
     return replace(ended, values=common | dict(ended.values), headers=headers)
