@@ -194,6 +194,13 @@ class Placements(Follower):
             return known
         return self._remember(week_ms, render_inventory(self.snapshot, week_ms, now_ms, self._mode))
 
+    def calendar(self, first_ms: int, weeks: int, now_ms: int) -> Rendered:
+        """The inventories of so many weeks from one that `week_for` has given, as far as the horizon."""
+        latest_ms = week_of(now_ms) + self._limits.horizon_weeks * WEEK_MS
+        shown = [self.inventory(each, now_ms) for each in weeks_from(first_ms, weeks) if each <= latest_ms]
+        body = b'{"weeks":[' + b",".join(each.body for each in shown) + b"]}"
+        return Rendered(body, etag_of(digest_of(body)), now_ms, min(each.until_ms for each in shown))
+
     def week_for(self, moment_ms: int | None, now_ms: int) -> int | None:
         """The week that holds a moment, by default the current one; None where it is too far from now."""
         this_week = week_of(now_ms)

@@ -46,6 +46,15 @@ class SoldPlacement:
 
 
 @dataclass(frozen=True, slots=True)
+class DayDelivered:
+    """What was counted for a booking on a day, in days since the epoch, UTC."""
+
+    day: int
+    impressions: int
+    clicks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """What the public may see, as of one revision; slots by id, placements by booking id."""
 
@@ -85,8 +94,13 @@ class SponsorshipStore(Protocol):
     async def sponsor(self, tenant_id: str) -> Sponsor | None: ...
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]: ...
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]: ...
+    async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None: ...
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]: ...
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None: ...
+
+    async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
+        """The days on which anything was counted for a booking, in order."""
+        ...
 
     async def slots(self) -> Sequence[Slot]:
         """All slots, retired ones too, by id."""

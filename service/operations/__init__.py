@@ -5,6 +5,7 @@ from service.operations.accounts import ROWS as ACCOUNTS
 from service.operations.admin import ROWS as ADMIN
 from service.operations.bookings import ROWS as BOOKINGS
 from service.operations.catalog import ROWS as CATALOG
+from service.operations.delivery import ROWS as DELIVERY
 from service.operations.events import ROWS as EVENTS
 from service.operations.health import ROWS as HEALTH
 from service.operations.keys import ROWS as KEYS
@@ -22,6 +23,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *EVENTS,
     *SPONSORS,
     *BOOKINGS,
+    *DELIVERY,
     *SCOPED_KEYS,
     *ADMIN,
     *ACCOUNTS,

@@ -122,7 +122,7 @@ def shown(services: Services, view: BookingView | Refused) -> Answer | Refused:
 
 _bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)
 _reserving = partial(_bookings, method="POST", result=BookingAnswer)
-LEADS_TO = dict.fromkeys(("getBooking", "openCheckout", "cancelBooking"), "/booking/id")
+LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "openCheckout", "cancelBooking"), "/booking/id")
 RESERVING_CODES = (
     Code.NOT_FOUND,
     Code.SLOT_UNAVAILABLE,

@@ -1,4 +1,5 @@
-"""Operations 10 and 11: the inventory of a week and the placements that are live, from the snapshot in memory."""
+"""Operations 10 and 11: the inventory of a week and the placements that are live, from the snapshot in memory. And the
+inventory of several weeks at once, for who plans."""
 
 from functools import partial
 
@@ -8,7 +9,7 @@ from service.errors import Family
 from service.operation import Access, Call, Operation
 from service.operations.caching import cached
 from service.placements import WEEKS_BACK, Rendered
-from service.schemas.inventory import Inventory, InventoryQuery, PlacementList
+from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList
 from service.services import Services
 from service.wire import Answer
 
@@ -20,10 +21,23 @@ async def get_inventory(services: Services, call: Call) -> Answer | Refused:
     now_ms = services.clock.now_ms()
     week_ms = services.placements.week_for(query.weekStart, now_ms)
     if week_ms is None:
-        ahead = services.config.bookings.horizon_weeks
-        words = f"must be from {WEEKS_BACK} week back to {ahead} weeks ahead"
-        return Refused(Code.INVALID_REQUEST, f"The query is not valid: weekStart: {words}.")
+        return _too_far(services)
     return _fresh(call, services.placements.inventory(week_ms, now_ms), now_ms)
+
+
+async def get_calendar(services: Services, call: Call) -> Answer | Refused:
+    query: CalendarQuery = call.query
+    now_ms = services.clock.now_ms()
+    first_ms = services.placements.week_for(query.weekStart, now_ms)
+    if first_ms is None:
+        return _too_far(services)
+    return _fresh(call, services.placements.calendar(first_ms, query.weeks, now_ms), now_ms)
+
+
+def _too_far(services: Services) -> Refused:
+    ahead = services.config.bookings.horizon_weeks
+    words = f"must be from {WEEKS_BACK} week back to {ahead} weeks ahead"
+    return Refused(Code.INVALID_REQUEST, f"The query is not valid: weekStart: {words}.")
 
 
 async def list_placements(services: Services, call: Call) -> Answer | Refused:
@@ -48,7 +62,7 @@ _showing = partial(
     cacheable=True,
     hot=True,
 )
-"""What both have in common."""
+"""What they have in common."""
 
 ROWS = (
     _showing(
@@ -59,6 +73,17 @@ ROWS = (
         handler=get_inventory,
         result=Inventory,
         query=InventoryQuery,
+    ),
+    _showing(
+        name="getCalendar",
+        path="/api/v1/sponsors/calendar",
+        summary="Availability of several weeks",
+        description="The inventory of consecutive weeks in one answer, as far as weeks can be booked.",
+        handler=get_calendar,
+        result=Calendar,
+        query=CalendarQuery,
+        cors=False,
+        hot=False,
     ),
     _showing(
         name="listPlacements",

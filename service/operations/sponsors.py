@@ -69,6 +69,12 @@ async def create_campaign(services: Services, call: Call) -> Answer | Refused:
     return _shown(view)
 
 
+async def read_campaign(services: Services, call: Call) -> Answer | Refused:
+    campaign_id = call.path_values["id"]
+    found = await services.sponsorship.campaign(call.caller.owner, campaign_id) if may_exist(campaign_id) else None
+    return _shown(found or unknown_campaign())
+
+
 async def edit_campaign(services: Services, call: Call) -> Answer | Refused:
     body: CampaignEdit = call.body
     campaign_id = call.path_values["id"]
@@ -161,7 +167,7 @@ ROWS = (
         description="A creative, which waits for review. It can be booked at once, and is shown once it is approved.",
         handler=create_campaign,
         body=CampaignBody,
-        leads_to=dict.fromkeys(("editCampaign", "withdrawCampaign", "reviewCampaign"), "/campaign/id"),
+        leads_to=dict.fromkeys(("getCampaign", "editCampaign", "withdrawCampaign", "reviewCampaign"), "/campaign/id"),
         example={
             "name": "Autumn launch",
             "headline": "Ship your first agent today",
@@ -170,6 +176,17 @@ ROWS = (
             "targetUrl": "https://tools.example.com/start",
             "logoText": "ET",
         },
+    ),
+    _campaigns(
+        name="getCampaign",
+        method="GET",
+        path="/api/v1/sponsors/campaigns/{id}",
+        summary="Read one campaign",
+        description="A campaign of yours, with what the last review said.",
+        handler=read_campaign,
+        result=CampaignAnswer,
+        scopes=(Scope.SPONSOR_READ,),
+        codes=(Code.NOT_FOUND,),
     ),
     _writing(
         name="editCampaign",

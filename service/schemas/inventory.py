@@ -37,6 +37,12 @@ class Inventory(BaseModel):
     slots: list[Slot]
 
 
+class Calendar(BaseModel):
+    """The inventory of consecutive weeks. There are fewer than were asked for where the horizon ends."""
+
+    weeks: list[Inventory]
+
+
 class AdminSlot(Slot):
     """A slot as administrators see it."""
 
@@ -95,6 +101,19 @@ class InventoryQuery(BaseModel):
         BeforeValidator(_current_when_empty),
         Field(description="Any moment of the week, epoch milliseconds; the current week if nothing is said"),
     ] = None
+
+
+MOST_WEEKS, USUAL_WEEKS = 12, 8
+
+
+class CalendarQuery(InventoryQuery):
+    """What the calendar takes: the first week as the inventory takes it, and how many."""
+
+    weeks: Annotated[
+        Annotated[int, Field(ge=1, le=MOST_WEEKS)],
+        BeforeValidator(whole_number),
+        Field(description="How many weeks"),
+    ] = USUAL_WEEKS
 
 
 def slot_of(slot: SlotRecord, available: bool | None = None) -> Slot:

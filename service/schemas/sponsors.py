@@ -203,6 +203,7 @@ class Booking(BaseModel):
         "refund_declined or refund_failed"
     )
     sponsorName: str | None = optional()
+    heldUntil: int | None = optional("While it is reserved or in checkout: epoch milliseconds of the hold's end")
 
     @classmethod
     def of(cls, view: BookingView, now_ms: int, receipt_url: str | None) -> "Booking":
@@ -232,6 +233,7 @@ class Booking(BaseModel):
             refundedCents=booking.refunded_cents or None,
             paymentIssue=booking.payment_issue,
             sponsorName=view.sponsor_name,
+            heldUntil=booking.hold_ms if booking.is_open(now_ms) else None,
         )
 
 
@@ -266,6 +268,24 @@ class BookingWithReceipt(BaseModel):
 
     booking: Booking
     receipt: Receipt | None
+
+
+class DeliveryDay(BaseModel):
+    """What was counted on one day."""
+
+    day: int = Field(description="00:00 UTC of the day, epoch milliseconds")
+    impressions: int
+    clicks: int
+
+
+class Delivery(BaseModel):
+    """What was delivered for a booking: each day of its run up to today, and the sums. `ctr` is clicks by impressions, and
+    null while there are none."""
+
+    items: list[DeliveryDay]
+    impressions: int
+    clicks: int
+    ctr: float | None
 
 
 class CheckoutAnswer(BaseModel):

@@ -15,7 +15,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.memory.tables import Memory
 
@@ -49,6 +49,11 @@ class MemorySponsorship:
         listed = (row for row in self._memory.campaigns.values() if tenant_id in (None, row.tenant_id))
         return [self._campaign_view(row) for row in _page(listed, before, limit)]
 
+    async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None:
+        await self._memory.before()
+        row = self._memory.campaigns.get(campaign_id)
+        return self._campaign_view(row) if row is not None and tenant_id in (None, row.tenant_id) else None
+
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         await self._memory.before()
         listed = (row for row in self._memory.bookings.values() if tenant_id in (None, row.tenant_id))
@@ -58,6 +63,11 @@ class MemorySponsorship:
         await self._memory.before()
         row = self._memory.bookings.get(booking_id)
         return self._booking_view(row) if row is not None and tenant_id in (None, row.tenant_id) else None
+
+    async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
+        await self._memory.before()
+        days = self._memory.delivery_days.items()
+        return [DayDelivered(day, *sums) for (counted, day), sums in sorted(days) if counted == booking_id]
 
     async def slots(self) -> Sequence[Slot]:
         await self._memory.before()

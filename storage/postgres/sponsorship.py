@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.bookings.records import Booking, BookingView, CampaignView, Side, Slot, Sponsor
-from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.pool import Connection, Database
 from storage.postgres.audit import read_audits
@@ -44,6 +44,10 @@ class PostgresSponsorship:
         rows = await self._page(SQL.campaigns, SQL.campaigns_of, tenant_id, before, limit)
         return [campaign_view_of(row) for row in rows]
 
+    async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None:
+        row = await self._database.read(lambda connection: connection.fetchrow(SQL.campaign, campaign_id, tenant_id))
+        return None if row is None else campaign_view_of(row)
+
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         rows = await self._page(SQL.bookings, SQL.bookings_of, tenant_id, before, limit)
         return [booking_view_of(row) for row in rows]
@@ -51,6 +55,10 @@ class PostgresSponsorship:
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         row = await self._database.read(lambda connection: connection.fetchrow(SQL.booking, booking_id, tenant_id))
         return None if row is None else booking_view_of(row)
+
+    async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.delivered, booking_id))
+        return [DayDelivered(**row) for row in rows]
 
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)

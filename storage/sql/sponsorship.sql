@@ -23,6 +23,12 @@ from campaigns left join sponsors using (tenant_id)
 where campaigns.tenant_id = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
+-- name: campaign
+-- One campaign; a null tenant stands for anybody's.
+select campaigns.*, sponsors.name as sponsor_name
+from campaigns left join sponsors using (tenant_id)
+where campaigns.id = $1 and ($2::text is null or campaigns.tenant_id = $2)
+
 -- name: bookings
 -- A page of everybody's bookings, with what belongs to them.
 with page as materialized (
@@ -62,6 +68,10 @@ cross join lateral (
     from delivery_days where booking_id = bookings.id
 ) as delivered
 where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
+
+-- name: delivered
+-- What was counted for a booking, by day.
+select day, impressions, clicks from delivery_days where booking_id = $1 order by day
 
 -- name: slots
 -- All slots, retired ones too.

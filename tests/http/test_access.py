@@ -76,6 +76,7 @@ PLACES = {
     "listBots": Place("GET", "/api/v1/bots", BOTS),
     "getBot": Place("GET", "/api/v1/bots/bot-00", BOTS),
     "getInventory": Place("GET", "/api/v1/sponsors/inventory", OPTIONAL),
+    "getCalendar": Place("GET", "/api/v1/sponsors/calendar", OPTIONAL),
     "listPlacements": Place("GET", "/api/v1/sponsors/placements", OPTIONAL),
     "recordEvent": Place("POST", "/api/v1/sponsors/events", OPTIONAL, EVENT, UNKNOWN),
     "recordEvents": Place(
@@ -85,6 +86,7 @@ PLACES = {
     "saveProfile": Place("PATCH", "/api/v1/sponsors/profile", account("sponsor:write"), PROFILE),
     "listCampaigns": Place("GET", "/api/v1/sponsors/campaigns", account("sponsor:read")),
     "createCampaign": Place("POST", "/api/v1/sponsors/campaigns", account("sponsor:write"), CAMPAIGN),
+    "getCampaign": Place("GET", "/api/v1/sponsors/campaigns/cmp_unknown", account("sponsor:read"), passed=UNKNOWN),
     "editCampaign": Place(
         "PATCH", "/api/v1/sponsors/campaigns/cmp_unknown", account("sponsor:write"), {"cta": "Look"}, UNKNOWN
     ),
@@ -105,6 +107,9 @@ PLACES = {
     ),
     "cancelBooking": Place(
         "POST", "/api/v1/sponsors/bookings/bok_unknown/cancel", account("billing:write"), passed=UNKNOWN
+    ),
+    "getDelivery": Place(
+        "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),
     "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Place(

@@ -22,13 +22,14 @@ PATHS = {
     "/api/v1/bots": "GET, HEAD, OPTIONS",
     "/api/v1/bots/bot-00": "GET, HEAD, OPTIONS",
     "/api/v1/sponsors/inventory": "GET, HEAD, OPTIONS",
+    "/api/v1/sponsors/calendar": "GET, HEAD",
     "/api/v1/sponsors/placements": "GET, HEAD, OPTIONS",
     "/api/v1/sponsors/events": "OPTIONS, POST",
     "/api/v1/sponsors/events/batch": "OPTIONS, POST",
     "/api/v1/sponsors/me": "GET, HEAD",
     "/api/v1/sponsors/profile": "PATCH",
     "/api/v1/sponsors/campaigns": "GET, HEAD, POST",
-    "/api/v1/sponsors/campaigns/cmp_1": "PATCH",
+    "/api/v1/sponsors/campaigns/cmp_1": "GET, HEAD, PATCH",
     "/api/v1/sponsors/campaigns/cmp_1/submit": "POST",
     "/api/v1/sponsors/campaigns/cmp_1/withdraw": "POST",
     "/api/v1/sponsors/campaigns/cmp_1/pause": "POST",
@@ -37,6 +38,7 @@ PATHS = {
     # Not the booking with this id, which could be read: a path of its own comes first.
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
+    "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
     "/api/v1/admin/sponsorships/campaigns": "GET, HEAD",
@@ -57,7 +59,11 @@ PATHS = {
 }
 """A path of each operation, with the methods that it takes."""
 
-ABSENT = ("/api/v1/sponsors/bookings/bok_1",)
+ABSENT = (
+    "/api/v1/sponsors/campaigns/cmp_1",
+    "/api/v1/sponsors/bookings/bok_1",
+    "/api/v1/sponsors/bookings/bok_1/delivery",
+)
 """Paths that lead to nothing in these tests."""
 
 CROSS_SITE = {

@@ -9,7 +9,7 @@ import pytest
 
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, Side
 from actors.bookings.state import Decision, Wanted
-from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, TakenWeek
+from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, SponsorshipStore, TakenWeek
 from tests.stores.books import (
     DAY,
     FULL_BOOKING,
@@ -61,6 +61,8 @@ async def paged(read: Read, limit: int) -> list[str]:
 async def test_an_empty_area_reads_as_such(reads: SponsorshipStore):
     assert await reads.sponsor("ten_1") is None
     assert await reads.booking(None, "bok_1") is None
+    assert await reads.campaign(None, "cmp_1") is None
+    assert list(await reads.delivered("bok_1")) == []
     for listed in (reads.sponsors, reads.audit):
         assert list(await listed(None, 10)) == []
     for owned in (reads.campaigns, reads.bookings):
@@ -131,6 +133,8 @@ async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(books:
     await books.lay_out(sponsor(1), campaign(1, 1), noted)
     assert list(await reads.campaigns(None, None, 10)) == [CampaignView(noted), CampaignView(campaign(1, 1), "Brand 1")]
     assert list(await reads.campaigns("ten_2", None, 10)) == [CampaignView(noted)]
+    assert await reads.campaign("ten_2", "cmp_2") == await reads.campaign(None, "cmp_2") == CampaignView(noted)
+    assert await reads.campaign("ten_1", "cmp_1") == CampaignView(campaign(1, 1), "Brand 1")
 
 
 async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Books, reads: SponsorshipStore):
@@ -149,10 +153,21 @@ async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Bo
     assert type(full.booking.status) is BookingStatus
 
 
+async def test_what_was_delivered_is_read_by_day_in_order(books: Books, reads: SponsorshipStore):
+    await a_world(books)
+    await books.lay_out(booking(1))
+    await books.deliver("bok_1", DAY + 10, 5_000_000_000, 2)
+    await books.deliver("bok_1", DAY + 9, 10, 1)
+    await books.deliver("bok_2", DAY, 1, 0)
+    days = [DayDelivered(DAY + 9, 10, 1), DayDelivered(DAY + 10, 5_000_000_000, 2)]
+    assert list(await reads.delivered("bok_1")) == days
+
+
 async def test_what_belongs_to_another_account_does_not_exist(books: Books, reads: SponsorshipStore):
     await a_world(books)
     await books.lay_out(booking(1))
     assert await reads.booking("ten_2", "bok_1") is None
+    assert await reads.campaign("ten_2", "cmp_1") is None
     assert list(await reads.bookings("ten_2", None, 10)) == []
     assert [view.campaign.id for view in await reads.campaigns("ten_2", None, 10)] == ["cmp_2"]
 
