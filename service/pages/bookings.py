@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from actors.clock import Entropy
 from actors.values import Code
@@ -98,7 +97,9 @@ def _key(visit: Visit) -> str:
 
 def new_uuid(entropy: Entropy) -> str:
     """A random UUID (RFC 9562, version 4)."""
-    return str(UUID(bytes=entropy.token(UUID_BYTES), version=4))
+    token = entropy.token(UUID_BYTES)
+    digits, variant = token.hex(), "89ab"[token[8] % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 # One booking.

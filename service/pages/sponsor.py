@@ -29,13 +29,21 @@ def next_steps(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json]) ->
     """What waits for the sponsor, the most urgent first: why, what to do, and where."""
     for each in bookings:
         if "heldUntil" in each:
-            yield f"{each['slotName']} is held for you and not paid.", "Pay or cancel", f"/sponsor/bookings/{each['id']}"
+            yield (
+                f"{each['slotName']} is held for you and not paid.",
+                "Pay or cancel",
+                f"/sponsor/bookings/{each['id']}",
+            )
     for each in campaigns:
         if each["status"] in ("rejected", "draft"):
             words = "was rejected" if each["status"] == "rejected" else "is a draft"
             yield f"The campaign {each['name']} {words}.", "Edit and submit it", f"/sponsor/campaigns/{each['id']}"
     if not campaigns:
-        yield "You have no campaign yet.", "Choose a free week: brand, creative and week in one form", "/sponsor/inventory"
+        yield (
+            "You have no campaign yet.",
+            "Choose a free week: brand, creative and week in one form",
+            "/sponsor/inventory",
+        )
         yield "Or one by one:", "Make a campaign", "/sponsor/campaigns/new"
     if me["profile"] is None:
         yield "You have no profile yet; a booking needs one.", "Save your profile", "/sponsor/profile"
