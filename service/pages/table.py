@@ -1,9 +1,9 @@
 """The table of pages. A row added here is routed, guarded and tested."""
 
-from service.pages.catalog import PAGES as CATALOG
 from service.pages.bookings import PAGES as BOOKINGS
 from service.pages.calendar import PAGES as CALENDAR
 from service.pages.campaigns import PAGES as CAMPAIGNS
+from service.pages.catalog import PAGES as CATALOG
 from service.pages.checkout import PAGES as CHECKOUT
 from service.pages.claim import PAGES as CLAIM
 from service.pages.home import PAGES as HOME
@@ -11,5 +11,14 @@ from service.pages.outbox import PAGES as OUTBOX
 from service.pages.page import Page
 from service.pages.sponsor import PAGES as SPONSOR
 
-PAGES: tuple[Page, ...] = (*HOME, *CATALOG, *CLAIM, *CHECKOUT, *OUTBOX)
-PAGES: tuple[Page, ...] = (*HOME, *SPONSOR, *CALENDAR, *CAMPAIGNS, *BOOKINGS, *CHECKOUT, *OUTBOX)
+PAGES: tuple[Page, ...] = (
+    *HOME,
+    *CATALOG,
+    *CLAIM,
+    *SPONSOR,
+    *CALENDAR,
+    *CAMPAIGNS,
+    *BOOKINGS,
+    *CHECKOUT,
+    *OUTBOX,
+)
