@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from actors.clock import Clock
 from actors.keys.directory import KeyDirectory
-from actors.keys.messages import Resolved
-from actors.keys.standing import ADMIN_SCOPES, held_scopes
+from actors.keys.messages import ByAccount, ByKey, Granter, Resolved
+from actors.keys.standing import account_scopes, held_scopes
 from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
 from actors.values import Agent, Code, Refused, Scope, Tier
@@ -79,6 +79,14 @@ class Caller:
         return Agent("key", self.resolved.key.id, self.resolved.email)
 
     @property
+    def granter(self) -> Granter:
+        """The caller as one who gives a new key its scopes."""
+        if self.signed_in is not None:
+            return ByAccount()
+        assert self.resolved is not None, "nobody grants nothing"
+        return ByKey(self.resolved.key.id)
+
+    @property
     def admin(self) -> bool:
         """Whether the caller's account is an administrator; on operations with `admin` this is as of now."""
         if self.signed_in is not None:
@@ -90,7 +98,7 @@ class Caller:
         """The scopes that the caller holds now, those of administrators only while the account is one. A session holds
         what a full key does."""
         if self.signed_in is not None:
-            return tuple(scope for scope in Scope if self.signed_in.admin or scope not in ADMIN_SCOPES)
+            return account_scopes(admin=self.signed_in.admin)
         return () if self.resolved is None else held_scopes(self.resolved.key, admin=self.resolved.admin)
 
     def lacks(self, scopes: Sequence[Scope]) -> list[Scope]:

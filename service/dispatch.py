@@ -90,6 +90,8 @@ class _Visit:
         refused = await self._let_through(caller)
         if refused is not None:
             return refused
+        if caller.resolved is not None:
+            self._services.key_uses.note(caller.resolved.key.id)
         call = self._validated(caller)
         if isinstance(call, Refused):
             return call

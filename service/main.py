@@ -33,6 +33,8 @@ from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.state import KeyRules
+from actors.keys.store import UseStore
+from actors.keys.uses import KeyUses
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.store import Outbox
@@ -116,7 +118,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         actor.observer = partial(metrics.committed, actor.name)
     changes = Changes(opened.database, services.directory, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
-    members: list[Member] = [*followers, *actors, services.mail, services.cashier, keeper]
+    members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, keeper]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -170,6 +172,7 @@ def _services(
         entropy=entropy,
         keys=keys,
         directory=directory,
+        key_uses=key_uses(config, opened.keys, clock),
         session_reader=session_reader,
         quota=quota,
         mail=mail,
@@ -376,6 +379,10 @@ def key_rules(config: Config) -> KeyRules:
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
     )
+
+
+def key_uses(config: Config, store: UseStore, clock: Clock) -> KeyUses:
+    return KeyUses(store, clock, write_seconds=config.keys.uses_seconds, capacity=config.keys.remember_keys)
 
 
 def serving_limits(config: Config) -> ServingLimits:

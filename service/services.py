@@ -11,6 +11,7 @@ from actors.events.desk import EventDesk
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
+from actors.keys.uses import KeyUses
 from actors.limits import Allowance, WindowLimiter
 from actors.mail.actor import MailSender
 from actors.quota.actor import QuotaAccountant
@@ -106,6 +107,7 @@ class Services:
     entropy: Entropy
     keys: KeyKeeper
     directory: KeyDirectory
+    key_uses: KeyUses
     session_reader: SessionReader
     quota: QuotaAccountant
     mail: MailSender

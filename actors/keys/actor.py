@@ -25,6 +25,7 @@ from actors.keys.messages import (
     Claimed,
     CompleteClaim,
     GrantAdmin,
+    Granter,
     Issue,
     Kept,
     Key,
@@ -135,24 +136,28 @@ class KeyKeeper(Actor[Message, Answer]):
         *,
         scopes: tuple[Scope, ...] | None = None,
         name: str | None = None,
-        granted_by: str | None = None,
+        granted_by: Granter | None = None,
     ) -> Issued | Refused:
-        """A new key of the account of `email`, which is made where it does not exist: full, or with `scopes` only.
+        """A new key of the account of `email`: full, or with `scopes` only.
 
-        `granted_by` is the id of the account's key that asks for it: it can give only what it holds at the commit.
+        `granted_by` can give only what it holds at the commit. Without it the account is made where it does not exist.
         """
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
         key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name)
-        changes = {} if scopes is None else {"scopes": list(scopes), "name": name}
+        changes = {"scopes": None if scopes is None else list(scopes), "name": name}
+        changes = {field: value for field, value in changes.items() if value is not None}
         audit = self._audit(agent, "key.issued", "key", key.id, changes)
         answer = await self.ask(Issue(key, email, audit, granted_by))
         assert isinstance(answer, Kept | Refused)
         return answer if isinstance(answer, Refused) else Issued(text, answer.key)
 
-    async def revoke(self, key_id: str, agent: Agent, *, owner: str | None = None) -> Kept | Refused:
-        """End a key for good; revoking it again changes nothing. With `owner`, only a scoped key of that tenant."""
-        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner))
+    async def revoke(
+        self, key_id: str, agent: Agent, *, owner: str | None = None, full: bool = False
+    ) -> Kept | Refused:
+        """End a key for good; revoking it again changes nothing. With `owner`, only a key of that tenant, and a full one only
+        with `full`."""
+        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full))
         assert isinstance(answer, Kept | Refused)
         return answer
 
@@ -183,9 +188,13 @@ class KeyKeeper(Actor[Message, Answer]):
         assert isinstance(answer, Membership)
         return answer
 
+    async def live_keys(self, owner: str) -> Sequence[Key]:
+        """The live keys of an account's tenant, full and scoped, the newest first. Raises `StorageUnavailable`."""
+        return await self._store.live_keys(owner)
+
     async def scoped_keys(self, owner: str) -> Sequence[Key]:
-        """The live scoped keys of a tenant, the newest first. Raises `StorageUnavailable`."""
-        return await self._store.scoped_keys(owner)
+        """Those of them that are scoped."""
+        return [key for key in await self._store.live_keys(owner) if key.scopes is not None]
 
     async def find(self, text: str) -> Sequence[Resolved]:
         """The key with this text, or those whose displayed prefix it is, at most 10. Raises `StorageUnavailable`."""

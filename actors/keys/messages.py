@@ -85,25 +85,42 @@ class CompleteClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
-    """Keep a fresh full or scoped key of an account, which is made with `tenant_id` where it does not exist.
+class ByKey:
+    """A key of the account grants: what it holds at the commit, and nothing once it has ended."""
 
-    With `granted_by`, the id of a key of that account, the fresh key gets no scope that this one does not hold.
+    key_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByAccount:
+    """A person who is signed in to the account grants: what a full key of it holds at the commit, or such a key."""
+
+
+Granter = ByKey | ByAccount
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Keep a fresh full or scoped key of an account.
+
+    With `granted_by` the account has to exist, and the fresh key gets no scope that the granter does not hold. Without, an
+    operator issues what he likes, and the account is made with `tenant_id` where it does not exist.
     """
 
     key: Key
     email: str
     audit: AuditRecord
-    granted_by: str | None = None
+    granted_by: Granter | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """End a key by its id; with `owner`, a tenant's id, only a scoped key of that tenant."""
+    """End a key by its id; with `owner`, a tenant's id, only a key of that tenant, and a full one only with `full`."""
 
     key_id: str
     audit: AuditRecord
     owner: str | None = None
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,14 @@ ADMIN_SCOPES = frozenset({Scope.ADMIN_READ, Scope.ADMIN_WRITE})
 """Scopes that work only while the key's account is an administrator (decisions, section 10)."""
 
 
+def account_scopes(*, admin: bool) -> tuple[Scope, ...]:
+    """The scopes that full keys and sessions of an account hold now: all, those of administrators only while it is one."""
+    return tuple(scope for scope in Scope if admin or scope not in ADMIN_SCOPES)
+
+
 def held_scopes(key: Key, *, admin: bool) -> tuple[Scope, ...]:
-    """The scopes that a key holds now: a full key all, and those of administrators only while its account is one."""
-    own = tuple(Scope) if key.scopes is None else key.scopes
-    return tuple(scope for scope in Scope if scope in own and (admin or scope not in ADMIN_SCOPES))
+    """The scopes that a key holds now: of those of its account all, or the ones that a scoped key was given."""
+    return tuple(scope for scope in account_scopes(admin=admin) if key.scopes is None or scope in key.scopes)
 
 
 def is_live(key: Key, now_ms: int) -> bool:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of, month_of
 from actors.credentials import same
 from actors.keys.administrators import Administrators
+from actors.keys.granting import may_end, refused_grant
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
+    ByKey,
     Claim,
     Claimed,
     CompleteClaim,
@@ -30,8 +32,8 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
-from actors.keys.standing import held_scopes, is_live
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Scope, Tenant, Tier
+from actors.keys.standing import is_live
+from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +112,13 @@ def wanted(messages: Iterable[Message]) -> Wanted:
             case CompleteClaim(token_hash=token_hash, email=email):
                 token_hashes.add(token_hash)
                 emails.add(email)
-            case Issue(email=email, granted_by=str(key_id)):
-                key_ids.add(key_id)
+            case Issue(email=email, granted_by=granter):
                 emails.add(email)
-                admin_emails.add(email)
-            case Issue(email=email) | SetTier(email=email):
+                if granter is not None:
+                    admin_emails.add(email)
+                if isinstance(granter, ByKey):
+                    key_ids.add(granter.key_id)
+            case SetTier(email=email):
                 emails.add(email)
             case Revoke(key_id=key_id):
                 key_ids.add(key_id)
@@ -278,7 +282,7 @@ class _Desk:
 
     def _issue(self, issue: Issue) -> Answer:
         account = self._account(issue.email)
-        refused = None if issue.granted_by is None else self._not_grantable(issue, account)
+        refused = self._refused_grant(issue, account)
         if refused is not None:
             return refused
         if account is None:
@@ -294,23 +298,14 @@ class _Desk:
         self.decision.audits.append(issue.audit)
         return Kept(key)
 
-    def _not_grantable(self, issue: Issue, account: Account | None) -> Refused | None:
-        """Why the granting key cannot grant this: it has ended meanwhile, or it does not hold what it would give."""
-        assert issue.granted_by is not None, "an operator grants what he likes"
-        key = self._key(issue.granted_by)
-        if account is None or key is None or key.tenant_id != account.tenant_id or not is_live(key, self._now_ms):
-            return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
-        holds = held_scopes(key, admin=account.email in self._admins)
-        lacking = [scope for scope in issue.key.scopes or Scope if scope not in holds]
-        if lacking:
-            return Refused(
-                Code.INSUFFICIENT_SCOPE, f"This key cannot grant what it does not hold now: {', '.join(lacking)}."
-            )
-        return None
+    def _refused_grant(self, issue: Issue, account: Account | None) -> Refused | None:
+        giver = self._key(issue.granted_by.key_id) if isinstance(issue.granted_by, ByKey) else None
+        admin = issue.email in self._admins
+        return refused_grant(issue, account, giver, admin=admin, now_ms=self._now_ms)
 
     def _revoke(self, revoke: Revoke) -> Answer:
         key = self._key(revoke.key_id)
-        if key is None or (revoke.owner is not None and (key.scopes is None or key.tenant_id != revoke.owner)):
+        if key is None or not may_end(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
         if key.revoked_ms is None:
             key = replace(key, revoked_ms=self._now_ms)

@@ -10,8 +10,21 @@ from actors.values import Turn
 Decide = Callable[[Snapshot], Decision]
 
 
-class KeyStore(Protocol):
-    """Keys, claims, accounts, their tenants, the outbox and the audit."""
+class UseStore(Protocol):
+    """When keys were last used, as far as it was written down."""
+
+    async def keep_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep when keys were used, by their ids in epoch milliseconds, unless a later use is kept. Raises
+        `StorageUnavailable`, `Contended` or `OutcomeUnknown`; keeping the same again is harmless."""
+        ...
+
+    async def uses_of(self, key_ids: Sequence[str]) -> Mapping[str, int]:
+        """The last uses that are kept of these keys. Raises `StorageUnavailable`."""
+        ...
+
+
+class KeyStore(UseStore, Protocol):
+    """Keys with their uses, claims, accounts, their tenants, the outbox and the audit."""
 
     async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn.
@@ -31,8 +44,8 @@ class KeyStore(Protocol):
         """The keys whose displayed prefix is `prefix`, at most 10: for the command line."""
         ...
 
-    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
-        """The scoped keys of a tenant that are not revoked, the newest first (`created_ms`, then `id`, descending)."""
+    async def live_keys(self, tenant_id: str) -> Sequence[Key]:
+        """The keys of a tenant that are not revoked, the newest first (`created_ms`, then `id`, descending)."""
         ...
 
     async def count_administrators(self) -> int:

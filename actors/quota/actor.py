@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.clock import Clock
+from actors.clock import Clock, day_of
 from actors.limits import Allowance, WindowLimiter
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
@@ -63,6 +63,13 @@ class QuotaAccountant(Actor[Message, Answer]):
                 return None
             case Refused() as refused:
                 raise AssertionError(f"a read is not refused, but: {refused}")
+
+    async def days(self, tenant_id: str, count: int) -> Sequence[tuple[int, int]]:
+        """What a tenant used on each of the last `count` days, the oldest first, today the last: (day since the epoch,
+        requests). Raises `StorageUnavailable`."""
+        today = day_of(self._clock.now_ms())
+        used = await self._store.days(tenant_id, today - count + 1, today)
+        return [(day, used.get(day, 0)) for day in range(today - count + 1, today + 1)]
 
     # The batch.
 

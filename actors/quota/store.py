@@ -19,3 +19,8 @@ class QuotaStore(Protocol):
         `Contended` or `OutcomeUnknown`.
         """
         ...
+
+    async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
+        """What a tenant used on the days from `first` to `last`, days since the epoch; days without any use are left out.
+        Raises `StorageUnavailable`."""
+        ...

@@ -25,11 +25,11 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
 
 
 async def create_key(services: Services, call: Call) -> Answer | Refused:
-    """What the calling key may grant is decided where the new key is kept: see `Issue.granted_by`."""
+    """What the caller may grant is decided where the new key is kept: see `Issue.granted_by`."""
     body: ScopedKeyRequest = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, scopes=tuple(body.scopes), name=body.name, granted_by=caller.agent.id
+        caller.email, caller.agent, scopes=tuple(body.scopes), name=body.name, granted_by=caller.granter
     )
     if isinstance(issued, Refused):
         return issued
@@ -38,10 +38,15 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
 
 
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
+    return await revoked(services, call)
+
+
+async def revoked(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
+    """End the key of the account that the path names, a full one only with `full`."""
     key_id = call.path_values["id"]
     if not _KEY_ID.fullmatch(key_id):
         return Refused(Code.NOT_FOUND, "There is no such key.")
-    outcome = await services.keys.revoke(key_id, call.caller.agent, owner=call.caller.owner)
+    outcome = await services.keys.revoke(key_id, call.caller.agent, owner=call.caller.owner, full=full)
     if isinstance(outcome, Refused):
         return outcome
     services.directory.forget(outcome.changed)
@@ -74,7 +79,7 @@ ROWS = (
         path="/api/v1/sponsors/keys",
         summary="Create a scoped key",
         description="A key with these scopes only; it is shown once. A key can grant only scopes that it holds itself, "
-        "and those of administrators only while its account is one.",
+        "a session all, and those of administrators only while the account is one.",
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,

@@ -34,12 +34,21 @@ class MemoryKeys:
         found = sorted((key for key in self._memory.keys.values() if key.prefix == prefix), key=lambda key: key.id)
         return [self._resolved(key) for key in found[:10]]
 
-    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
+    async def live_keys(self, tenant_id: str) -> Sequence[Key]:
         await self._memory.before()
         live = (key for key in self._memory.keys.values() if key.tenant_id == tenant_id and key.revoked_ms is None)
-        return sorted(
-            (key for key in live if key.scopes is not None), key=lambda key: (key.created_ms, key.id), reverse=True
-        )
+        return sorted(live, key=lambda key: (key.created_ms, key.id), reverse=True)
+
+    async def keep_uses(self, uses: Mapping[str, int]) -> None:
+        await self._memory.before()
+        kept = self._memory.key_uses
+        kept.update((key_id, max(used_ms, kept.get(key_id, used_ms))) for key_id, used_ms in uses.items())
+        await self._memory.after()
+
+    async def uses_of(self, key_ids: Sequence[str]) -> Mapping[str, int]:
+        await self._memory.before()
+        kept = self._memory.key_uses
+        return {key_id: kept[key_id] for key_id in key_ids if key_id in kept}
 
     async def count_administrators(self) -> int:
         await self._memory.before()

@@ -1,6 +1,6 @@
 """The quota store in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from actors.quota.state import Decision
 from actors.quota.store import Decide
@@ -26,3 +26,8 @@ class MemoryQuota:
             return decision
 
         return await tables.transact(turn, work)
+
+    async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
+        await self._memory.before()
+        days = self._memory.usage_days
+        return {day: days[tenant_id, day] for day in range(first, last + 1) if days.get((tenant_id, day))}

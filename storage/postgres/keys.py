@@ -44,9 +44,18 @@ class PostgresKeys:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve_prefix, prefix))
         return [_resolved(row) for row in rows]
 
-    async def scoped_keys(self, tenant_id: str) -> Sequence[Key]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.scoped_keys, tenant_id))
+    async def live_keys(self, tenant_id: str) -> Sequence[Key]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.live_keys, tenant_id))
         return [_key(row) for row in rows]
+
+    async def keep_uses(self, uses: Mapping[str, int]) -> None:
+        key_ids = sorted(uses)
+        used = [uses[key_id] for key_id in key_ids]
+        await self._database.transact(lambda connection: connection.execute(SQL.keep_uses, key_ids, used))
+
+    async def uses_of(self, key_ids: Sequence[str]) -> Mapping[str, int]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.uses_of, list(key_ids)))
+        return {row["key_id"]: row["used_ms"] for row in rows}
 
     async def count_administrators(self) -> int:
         return int(await self._database.read(lambda connection: connection.fetchval(SQL.count_administrators)))

@@ -42,6 +42,10 @@ class PostgresQuota:
 
         return await self._database.transact(work)
 
+    async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
+        rows = await self._database.read(lambda connection: connection.fetch(SQL.days, tenant_id, first, last))
+        return {row["day"]: row["used"] for row in rows}
+
 
 def tenant_of(row: Mapping[str, Any]) -> Tenant:
     """A tenant from a row of `tenants`."""

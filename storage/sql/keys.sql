@@ -116,7 +116,17 @@ from api_keys as keys join tenants on tenants.id = keys.tenant_id left join acco
 left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10
 
--- name: scoped_keys
--- The live scoped keys of a tenant, the newest first; the number is what an account may have at most.
+-- name: live_keys
+-- The live keys of a tenant, the newest first; the number is what an account may have at most.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms from api_keys
-where tenant_id = $1 and scopes is not null and revoked_ms is null order by created_ms desc, id collate "C" desc limit 1000
+where tenant_id = $1 and revoked_ms is null order by created_ms desc, id collate "C" desc limit 2000
+
+-- name: keep_uses
+-- Write when keys were used, in one order on all nodes; another node may know of a later use.
+insert into key_uses (key_id, used_ms)
+select * from unnest($1::text[], $2::bigint[]) as used (key_id, used_ms) order by key_id
+on conflict (key_id) do update set used_ms = excluded.used_ms where key_uses.used_ms < excluded.used_ms
+
+-- name: uses_of
+-- When keys were last used.
+select key_id, used_ms from key_uses where key_id = any ($1::text[])

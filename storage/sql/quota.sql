@@ -19,3 +19,7 @@ update tenants
 set lifetime_used = changed.lifetime_used, usecase_reads = changed.usecase_reads,
     month = changed.month, month_used = changed.month_used, day = changed.day, day_used = changed.day_used
 from changed where tenants.id = changed.id
+
+-- name: days
+-- What a tenant used by day.
+select day, used from usage_days where tenant_id = $1 and day between $2 and $3 and used > 0

@@ -12,7 +12,7 @@ from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
 from actors.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.actor import Issued, KeyKeeper, Minted
-from actors.keys.messages import Claimed, Kept, Membership, Sent, TierSet
+from actors.keys.messages import ByKey, Claimed, Kept, Membership, Sent, TierSet
 from actors.keys.state import KeyRules
 from actors.mailbox import request_id
 from actors.troupe import running
@@ -345,7 +345,7 @@ async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_aft
     async with running(nodes):
         manager = await nodes[0].issue(ANN, CLI, scopes=(Scope.KEYS_MANAGE,))
         assert isinstance(manager, Issued)
-        by: dict[str, Any] = {"scopes": (Scope.KEYS_MANAGE,), "granted_by": manager.key.id}
+        by: dict[str, Any] = {"scopes": (Scope.KEYS_MANAGE,), "granted_by": ByKey(manager.key.id)}
         before, _, late = await together(
             now(nodes[0].issue, ANN, CLI, **by),
             after(0.5, nodes[1].revoke, manager.key.id, CLI),

@@ -42,6 +42,7 @@ from service.main import (
     catalog_limits,
     event_members,
     key_rules,
+    key_uses,
     per_minute,
     placements_limits,
 )
@@ -318,6 +319,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         entropy=entropy,
         keys=keys,
         directory=directory,
+        key_uses=key_uses(config, keys_store, clock),
         session_reader=session_reader,
         quota=quota,
         mail=mail,
@@ -341,7 +343,8 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics), check)
     async with running(
-        [changes, catalog, placements, *actors, mail, cashier, events.keeper], intensity=Intensity(5, 60.0)
+        [changes, catalog, placements, *actors, mail, cashier, services.key_uses, events.keeper],
+        intensity=Intensity(5, 60.0),
     ):
         await wait_all_tasks_blocked()
         yield World(

@@ -156,6 +156,7 @@ class Intake:
             entropy=absent,
             keys=self.node.keeper,
             directory=self.node.directory,
+            key_uses=absent,
             session_reader=absent,
             quota=self.node.quota,
             mail=absent,

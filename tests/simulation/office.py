@@ -16,7 +16,7 @@ from actors.bookings.records import BookingView, CampaignView, Content, PackageK
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
 from actors.keys.actor import Issued
-from actors.keys.messages import Kept, Membership
+from actors.keys.messages import ByKey, Kept, Membership
 from actors.values import Agent, Refused, Scope
 from service import authorization, callers
 from service.callers import Caller
@@ -256,7 +256,7 @@ class Office:
             "issue",
             lambda caller: IssueFor(caller.email, True, scopes, name, caller.agent.id),
             lambda caller: keeper.issue(
-                caller.email, caller.agent, scopes=scopes, name=name, granted_by=caller.agent.id
+                caller.email, caller.agent, scopes=scopes, name=name, granted_by=ByKey(caller.agent.id)
             ),
         )
 

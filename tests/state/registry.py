@@ -8,6 +8,8 @@ from actors.credentials import Kind
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
+    ByAccount,
+    ByKey,
     Claim,
     Claimed,
     CompleteClaim,
@@ -97,13 +99,14 @@ class Registry:
     def issue(
         self, name: str, email: str = ANN, scopes: tuple[Scope, ...] | None = None, by: str | None = None
     ) -> Issue:
+        """Granted by an operator, by the key `by`, or by "account"."""
         kind = Kind.USER if scopes is None else Kind.SCOPED
-        granted_by = None if by is None else f"k{by}"
+        granted_by = None if by is None else ByAccount() if by == "account" else ByKey(f"k{by}")
         key = replace(self.key(name, kind), scopes=scopes)
         return Issue(key, email, self.audit("key.issued", f"k{name}"), granted_by)
 
-    def revoke(self, name: str, owner: str | None = None) -> Revoke:
-        return Revoke(f"k{name}", self.audit("key.revoked", f"k{name}"), owner)
+    def revoke(self, name: str, owner: str | None = None, *, full: bool = False) -> Revoke:
+        return Revoke(f"k{name}", self.audit("key.revoked", f"k{name}"), owner, full)
 
     def grant_admin(self, email: str = ANN) -> GrantAdmin:
         return GrantAdmin(email, self.audit("admin.granted", email))

@@ -124,6 +124,39 @@ def test_the_limit_holds_for_a_key_that_grants(registry: Registry) -> None:
     assert codes(answers) == [None] * 24 + [Code.KEY_LIMIT]
 
 
+def test_a_person_grants_full_keys_and_scopes_those_of_administrators_only_while_he_is_one(registry: Registry) -> None:
+    full, scopes = registry.issue("4", by="account"), registry.issue("5", scopes=OTHERS, by="account")
+    admin = registry.issue("6", scopes=BOTH_ADMIN, by="account")
+    answers = registry.act(
+        full, scopes, admin, registry.grant_admin(), admin, registry.revoke_admin(), registry.issue("7", by="account")
+    )
+    assert codes(answers) == [None, None, Code.INSUFFICIENT_SCOPE, None, None, None, None]
+    assert {name for name in registry.keys if registry.keys[name].tenant_id == "t1"} == {
+        "k1",
+        "k2",
+        "k4",
+        "k5",
+        "k6",
+        "k7",
+    }
+
+
+def test_what_an_account_cannot_grant_is_named(registry: Registry) -> None:
+    answer = registry.one(registry.issue("4", scopes=(*READ, Scope.ADMIN_WRITE), by="account"))
+    assert isinstance(answer, Refused)
+    assert answer.message == "This account cannot grant what it does not hold now: admin:write."
+
+
+def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:
+    answers = registry.act(*[registry.issue(str(number), by="account") for number in range(4, 14)])
+    assert codes(answers) == [None] * 9 + [Code.KEY_LIMIT]
+
+
+def test_a_grant_of_a_person_locks_the_membership_of_his_account() -> None:
+    rows = wanted([Registry().issue("4", by="account")])
+    assert rows == Wanted((), (), (ANN,), (ANN,), membership=False)
+
+
 def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -> None:
     registry = Registry()
     rows = wanted([registry.issue("4", scopes=READ, by="2"), registry.issue("5", BOB)])
@@ -147,3 +180,13 @@ def test_an_owner_ends_neither_full_keys_nor_others_nor_unknown_ones(registry: R
     assert codes(answers) == [Code.NOT_FOUND] * 3
     assert len({answer.message for answer in answers if isinstance(answer, Refused)}) == 1, "nobody learns which"
     assert registry.last.touched_keys == []
+
+
+def test_a_person_ends_full_keys_of_his_account_too_and_no_others(registry: Registry) -> None:
+    answers = registry.act(
+        registry.revoke("3", owner="t1", full=True),
+        registry.revoke("9", owner="t1", full=True),
+        registry.revoke("1", owner="t1", full=True),
+        registry.revoke("2", owner="t1", full=True),
+    )
+    assert codes(answers) == [Code.NOT_FOUND, Code.NOT_FOUND, None, None]

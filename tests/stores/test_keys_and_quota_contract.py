@@ -9,6 +9,8 @@ from actors.clock import day_of, month_of
 from actors.credentials import Kind
 from actors.keys.messages import (
     BootstrapAdmins,
+    ByAccount,
+    ByKey,
     Claimed,
     CompleteClaim,
     GrantAdmin,
@@ -260,33 +262,34 @@ def scoped(number: int, **changes) -> Key:
     return replace(made, **changes)
 
 
-async def test_the_live_scoped_keys_of_a_tenant_are_listed_the_newest_first(desk: Desk):
+async def test_the_live_keys_of_a_tenant_are_listed_the_newest_first(desk: Desk):
     full = key(1, kind=Kind.USER, expires_ms=None)
     made = [scoped(2, created_ms=NOW + 5), scoped(3, name="two words"), scoped(4, created_ms=NOW + 9), scoped(5)]
     await desk.keys(Issue(full, EMAIL, audit(1)), *[Issue(each, EMAIL, audit(int(each.id[4:]))) for each in made])
     await desk.keys(Issue(scoped(6), "other@example.com", audit(6)))
     await desk.keys(Revoke("key_4", audit(9)))
-    found = await desk.stores.keys.scoped_keys("ten_1")
-    assert found == [replace(made[place], tenant_id="ten_1") for place in (0, 3, 1)]
-    assert await desk.stores.keys.scoped_keys("ten_9") == []
+    found = await desk.stores.keys.live_keys("ten_1")
+    assert found[:3] == [replace(made[place], tenant_id="ten_1") for place in (0, 3, 1)]
+    assert found[3:] == [full]
+    assert await desk.stores.keys.live_keys("ten_9") == []
 
 
 async def test_keys_of_one_moment_are_listed_by_their_ids_as_bytes(desk: Desk):
     ids = ["key_a", "key_B", "key_1", "key_b", "key_A"]
     await desk.keys(*[Issue(scoped(n, id=key_id), EMAIL, audit(n)) for n, key_id in enumerate(ids)])
-    found = await desk.stores.keys.scoped_keys("ten_0")
+    found = await desk.stores.keys.live_keys("ten_0")
     assert [each.id for each in found] == ["key_b", "key_a", "key_B", "key_A", "key_1"]
 
 
 async def test_a_key_is_granted_by_one_that_lives_and_holds_the_scopes(desk: Desk):
     await desk.keys(Issue(scoped(1), EMAIL, audit(1)))
     by_it = [
-        Issue(scoped(2), EMAIL, audit(2), "key_1"),
-        Issue(scoped(3, scopes=(Scope.ADMIN_READ,)), EMAIL, audit(3), "key_1"),
+        Issue(scoped(2), EMAIL, audit(2), ByKey("key_1")),
+        Issue(scoped(3, scopes=(Scope.ADMIN_READ,)), EMAIL, audit(3), ByKey("key_1")),
     ]
     assert [getattr(answer, "code", None) for answer in await desk.keys(*by_it)] == [None, Code.INSUFFICIENT_SCOPE]
     await desk.keys(Revoke("key_1", audit(4)))
-    (refused,) = await desk.keys(Issue(scoped(5), EMAIL, audit(5), "key_1"))
+    (refused,) = await desk.keys(Issue(scoped(5), EMAIL, audit(5), ByKey("key_1")))
     assert isinstance(refused, Refused)
     assert refused.code is Code.INVALID_API_KEY
 
@@ -302,6 +305,68 @@ async def test_an_owner_revokes_only_scoped_keys_of_his_own(desk: Desk):
     assert [isinstance(answer, Kept) for answer in answers] == [False, False, True]
     found = await desk.stores.keys.resolve([hash_of(1), hash_of(2)])
     assert [found[hash_of(n)].key.revoked_ms for n in (1, 2)] == [None, NOW]
+
+
+async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk):
+    await desk.keys(Issue(key(1, kind=Kind.USER, expires_ms=None), EMAIL, audit(1)))
+    full = Issue(key(2, kind=Kind.USER, expires_ms=None), EMAIL, audit(2), ByAccount())
+    admin = scoped(3, scopes=(Scope.ADMIN_READ, Scope.LIBRARY_READ))
+    grants = [full, Issue(admin, EMAIL, audit(3), ByAccount()), Issue(scoped(4), EMAIL, audit(4), ByAccount())]
+    refused = [getattr(answer, "code", None) for answer in await desk.keys(*grants)]
+    assert refused == [None, Code.INSUFFICIENT_SCOPE, None]
+    await desk.keys(GrantAdmin(EMAIL, membership_audit(5, EMAIL)))
+    (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount()))
+    assert isinstance(kept, Kept)
+    assert {each.id for each in await desk.stores.keys.live_keys("ten_1")} == {f"key_{n}" for n in (1, 2, 3, 4)}
+
+
+async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk):
+    await desk.keys(Issue(key(1, kind=Kind.USER, expires_ms=None), EMAIL, audit(1)), Issue(scoped(2), EMAIL, audit(2)))
+    orders = [
+        Revoke("key_1", audit(3), "ten_9", full=True),
+        Revoke("key_1", audit(4), "ten_1", full=True),
+        Revoke("key_2", audit(5), "ten_1", full=True),
+    ]
+    assert [isinstance(answer, Kept) for answer in await desk.keys(*orders)] == [False, True, True]
+    assert await desk.stores.keys.live_keys("ten_1") == []
+
+
+# Uses.
+
+
+async def test_the_latest_use_of_a_key_is_kept_whoever_writes_it_last(desk: Desk):
+    keys = desk.stores.keys
+    assert await keys.uses_of(["key_1"]) == {}
+    await keys.keep_uses({"key_2": NOW, "key_1": NOW + 5})
+    await keys.keep_uses({"key_1": NOW + 3, "key_2": NOW + 7, "key_3": NOW})
+    await keys.keep_uses({})
+    assert await keys.uses_of(["key_1", "key_2", "key_9"]) == {"key_1": NOW + 5, "key_2": NOW + 7}
+
+
+async def test_nodes_that_write_the_same_keys_do_not_get_into_each_others_way(stores: Stores):
+    names = [f"key_{number}" for number in range(300)]
+
+    async def write(node: int) -> None:
+        for step in range(5):
+            order = names if node % 2 else names[::-1]
+            await stores.keys.keep_uses(dict.fromkeys(order, NOW + 10 * step + node))
+
+    async with trio.open_nursery() as nursery:
+        for node in range(4):
+            nursery.start_soon(write, node)
+    assert await stores.keys.uses_of(names) == dict.fromkeys(names, NOW + 43)
+
+
+# Days.
+
+
+async def test_the_days_of_a_tenant_are_counted_and_those_of_others_and_beyond_are_not(desk: Desk):
+    await desk.keys(mint(1), mint(2))
+    today = day_of(NOW)
+    await desk.quota(Charge("ten_1", False), Charge("ten_1", False), Charge("ten_2", False))
+    assert await desk.stores.quota.days("ten_1", today - 6, today) == {today: 2}
+    assert await desk.stores.quota.days("ten_1", today - 6, today - 1) == {}
+    assert await desk.stores.quota.days("ten_9", today - 6, today) == {}
 
 
 def membership_audit(number: int, email: str) -> AuditRecord:
@@ -400,11 +465,11 @@ async def test_an_account_at_its_limit_is_not_taken_over_it_by_two_nodes(stores:
 
     async def issue(number: int) -> None:
         answers.extend(
-            await settled(Desk(stores, f"n{number}/keys"), Issue(scoped(number), EMAIL, audit(number), "key_1"))
+            await settled(Desk(stores, f"n{number}/keys"), Issue(scoped(number), EMAIL, audit(number), ByKey("key_1")))
         )
 
     async with trio.open_nursery() as nursery:
         for number in range(30, 34):
             nursery.start_soon(issue, number)
     assert sorted(isinstance(answer, Kept) for answer in answers) == [False, False, False, True]
-    assert len(await stores.keys.scoped_keys("ten_1")) == 25
+    assert len(await stores.keys.live_keys("ten_1")) == 25

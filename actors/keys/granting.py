@@ -1,0 +1,44 @@
+"""What a granter may give to a new key, and which keys an owner may end: decided on locked rows. Pure.
+
+Source of the rules: decisions, sections 4 and 10.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from actors.keys.messages import ByAccount, ByKey, Issue, Key, Revoke
+from actors.keys.standing import account_scopes, held_scopes, is_live
+from actors.values import Account, Code, Refused, Scope
+
+
+def refused_grant(
+    issue: Issue, account: Account | None, giver: Key | None, *, admin: bool, now_ms: int
+) -> Refused | None:
+    """Why the granter cannot give this: a key has ended meanwhile, or it is not held what would be given.
+
+    `giver` is the key that grants, where one does; `admin` says whether the account is an administrator.
+    """
+    scopes = issue.key.scopes
+    match issue.granted_by:
+        case None:
+            return None
+        case ByAccount():
+            assert account is not None, "who is signed in has an account"
+            return _lacking("This account", scopes or (), account_scopes(admin=admin))
+        case ByKey():
+            if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
+                return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
+            return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
+
+
+def may_end(revoke: Revoke, key: Key) -> bool:
+    """Whether who asks may end the key: an operator any, an owner those of his tenant."""
+    if revoke.owner is None:
+        return True
+    return key.tenant_id == revoke.owner and (revoke.full or key.scopes is not None)
+
+
+def _lacking(who: str, given: Iterable[Scope], holds: Sequence[Scope]) -> Refused | None:
+    lacking = [scope for scope in given if scope not in holds]
+    if not lacking:
+        return None
+    return Refused(Code.INSUFFICIENT_SCOPE, f"{who} cannot grant what it does not hold now: {', '.join(lacking)}.")
