@@ -62,6 +62,10 @@ STATUSES = {
     "listPlacements": {200, 304, 401, 403, 429},
     "recordEvent": KEYED | {404},
     "recordEvents": KEYED,
+    "listUsageDays": KEYED,
+    "listAccountKeys": KEYED,
+    "createAccountKey": KEYED | {409},
+    "revokeAccountKey": KEYED | {404},
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
@@ -82,6 +86,8 @@ CODES_OF_403 = {
     "listPlacements": {"key_expired", "quota_exhausted"},
     "recordEvent": {"key_expired", "quota_exhausted"},
     "recordEvents": {"key_expired", "quota_exhausted"},
+    "createAccountKey": {"forbidden"},
+    "revokeAccountKey": {"forbidden"},
 }
 ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 ADMINISTRATOR = ACCOUNT | {"forbidden"}
@@ -97,6 +103,7 @@ PARAMETERS = {
     "listBots": {"q", "cursor", "limit"},
     "getInventory": {"weekStart"},
     "getCalendar": {"weekStart", "weeks"},
+    "listUsageDays": {"days"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
     "listAllCampaigns": PAGE,
@@ -249,6 +256,7 @@ def test_only_these_operations_take_a_body() -> None:
         "editCampaign": True,
         "createBooking": True,
         "startBooking": True,
+        "createAccountKey": False,
         "createScopedKey": True,
         "reviewCampaign": True,
         "createSlot": True,
@@ -315,6 +323,12 @@ FIELDS = {
     "BatchResult": ("recorded", "dropped"),
     "ClaimStart": ("claimToken email", ""),
     "ClaimComplete": ("claimToken email code", ""),
+    "UsageDays": ("items", ""),
+    "UsageDay": ("day used", ""),
+    "AccountKeyRequest": ("", "name"),
+    "AccountKeyIssued": ("apiKey id keyPrefix", ""),
+    "AccountKeys": ("items", ""),
+    "AccountKey": ("id keyPrefix kind createdAt", "scopes name lastUsedAt"),
     "ScopedKeyRequest": ("name scopes", ""),
     "ScopedKeyIssued": ("apiKey id scopes", ""),
     "ScopedKeys": ("items", ""),
@@ -328,12 +342,23 @@ FIELDS = {
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_resource_has_the_fields_of_the_specification(name: str) -> None:
     schema, (required, optional) = DOCUMENT["components"]["schemas"][name], FIELDS[name]
-    assert set(schema["required"]) == set(required.split())
+    assert set(schema.get("required", ())) == set(required.split())
     assert schema["properties"].keys() == {*required.split(), *optional.split()}
 
 
 def test_an_optional_field_of_an_answer_is_absent_and_never_null() -> None:
-    for name in ("UseCase", "Guide", "Bot", "Usage", "Slot", "Booking", "Campaign", "ScopedKey", "SponsorshipError"):
+    for name in (
+        "UseCase",
+        "Guide",
+        "Bot",
+        "Usage",
+        "Slot",
+        "Booking",
+        "Campaign",
+        "ScopedKey",
+        "AccountKey",
+        "SponsorshipError",
+    ):
         schema = DOCUMENT["components"]["schemas"][name]
         for field, shape in schema["properties"].items():
             assert "null" not in json.dumps(shape), f"{name}.{field}"

@@ -1,6 +1,7 @@
 """The table of operations. A row added here is routed, authorized, metered, documented and tested."""
 
 from service.operation import Operation
+from service.operations.account import ROWS as ACCOUNT
 from service.operations.accounts import ROWS as ACCOUNTS
 from service.operations.admin import ROWS as ADMIN
 from service.operations.bookings import ROWS as BOOKINGS
@@ -18,6 +19,7 @@ from service.operations.webhooks import ROWS as WEBHOOKS
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
     *USAGE,
+    *ACCOUNT,
     *CATALOG,
     *PLACEMENTS,
     *EVENTS,

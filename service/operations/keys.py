@@ -54,7 +54,7 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     tenant = await services.quota.read(outcome.tenant.id)
     if tenant is None:
         return unavailable()
-    return Answer.of(usage_of(tenant, outcome.key, outcome.email, services.quota.caps), [*NO_STORE])
+    return Answer.of(usage_of(tenant, outcome.key.prefix, outcome.email, services.quota.caps), [*NO_STORE])
 
 
 def _unknown_token() -> Refused:

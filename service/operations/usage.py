@@ -1,30 +1,35 @@
-"""Operation 5: usage and limits of the calling key."""
+"""Operation 5: usage and limits of the calling key, or of the account of a session."""
 
 from collections.abc import Mapping
 
-from actors.keys.messages import Key
+from actors.credentials import SESSION_PREFIX
 from actors.quota.state import Caps
 from actors.values import Refused, Scope, Tenant, Tier
 from service.errors import unavailable
 from service.operation import Access, Call, Operation
 from service.schemas.keys import Usage
 from service.services import Services
-from service.wire import Answer
+from service.wire import NO_STORE, Answer
 
 
 async def usage(services: Services, call: Call) -> Answer | Refused:
-    resolved = call.caller.resolved
-    assert resolved is not None, "usage needs a key"
-    tenant = await services.quota.read(resolved.key.tenant_id)
+    resolved, caps = call.caller.resolved, services.quota.caps
+    tenant = await services.quota.read(call.caller.tenant_id)
     if tenant is None:
-        services.directory.forget([resolved.key.hash])
+        services.directory.forget([] if resolved is None else [resolved.key.hash])
         return unavailable("This key is being claimed. Try again in a moment.")
-    shown = usage_of(tenant, resolved.key, resolved.email, services.quota.caps)
-    return Answer.of(shown, [("cache-control", "no-store")])
+    if resolved is None:
+        # A session presents no key: what it does present begins with this.
+        shown = usage_of(tenant, SESSION_PREFIX, call.caller.email, caps)
+    else:
+        shown = usage_of(tenant, resolved.key.prefix, resolved.email, caps, expires_ms=resolved.key.expires_ms)
+    return Answer.of(shown, [*NO_STORE])
 
 
-def usage_of(tenant: Tenant, key: Key, email: str | None, caps: Mapping[Tier, Caps]) -> Usage:
-    """A tenant's counters as its key's owner sees them."""
+def usage_of(
+    tenant: Tenant, prefix: str, email: str | None, caps: Mapping[Tier, Caps], *, expires_ms: int | None = None
+) -> Usage:
+    """A tenant's counters as its owner sees them, who calls with what begins with `prefix`."""
     cap = caps[tenant.tier]
     anonymous = tenant.tier is Tier.ANONYMOUS
     limit = cap.lifetime if anonymous else cap.monthly
@@ -32,12 +37,12 @@ def usage_of(tenant: Tenant, key: Key, email: str | None, caps: Mapping[Tier, Ca
     return Usage(
         tenantId=tenant.id,
         status=tenant.tier.value,
-        keyPrefix=key.prefix,
+        keyPrefix=prefix,
         requestsUsed=tenant.lifetime_used if anonymous else tenant.month_used,
         requestLimit=limit,
         dailyRequestsUsed=tenant.day_used,
         dailyRequestLimit=cap.daily,
-        expiresAt=key.expires_ms,
+        expiresAt=expires_ms,
         email=email,
     )
 
@@ -48,7 +53,8 @@ ROWS = (
         method="GET",
         path="/api/v1/usage",
         summary="Usage of the calling key",
-        description="Counters and limits of the key's tenant, as of the last answered request. Does not count itself.",
+        description="Counters and limits of the key's tenant, as of the last answered request. Does not count itself. "
+        f"A session sees those of its account, and `{SESSION_PREFIX}` in the place of a key's prefix.",
         tag="Account",
         handler=usage,
         result=Usage,

@@ -28,6 +28,8 @@ PUBLIC = Policy(None)
 USAGE = Policy(0, "library:read")
 USECASES = Policy(1, "library:read")
 BOTS = Policy(2, "library:read")
+SESSION = Policy(6)
+"""Operations for who is signed in with a browser: a key, whichever it is, is nobody there."""
 OPTIONAL = Policy(3)
 """Sponsorship operations that take a key and need none."""
 
@@ -71,6 +73,10 @@ PLACES = {
         "POST", "/api/v1/auth/claim/complete", PUBLIC, UNKNOWN_CLAIM | {"code": "123456"}, "400 invalid_claim"
     ),
     "getUsage": Place("GET", "/api/v1/usage", USAGE),
+    "listUsageDays": Place("GET", "/api/v1/account/usage/days", account("library:read")),
+    "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
+    "createAccountKey": Place("POST", "/api/v1/account/keys", SESSION),
+    "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", SESSION),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),
@@ -264,6 +270,8 @@ def expected(caller: str, place: Place) -> str:
     """What the tables say."""
     if place.policy.column is None:
         return place.passed
+    if place.policy is SESSION:
+        return "401 unauthorized"
     if caller in HOLDS and not set(place.policy.scopes.split()) <= set(HOLDS[caller].split()):
         return NO_SCOPE
     words = EXPECTED[caller][place.policy.column]

@@ -18,6 +18,8 @@ from hypothesis.errors import Flaky
 from schemathesis.core.transport import Response
 from schemathesis.generation.stateful.state_machine import APIStateMachine
 
+from service.operation import Access
+from service.operations import OPERATIONS
 from tests.http.fuzzing import PUBLIC, SECONDS, Target, name_of, running_target, schema
 
 EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20"))
@@ -64,6 +66,7 @@ def test_answers_to_those_who_may_do_less_are_as_the_document_says(
 NEVER = {
     "completeClaim",  # the code is in a mail
     "stripeWebhook",  # in test mode there is nothing
+    *(operation.name for operation in OPERATIONS if operation.access is Access.SESSION),  # nobody here has a browser
 }
 BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"}
 """These need something else to have been done before."""
