@@ -18,5 +18,7 @@ NOTICES: Mapping[str, str] = {
     "campaign_resume": "The campaign goes on.",
     "reserved": "The weeks are held for you. Pay before the hold runs out.",
     "booking_cancelled": "The booking is cancelled, and its weeks are free again.",
+    "key_revoked": "The key is revoked. Whatever uses it is refused from now on.",
+    "session_ended": "The session is ended. That browser has to sign in anew.",
     "sent_already": "That form was sent already; nothing was done twice.",
 }

@@ -6,6 +6,7 @@ from service.pages.campaigns import PAGES as CAMPAIGNS
 from service.pages.catalog import PAGES as CATALOG
 from service.pages.checkout import PAGES as CHECKOUT
 from service.pages.claim import PAGES as CLAIM
+from service.pages.dashboard import PAGES as DASHBOARD
 from service.pages.home import PAGES as HOME
 from service.pages.outbox import PAGES as OUTBOX
 from service.pages.page import Page
@@ -22,3 +23,4 @@ PAGES: tuple[Page, ...] = (
     *CHECKOUT,
     *OUTBOX,
 )
+PAGES: tuple[Page, ...] = (*HOME, *DASHBOARD, *CHECKOUT, *OUTBOX)
