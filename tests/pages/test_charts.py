@@ -135,7 +135,7 @@ def test_a_plot_has_a_name_and_a_description_and_no_styles() -> None:
     assert '<title id="x-title">Requests</title>' in html
     assert '<desc id="x-summary">18 Nov 2026 to 22 Nov 2026.' in html
     assert html.count("<rect") == 5
-    assert html.count("<polyline") == 1
+    assert html.count('<polyline class="line"') == 1
     assert " style=" not in html
     assert "<caption>Requests</caption>" in html
 
