@@ -16,6 +16,7 @@ PAGES: tuple[Page, ...] = (
     *HOME,
     *CATALOG,
     *CLAIM,
+    *DASHBOARD,
     *SPONSOR,
     *CALENDAR,
     *CAMPAIGNS,
@@ -23,4 +24,3 @@ PAGES: tuple[Page, ...] = (
     *CHECKOUT,
     *OUTBOX,
 )
-PAGES: tuple[Page, ...] = (*HOME, *DASHBOARD, *CHECKOUT, *OUTBOX)
