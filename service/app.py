@@ -66,7 +66,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = Lane(cast(App, app), services, operations)
-    return Edge(lane, metrics, services.entropy, lambda: services.health.stopping)
+    return Edge(lane, metrics, services.watch, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:

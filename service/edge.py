@@ -12,6 +12,7 @@ from actors.clock import Entropy
 from actors.mailbox import request_id
 from service.logs import Line, masked
 from service.metrics import Metrics
+from service.watch import LEFT, Watch
 from service.wire import Trace, trace
 
 Scope = MutableMapping[str, Any]
@@ -30,9 +31,6 @@ _REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 ID_BYTES = 12
 IDS_AT_ONCE = 64
 
-LEFT = 499
-"""The status that the log and the metrics have where the client left before it was answered."""
-
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -47,11 +45,12 @@ class Edge:
     """An ASGI application around another."""
 
     def __init__(
-        self, app: App, metrics: Metrics, entropy: Entropy, stopping: Callable[[], bool] = lambda: False
+        self, app: App, metrics: Metrics, watch: Watch, entropy: Entropy, stopping: Callable[[], bool] = lambda: False
     ) -> None:
         self._app = app
         self._stopping = stopping
         self._metrics = metrics
+        self._watch = watch
         self._entropy = entropy
         self._ids: list[str] = []
 
@@ -90,6 +89,8 @@ class Edge:
             status = notes.status or status
             seconds = trio.current_time() - started
             self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
+            if status >= HTTPStatus.BAD_REQUEST:
+                self._watch.refused(notes.operation or "other", notes.refusal or "-", status)
             self._log(scope, notes, status, seconds)
 
     def _request_id(self, scope: Scope) -> str:

@@ -26,6 +26,7 @@ class Follower(ABC):
         self._check_seconds = check_seconds
         self._wake = trio.Event()
         self._closed = self._away = False
+        self._found_current: float | None = None
         self._loads = 0
         self._load_seconds = 0.0
         # Under the name of what follows, so that a log says whose revision it is.
@@ -82,6 +83,21 @@ class Follower(ABC):
         return self.revision >= 0
 
     @property
+    def away(self) -> bool:
+        """Whether the store did not answer when it was last looked at."""
+        return self._away
+
+    @property
+    def loads(self) -> int:
+        """How many pictures were taken since the process began."""
+        return self._loads
+
+    @property
+    def age_seconds(self) -> float | None:
+        """Since the picture was last found to be the newest; None before the first load."""
+        return None if self._found_current is None else trio.current_time() - self._found_current
+
+    @property
     def accepting(self) -> bool:
         return self.loaded and not self._closed
 
@@ -101,3 +117,4 @@ class Follower(ABC):
             if self._away:
                 self._log.info("the %s can be read again", self.name)
             self._away = False
+            self._found_current = trio.current_time()

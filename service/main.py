@@ -63,6 +63,7 @@ from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
 from service.serving import Listening, open_listeners, tls_context
+from service.watch import Watch
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -93,7 +94,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 app = build_app(
                     node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics
                 )
-                refusals = Edge(answer_refusal, node.metrics, node.services.entropy)
+                refusals = Edge(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
                 await server.serve(app, refusals, stop=stop, ready=lambda: ready(server.urls))
                 log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
@@ -186,6 +187,7 @@ def _services(
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        watch=Watch(clock, node, opened.database.statistics),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,

@@ -13,10 +13,9 @@ from actors.events.desk import Fate
 from actors.values import Code
 from service.errors import TABLE, Family
 from service.operation import Access, Operation
+from service.release import VERSION
 from service.schemas.catalog import Slug
 from service.schemas.fields import Id
-
-VERSION = "1.0.0"
 
 
 class CatalogError(BaseModel):

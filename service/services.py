@@ -25,6 +25,7 @@ from service.links import Links
 from service.operation import Budget
 from service.paying import Webhook
 from service.placements import Placements
+from service.watch import Watch
 
 
 @dataclass(slots=True)
@@ -121,6 +122,7 @@ class Services:
     cursors: Cursors
     budgets: Budgets
     health: Health
+    watch: Watch
     links: Links
     payments: Payments
     webhook: Webhook | None

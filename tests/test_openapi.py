@@ -70,6 +70,7 @@ STATUSES = {
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
     "setAccountTier": KEYED | {404},
+    "getOperationsStatus": KEYED,
     "stripeWebhook": {200, 404},
     "isAlive": {200},
     "isReady": {200},
@@ -106,10 +107,10 @@ PARAMETERS = {
     "listUsageDays": {"days"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
-    "listAllCampaigns": PAGE,
+    "listAllCampaigns": PAGE | {"status", "order"},
     "listSponsors": PAGE,
     "listAllBookings": PAGE,
-    "listAudit": PAGE,
+    "listAudit": PAGE | {"targetId"},
 }
 
 

@@ -6,7 +6,16 @@ from typing import NamedTuple, Protocol
 
 from actors.bookings.demo import DemoCounts, DemoData
 from actors.bookings.messages import Origin
-from actors.bookings.records import Booking, BookingView, CampaignView, Content, Side, Slot, Sponsor
+from actors.bookings.records import (
+    Booking,
+    BookingView,
+    CampaignStatus,
+    CampaignView,
+    Content,
+    Side,
+    Slot,
+    Sponsor,
+)
 from actors.bookings.state import Decision, Snapshot, Wanted
 from actors.values import AuditRecord, Turn
 
@@ -95,6 +104,13 @@ class SponsorshipStore(Protocol):
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]: ...
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]: ...
     async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None: ...
+
+    async def everybodys_campaigns(
+        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+    ) -> Sequence[CampaignView]:
+        """Campaigns in a state, or in any. With `oldest` they are oldest first, and strictly after `place`."""
+        ...
+
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]: ...
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None: ...
 
@@ -106,7 +122,9 @@ class SponsorshipStore(Protocol):
         """All slots, retired ones too, by id."""
         ...
 
-    async def audit(self, before: Before | None, limit: int) -> Sequence[AuditRecord]: ...
+    async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
+        """What was changed, of one target or of all."""
+        ...
 
     async def revision(self) -> int:
         """The revision of the newest change that the public sees."""

@@ -14,6 +14,7 @@ from service.operations.placements import ROWS as PLACEMENTS
 from service.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.operations.sponsors import ROWS as SPONSORS
 from service.operations.usage import ROWS as USAGE
+from service.operations.watching import ROWS as WATCHING
 from service.operations.webhooks import ROWS as WEBHOOKS
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -29,6 +30,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SCOPED_KEYS,
     *ADMIN,
     *ACCOUNTS,
+    *WATCHING,
     *WEBHOOKS,
     *HEALTH,
 )

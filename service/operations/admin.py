@@ -3,7 +3,7 @@
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
-from actors.bookings.records import Content, Slot, Sponsor, YoutubeStatus
+from actors.bookings.records import CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
 from actors.bookings.reservations import unknown_booking
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
@@ -16,7 +16,7 @@ from service.operations.listing import listed
 from service.operations.sponsors import place_of_campaign
 from service.schemas.fields import may_exist
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
-from service.schemas.lists import SponsorshipQuery
+from service.schemas.lists import AuditQuery, CampaignsQuery, SponsorshipQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import (
     Audit,
@@ -37,8 +37,13 @@ from service.wire import NO_STORE, Answer
 
 
 async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
-    fetch = partial(services.sponsorship.campaigns, None)
-    return await listed(services, call, "all campaigns", fetch, place_of_campaign, Campaign.of, CampaignPage)
+    query: CampaignsQuery = call.query
+    status = None if query.status is None else CampaignStatus(query.status)
+    order = query.order or "newest"
+    fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
+    # A cursor of one order would lead astray in another.
+    name = f"all campaigns {query.status} {order}"
+    return await listed(services, call, name, fetch, place_of_campaign, Campaign.of, CampaignPage)
 
 
 async def review(services: Services, call: Call) -> Answer | Refused:
@@ -107,7 +112,9 @@ async def list_audit(services: Services, call: Call) -> Answer | Refused:
     def place(record: AuditRecord) -> Before:
         return Before(record.created_ms, record.id)
 
-    return await listed(services, call, "audit", services.sponsorship.audit, place, Audit.of, AuditPage)
+    query: AuditQuery = call.query
+    fetch = partial(services.sponsorship.audit, target_id=query.targetId)
+    return await listed(services, call, f"audit {query.targetId}", fetch, place, Audit.of, AuditPage)
 
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
@@ -156,10 +163,10 @@ ROWS = (
         name="listAllCampaigns",
         path="/api/v1/admin/sponsorships/campaigns",
         summary="List all campaigns",
-        description="Those of every sponsor, the newest first.",
+        description="Those of every sponsor, the newest first; `status=pending&order=oldest` is the queue of a review.",
         handler=list_campaigns,
         result=CampaignPage,
-        query=SponsorshipQuery,
+        query=CampaignsQuery,
     ),
     _writing(
         name="reviewCampaign",
@@ -265,9 +272,9 @@ ROWS = (
         name="listAudit",
         path="/api/v1/admin/sponsorships/audit",
         summary="Read the audit",
-        description="Every change and who made it, the newest first.",
+        description="Every change and who made it, the newest first; with `targetId` the history of one thing.",
         handler=list_audit,
         result=AuditPage,
-        query=SponsorshipQuery,
+        query=AuditQuery,
     ),
 )

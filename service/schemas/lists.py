@@ -1,6 +1,6 @@
 """Query parameters of lists."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
@@ -65,3 +65,28 @@ class SponsorshipQuery(BaseModel):
         BeforeValidator(_limit),
         Field(description="Page size", json_schema_extra=_or_empty),
     ] = DEFAULT_LIMIT
+
+
+class CampaignsQuery(SponsorshipQuery):
+    """What the administrators' list of campaigns takes."""
+
+    status: Annotated[
+        Literal["draft", "pending", "approved", "rejected", "paused"] | None,
+        BeforeValidator(_absent_when_empty),
+        Field(description="Only campaigns in this state", json_schema_extra=_or_empty),
+    ] = None
+    order: Annotated[
+        Literal["newest", "oldest"] | None,
+        BeforeValidator(_absent_when_empty),
+        Field(description="What comes first; the newest if nothing is said", json_schema_extra=_or_empty),
+    ] = None
+
+
+class AuditQuery(SponsorshipQuery):
+    """What the audit takes."""
+
+    targetId: Annotated[
+        Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
+        BeforeValidator(_absent_when_empty),
+        Field(description="Only changes of what has this id"),
+    ] = None

@@ -54,6 +54,14 @@ class MemorySponsorship:
         row = self._memory.campaigns.get(campaign_id)
         return self._campaign_view(row) if row is not None and tenant_id in (None, row.tenant_id) else None
 
+    async def everybodys_campaigns(
+        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+    ) -> Sequence[CampaignView]:
+        await self._memory.before()
+        listed = [row for row in self._memory.campaigns.values() if status in (None, row.status)]
+        page = _page_up(listed, place, limit) if oldest else _page(listed, place, limit)
+        return [self._campaign_view(row) for row in page]
+
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         await self._memory.before()
         listed = (row for row in self._memory.bookings.values() if tenant_id in (None, row.tenant_id))
@@ -73,9 +81,10 @@ class MemorySponsorship:
         await self._memory.before()
         return self._slots()
 
-    async def audit(self, before: Before | None, limit: int) -> Sequence[AuditRecord]:
+    async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
         await self._memory.before()
-        return _page(self._memory.audits, before, limit)
+        listed = (row for row in self._memory.audits if target_id in (None, row.target_id))
+        return _page(listed, before, limit)
 
     async def revision(self) -> int:
         await self._memory.before()
@@ -155,3 +164,9 @@ def _page(rows: Iterable[L], before: Before | None, limit: int) -> list[L]:
     """The newest first, strictly before a place."""
     older = [row for row in rows if before is None or (row.created_ms, row.id) < before]
     return sorted(older, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+
+
+def _page_up(rows: Iterable[L], after: Before | None, limit: int) -> list[L]:
+    """The oldest first, strictly after a place."""
+    newer = [row for row in rows if after is None or (row.created_ms, row.id) > after]
+    return sorted(newer, key=lambda row: (row.created_ms, row.id))[:limit]

@@ -67,3 +67,7 @@ create table key_uses (
     used_ms bigint not null
 ) with (fillfactor = 50);
 comment on table key_uses is 'When keys were last used, up to some seconds: for display only.';
+
+-- What administrators look for: campaigns that wait for them, and the history of one thing.
+create index campaigns_by_status on campaigns (status, created_ms desc, id desc);
+create index audit_of_target on audit (target_id, created_ms desc, id desc);

@@ -16,7 +16,12 @@ async def keep_audits(connection: Connection, audits: Sequence[AuditRecord]) -> 
         await connection.execute(SQL.keep, *columns(AuditRecord, audits))
 
 
-async def read_audits(connection: Connection, created_ms: int, record_id: str, limit: int) -> list[AuditRecord]:
+async def read_audits(
+    connection: Connection, created_ms: int, record_id: str, limit: int, target_id: str | None = None
+) -> list[AuditRecord]:
     """Records strictly before a place, the newest first. Postgres writes the JSON of `changes` in its own way."""
-    rows = await connection.fetch(SQL.page, created_ms, record_id, limit)
+    if target_id is None:
+        rows = await connection.fetch(SQL.page, created_ms, record_id, limit)
+    else:
+        rows = await connection.fetch(SQL.page_of, created_ms, record_id, limit, target_id)
     return [AuditRecord(**row) for row in rows]

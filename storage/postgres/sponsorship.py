@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import Booking, BookingView, CampaignView, Side, Slot, Sponsor
+from actors.bookings.records import Booking, BookingView, CampaignStatus, CampaignView, Side, Slot, Sponsor
 from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.pool import Connection, Database
@@ -23,6 +23,9 @@ SQL = statements("sponsorship")
 
 NEWEST = Before(2**63 - 1, "")
 """A place before which everything is: a page without a place is the same statement, with the same plan."""
+
+OLDEST = Before(-1, "")
+"""The same for lists that show the oldest first."""
 
 
 class PostgresSponsorship:
@@ -48,6 +51,22 @@ class PostgresSponsorship:
         row = await self._database.read(lambda connection: connection.fetchrow(SQL.campaign, campaign_id, tenant_id))
         return None if row is None else campaign_view_of(row)
 
+    async def everybodys_campaigns(
+        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+    ) -> Sequence[CampaignView]:
+        bounds = (*(place or (OLDEST if oldest else NEWEST)), limit)
+
+        async def work(connection: Connection) -> Sequence[Row]:
+            rows: Sequence[Row]
+            if status is None:
+                rows = await connection.fetch(SQL.campaigns_oldest if oldest else SQL.campaigns, *bounds)
+            else:
+                statement = SQL.campaigns_in_oldest if oldest else SQL.campaigns_in
+                rows = await connection.fetch(statement, *bounds, status.value)
+            return rows
+
+        return [campaign_view_of(row) for row in await self._database.read(work)]
+
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         rows = await self._page(SQL.bookings, SQL.bookings_of, tenant_id, before, limit)
         return [booking_view_of(row) for row in rows]
@@ -63,9 +82,9 @@ class PostgresSponsorship:
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)
 
-    async def audit(self, before: Before | None, limit: int) -> Sequence[AuditRecord]:
+    async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
         place = before or NEWEST
-        return await self._database.read(lambda connection: read_audits(connection, *place, limit))
+        return await self._database.read(lambda connection: read_audits(connection, *place, limit, target_id))
 
     async def revision(self) -> int:
         return await self._database.read(_revision)

@@ -12,3 +12,8 @@ from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::te
 -- Records before a place, the newest first.
 select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
 from audit where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+
+-- name: page_of
+-- Records of one target before a place, the newest first.
+select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
+from audit where target_id = $4 and (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3

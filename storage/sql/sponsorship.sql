@@ -16,6 +16,27 @@ from campaigns left join sponsors using (tenant_id)
 where (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
+-- name: campaigns_oldest
+-- The same from the other end.
+select campaigns.*, sponsors.name as sponsor_name
+from campaigns left join sponsors using (tenant_id)
+where (campaigns.created_ms, campaigns.id) > ($1, $2)
+order by campaigns.created_ms, campaigns.id limit $3
+
+-- name: campaigns_in
+-- A page of everybody's campaigns in one state.
+select campaigns.*, sponsors.name as sponsor_name
+from campaigns left join sponsors using (tenant_id)
+where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
+order by campaigns.created_ms desc, campaigns.id desc limit $3
+
+-- name: campaigns_in_oldest
+-- The same from the other end: the queue of those who review.
+select campaigns.*, sponsors.name as sponsor_name
+from campaigns left join sponsors using (tenant_id)
+where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) > ($1, $2)
+order by campaigns.created_ms, campaigns.id limit $3
+
 -- name: campaigns_of
 -- A page of one account's campaigns.
 select campaigns.*, sponsors.name as sponsor_name

@@ -108,7 +108,8 @@ class Person:
         items: list[dict[str, Any]] = []
         cursor: str | None = None
         while True:
-            target = f"{path}?limit={limit}" + (f"&cursor={cursor}" if cursor else "")
+            mark = "&" if "?" in path else "?"
+            target = f"{path}{mark}limit={limit}" + (f"&cursor={cursor}" if cursor else "")
             page = (await self.get(target)).json
             assert page.keys() == {"items", "cursor", "hasMore"}
             assert len(page["items"]) <= limit

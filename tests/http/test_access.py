@@ -161,6 +161,7 @@ PLACES = {
         {"email": "nobody@example.com", "tier": "upgraded"},
         "404 not_found",
     ),
+    "getOperationsStatus": Place("GET", "/api/v1/admin/operations/status", admin("admin:read")),
     "stripeWebhook": Place("POST", "/api/v1/webhooks/stripe", PUBLIC, {}, UNKNOWN),
     "isAlive": Place("GET", "/healthz", PUBLIC),
     "isReady": Place("GET", "/readyz", PUBLIC),

@@ -46,6 +46,36 @@ async def test_administrators_see_the_campaigns_of_everybody(world: World) -> No
     assert {item["sponsorName"] for item in items} == {"Example Tools"}
 
 
+async def test_the_queue_of_a_review_is_what_waits_the_oldest_first(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    made = []
+    for _ in range(5):
+        made.append(await person.campaign())
+        world.clock.at_ms += 1
+    await admin.post(f"{ADMIN}/campaigns/{made[1]}/review", {"decision": "approve"})
+    waiting = [made[0], *made[2:]]
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=pending&order=oldest", 2)] == waiting
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=pending", 3)] == waiting[::-1]
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=approved", 3)] == [made[1]]
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=&order=", 2)] == made[::-1]
+
+
+@pytest.mark.parametrize("query", ["status=live", "status=PENDING", "order=best", "status=pending&status=draft"])
+async def test_a_filter_that_is_none_is_refused(world: World, query: str) -> None:
+    assert (await administrator(world).get(f"{ADMIN}/campaigns?{query}")).words == "400 invalid_request"
+
+
+async def test_a_cursor_belongs_to_its_filter_and_order(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    for _ in range(3):
+        await person.campaign()
+    cursor = (await admin.get(f"{ADMIN}/campaigns?status=pending&limit=1")).json["cursor"]
+    for query in ("", "status=draft&", "status=pending&order=oldest&"):
+        answer = await admin.get(f"{ADMIN}/campaigns?{query}cursor={cursor}")
+        assert answer.words == "400 invalid_request", query
+
+
 async def test_administrators_see_sponsors(world: World) -> None:
     admin = administrator(world)
     for number in range(5):
@@ -260,6 +290,21 @@ async def test_the_audit_tells_who_did_what(world: World) -> None:
     assert ordered["changes"] == {"status": ["paid", "refunding"], "reason": "Not delivered."}
     [paid] = [item for item in items if item["action"] == "booking.paid"]
     assert (paid["actorType"], paid["actorId"]) == ("system", "payments")
+
+
+async def test_the_audit_of_one_thing_is_its_history(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    campaign, other = await person.campaign(), await person.campaign()
+    await admin.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+    history = await admin.walk(f"{ADMIN}/audit?targetId={campaign}", 1)
+    assert sorted(record["action"] for record in history) == ["campaign.approved", "campaign.created"]
+    assert [record["action"] for record in await admin.walk(f"{ADMIN}/audit?targetId={other}", 1)] == [
+        "campaign.created"
+    ]
+    cursor = (await admin.get(f"{ADMIN}/audit?targetId={campaign}&limit=1")).json["cursor"]
+    assert (await admin.get(f"{ADMIN}/audit?cursor={cursor}")).words == "400 invalid_request"
+    assert (await admin.get(f"{ADMIN}/audit?targetId=%00")).words == "400 invalid_request"
 
 
 async def test_no_change_is_without_a_record(world: World) -> None:

@@ -57,6 +57,7 @@ PATHS = {
     "/api/v1/sponsors/keys": "GET, HEAD, POST",
     "/api/v1/sponsors/keys/key_1": "DELETE",
     "/api/v1/admin/accounts/tier": "POST",
+    "/api/v1/admin/operations/status": "GET, HEAD",
     "/healthz": "GET, HEAD",
     "/readyz": "GET, HEAD",
 }

@@ -53,6 +53,7 @@ from service.paying import payments_of
 from service.placements import Placements
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
+from service.watch import Watch
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
@@ -333,6 +334,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
+        watch=Watch(clock, "n1", lambda: IDLE),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,

@@ -110,7 +110,8 @@ async def under_hypercorn(app: App, stream: Any) -> None:
 
 async def under_ours(app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
-    engine = Engine(app, Edge(answer_refusal, world.metrics, world.services.entropy), LIMITS, clock)
+    services = world.services
+    engine = Engine(app, Edge(answer_refusal, world.metrics, services.watch, services.entropy), LIMITS, clock)
     await engine.serve(StreamTransport(stream, CLIENT, SERVER, 10, scheme="http"))
 
 

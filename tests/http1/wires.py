@@ -14,7 +14,9 @@ from service.http1 import Engine
 from service.metrics import Metrics
 from service.refusals import answer_refusal
 from service.transports import StreamTransport
+from service.watch import Watch
 from tests.fakes import SeededEntropy
+from tests.http.world import IDLE
 
 NOON_MS = 20_775 * 86_400_000 + 43_200_000
 """18 November 2026, 12:00 UTC."""
@@ -187,7 +189,8 @@ async def open_house(app: App, limits: ServingLimits = LIMITS, *, pair: Pair | N
     """Serve `app`, behind an edge as always, over streams in memory."""
     metrics, entropy = Metrics(), SeededEntropy()
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
-    engine = Engine(Edge(app, metrics, entropy), Edge(answer_refusal, metrics, entropy), limits, clock)
+    watch = Watch(clock, "n1", lambda: IDLE)
+    engine = Engine(Edge(app, metrics, watch, entropy), Edge(answer_refusal, metrics, watch, entropy), limits, clock)
     async with trio.open_nursery() as nursery:
         yield House(engine, metrics, nursery, pair or memory_stream_pair)
         nursery.cancel_scope.cancel()

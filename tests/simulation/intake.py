@@ -170,6 +170,7 @@ class Intake:
             cursors=absent,
             budgets=Budgets(settings(), self.node.clock),
             health=absent,
+            watch=absent,
             links=absent,
             payments=absent,
             webhook=None,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -109,6 +110,33 @@ async def test_lists_are_newest_first_then_by_id_and_pages_neither_overlap_nor_l
     ]
     for prefix, read in own:
         assert await paged(read, 2) == [f"{prefix}_{number}" for number in (6, 4, 2)]
+
+
+async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(books: Books, reads: SponsorshipStore):
+    numbers = range(1, 8)
+    states = {number: CampaignStatus.PENDING if number % 2 else CampaignStatus.APPROVED for number in numbers}
+    await books.tenants(1)
+    await books.lay_out(*(campaign(n, 1, created_ms=NOW + n // 3, status=states[n]) for n in numbers))
+    for status, expected in (
+        (None, [7, 6, 5, 4, 3, 2, 1]),
+        (CampaignStatus.PENDING, [7, 5, 3, 1]),
+        (CampaignStatus.APPROVED, [6, 4, 2]),
+        (CampaignStatus.PAUSED, []),
+    ):
+        for limit in (1, 2, 3, 7, 50):
+            newest = await paged(partial(reads.everybodys_campaigns, status), limit)
+            assert newest == [f"cmp_{number}" for number in expected], (status, limit)
+            oldest = await paged(partial(reads.everybodys_campaigns, status, oldest=True), limit)
+            assert oldest == newest[::-1], (status, limit)
+
+
+async def test_the_audit_of_one_target_leaves_all_others_out(books: Books, reads: SponsorshipStore):
+    targets = ["cmp_1", "cmp_2", "cmp_1", "cmp_10", "cmp_1"]
+    rows = [audit(n, created_ms=NOW + n // 2, target_id=target) for n, target in enumerate(targets, 1)]
+    await books.keep(Decision(audits=rows))
+    assert await paged(partial(reads.audit, target_id="cmp_1"), 2) == ["aud_5", "aud_3", "aud_1"]
+    assert await paged(partial(reads.audit, target_id="cmp_10"), 2) == ["aud_4"]
+    assert await paged(partial(reads.audit, target_id="cmp"), 2) == []
 
 
 async def test_a_place_that_is_no_row_is_a_place_all_the_same(books: Books, reads: SponsorshipStore):

@@ -1,0 +1,126 @@
+"""How the node is: the same that `/metrics` and `/readyz` know, and what was refused of late, in one answer."""
+
+from actors.actor import ActorStatistics
+from actors.clock import SECOND_MS
+from actors.events.desk import Fate
+from actors.values import Refused, Scope
+from service.errors import Family
+from service.following import Follower
+from service.health import not_ready
+from service.operation import Access, Call, Operation
+from service.release import VERSION
+from service.schemas.watching import (
+    ActorStatus,
+    EventsStatus,
+    NodeStatus,
+    OperationsStatus,
+    PoolStatus,
+    RefusalCount,
+    RefusalRecord,
+    RefusalStatus,
+    SnapshotStatus,
+)
+from service.services import Services
+from service.watch import Pool, Watch
+from service.wire import NO_STORE, Answer
+
+
+async def read_status(services: Services, call: Call) -> Answer | Refused:
+    problems = await not_ready(services.health)
+    now_ms = services.clock.now_ms()
+    watch = services.watch
+    shown = OperationsStatus(
+        ready=not problems,
+        problems=problems,
+        node=NodeStatus(
+            id=watch.node,
+            version=VERSION,
+            startedAt=watch.started_ms,
+            now=now_ms,
+            uptimeSeconds=max(0, now_ms - watch.started_ms) // SECOND_MS,
+        ),
+        actors=[_actor(actor) for actor in services.health.actors()],
+        database=_pool(watch.pool()),
+        snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
+        events=EventsStatus(**{fate.value: services.events.fates.get(fate, 0) for fate in Fate}),
+        refusals=_refusals(watch),
+    )
+    return Answer.of(shown, [*NO_STORE])
+
+
+def _actor(actor: ActorStatistics) -> ActorStatus:
+    batches = max(1, actor.batches)
+    return ActorStatus(
+        name=actor.name,
+        state=actor.state.value,
+        accepting=actor.accepting,
+        waiting=actor.waiting,
+        capacity=actor.capacity,
+        peak=actor.peak,
+        batches=actor.batches,
+        messages=actor.messages,
+        lastBatch=actor.last_batch,
+        meanBatch=round(actor.messages / batches, 1),
+        meanCommitMs=round(actor.commit_seconds / batches * SECOND_MS, 2),
+        refused=actor.refused,
+        unavailable=actor.unavailable,
+        settled=actor.settled,
+        restarts=actor.restarts,
+    )
+
+
+def _pool(pool: Pool) -> PoolStatus:
+    return PoolStatus(
+        open=pool.open,
+        busy=pool.busy,
+        waiting=pool.waiting,
+        transactions=pool.transactions,
+        contended=pool.contended,
+        unavailable=pool.unavailable,
+        unknown=pool.unknown,
+        refused=pool.refused,
+        loopErrors=pool.loop_errors,
+    )
+
+
+def _snapshot(follower: Follower) -> SnapshotStatus:
+    age = follower.age_seconds
+    return SnapshotStatus.model_validate(
+        {
+            "name": follower.name,
+            "revision": follower.revision,
+            "away": follower.away,
+            "ageSeconds": None if age is None else round(age, 1),
+            "loads": follower.loads,
+        }
+    )
+
+
+def _refusals(watch: Watch) -> RefusalStatus:
+    most = sorted(watch.last_hour().items(), key=lambda pair: (-pair[1], pair[0]))
+    return RefusalStatus(
+        lastHour=[RefusalCount(operation=operation, error=code, count=count) for (operation, code), count in most],
+        recent=[
+            RefusalRecord(at=each.at_ms, operation=each.operation, error=each.code, status=each.status)
+            for each in watch.recent()
+        ],
+    )
+
+
+ROWS = (
+    Operation(
+        name="getOperationsStatus",
+        method="GET",
+        path="/api/v1/admin/operations/status",
+        summary="How the node is",
+        description="Readiness, actors, connections, snapshots, events and late refusals of the node that answers.",
+        tag="Administration",
+        handler=read_status,
+        result=OperationsStatus,
+        access=Access.REQUIRED,
+        family=Family.SPONSORSHIP,
+        scopes=(Scope.ADMIN_READ,),
+        admin=True,
+        metered=True,
+    ),
+)
