@@ -102,9 +102,12 @@ class BookingLedger(Actor[Message, Answer]):
         agent: Agent,
         note: str | None = None,
         seen: Content | None = None,
+        seen_as: str | None = None,
     ) -> CampaignView | Refused:
-        """Submit, withdraw, pause, resume; as an administrator also approve and reject what was `seen`."""
-        return _campaign(await self.ask(MoveCampaign(campaign_id, move, self._origin(agent), owner, note, seen)))
+        """Submit, withdraw, pause, resume; as an administrator also approve and reject what was `seen`, under the
+        sponsor's name `seen_as`."""
+        origin = self._origin(agent)
+        return _campaign(await self.ask(MoveCampaign(campaign_id, move, origin, owner, note, seen, seen_as)))
 
     async def reserve(
         self, owner: str, campaign_id: str, slot_id: str, week_start_ms: int, key: str, agent: Agent

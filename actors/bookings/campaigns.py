@@ -91,13 +91,15 @@ def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
         return Refused(Code.FORBIDDEN, "Only administrators review campaigns.")
     if message.seen not in (None, campaign.content):
         return Refused(Code.INVALID_STATE, "This campaign was edited since. Read it again.")
+    sponsor = desk.sponsor(campaign.tenant_id)
+    if message.seen_as is not None and (sponsor is None or sponsor.name != message.seen_as):
+        return Refused(Code.INVALID_STATE, "This campaign's sponsor was renamed since. Read it again.")
     status = after(CAMPAIGN_MOVES, campaign.status, message.move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
     note = message.note if message.move in REVIEWING or message.note is not None else campaign.review_note
     moved = replace(campaign, status=status, review_note=note)
     if message.move is CampaignMove.APPROVE:
-        sponsor = desk.sponsor(campaign.tenant_id)
         if sponsor is None:
             return Refused(Code.PROFILE_REQUIRED, "This sponsor has no profile yet, so there is no name to approve.")
         moved = replace(moved, shown_as=sponsor.name)

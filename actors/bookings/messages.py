@@ -65,7 +65,8 @@ class EditCampaign:
 class MoveCampaign:
     """Submit, withdraw, pause, resume, approve or reject; the last two, and a None `tenant_id`, are administrators'.
 
-    `seen` is the content that the decision is about: if it is another by now, nothing is decided.
+    `seen` is the content that the decision is about, `seen_as` the sponsor's name: if they are others by now, nothing is
+    decided.
     """
 
     campaign_id: str
@@ -74,6 +75,7 @@ class MoveCampaign:
     tenant_id: str | None = None
     note: str | None = None
     seen: Content | None = None
+    seen_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,13 @@ async def review(services: Services, call: Call) -> Answer | Refused:
     campaign_id = call.path_values["id"]
     if not may_exist(campaign_id):
         return unknown_campaign()
-    move = CampaignMove(body.decision)
-    seen = None
-    if body.seen is not None:
-        shown = body.seen
+    shown, seen, seen_as = body.seen, None, None
+    if shown is not None:
         seen = Content(shown.headline, shown.body, shown.cta, shown.targetUrl, shown.logoText)
-    view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen)
+        seen_as = shown.sponsorName
+    view = await services.ledger.move_campaign(
+        None, campaign_id, CampaignMove(body.decision), call.caller.agent, body.note, seen, seen_as
+    )
     return view if isinstance(view, Refused) else Answer.of(CampaignAnswer(campaign=Campaign.of(view)), [*NO_STORE])
 
 

@@ -7,7 +7,11 @@ from service.pages.catalog import PAGES as CATALOG
 from service.pages.checkout import PAGES as CHECKOUT
 from service.pages.claim import PAGES as CLAIM
 from service.pages.dashboard import PAGES as DASHBOARD
+from service.pages.administration import PAGES as ADMINISTRATION
+from service.pages.checkout import PAGES as CHECKOUT
+from service.pages.deliveries import PAGES as DELIVERIES
 from service.pages.home import PAGES as HOME
+from service.pages.ops import PAGES as OPS
 from service.pages.outbox import PAGES as OUTBOX
 from service.pages.page import Page
 from service.pages.sponsor import PAGES as SPONSOR
@@ -23,4 +27,16 @@ PAGES: tuple[Page, ...] = (
     *BOOKINGS,
     *CHECKOUT,
     *OUTBOX,
+from service.pages.reviewing import PAGES as REVIEWING
+from service.pages.slots import PAGES as SLOTS
+
+PAGES: tuple[Page, ...] = (
+    *HOME,
+    *CHECKOUT,
+    *OUTBOX,
+    *REVIEWING,
+    *SLOTS,
+    *DELIVERIES,
+    *ADMINISTRATION,
+    *OPS,
 )

@@ -59,19 +59,21 @@ class CampaignEdit(Edit):
 
 
 class Seen(Strict):
-    """What of a campaign is shown to visitors, as a reviewer has read it."""
+    """What of a campaign is shown to visitors, as a reviewer has read it; the sponsor's name, where it is given."""
 
     headline: str
     body: str
     cta: str
     targetUrl: str
     logoText: str
+    sponsorName: str | None = None
 
 
 class Review(Strict):
     """An administrator's decision on a campaign. A rejection says why.
 
-    `seen` makes sure that it is about what the administrator has read: if the campaign was edited since, it is refused.
+    `seen` makes sure that it is about what the administrator has read: if the campaign was edited or the sponsor renamed
+    since, it is refused.
     """
 
     decision: Literal["approve", "reject", "pause", "resume"]

@@ -1,0 +1,49 @@
+"""What people type into forms, as values: amounts, moments, texts. Pure; what cannot be read is None."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from actors.clock import SECOND_MS
+
+_AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
+
+
+def cents_of(text: str) -> int | None:
+    """The cents of `120`, `120.5` or `1,250.00`."""
+    found = _AMOUNT.fullmatch(text.strip()) if text.isascii() else None
+    if found is None:
+        return None
+    return int(found[1].replace(",", "")) * 100 + int((found[2] or "").ljust(2, "0"))
+
+
+def amount_of(cents: int) -> str:
+    """The other way: `120.00`."""
+    return f"{cents // 100}.{cents % 100:02}"
+
+
+def moment_of(text: str) -> int | None:
+    """Epoch milliseconds of a date and time as browsers write it (`2026-11-20T12:00`), taken as UTC."""
+    if not text.isascii() or not _MOMENT.fullmatch(text):
+        return None
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * SECOND_MS
+    except ValueError:
+        return None
+
+
+def moment_text(moment_ms: int) -> str:
+    """The other way; seconds are told only where there are some."""
+    when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
+    return f"{when:%Y-%m-%dT%H:%M}" + (f":{when:%S}" if when.second else "")
+
+
+def whole_of(text: str) -> int | None:
+    """A whole number of at most six digits."""
+    return int(text) if text.isascii() and text.strip().isdigit() and len(text.strip()) < 7 else None
+
+
+def text_of(form: Mapping[str, str], name: str) -> str | None:
+    """What stands in a field, without space around it and with the line ends of texts; None where it is empty."""
+    return form.get(name, "").replace("\r\n", "\n").strip() or None
