@@ -187,6 +187,16 @@ def test_what_was_edited_after_it_was_read_is_not_decided_on() -> None:
     assert ledger.campaigns[MINE].status is APPROVED
 
 
+def test_a_sponsor_who_was_renamed_after_he_was_read_is_not_approved() -> None:
+    ledger = put(furnished(), PENDING)
+    seen = replace(ledger.move(MINE, CampaignMove.APPROVE), seen=CONTENT, seen_as=f"Brand of {ANN}")
+    ledger.act(ledger.save_profile(ANN, "Somebody famous"))
+    refused(ledger.one(seen), Code.INVALID_STATE)
+    assert ledger.campaigns[MINE].status is PENDING
+    ledger.act(replace(seen, seen_as="Somebody famous"))
+    assert ledger.campaigns[MINE].shown_as == "Somebody famous"
+
+
 @pytest.mark.parametrize("move", [CampaignMove.APPROVE, CampaignMove.REJECT])
 def test_an_owner_does_not_review(move: CampaignMove) -> None:
     ledger = put(furnished(), PENDING)
