@@ -1,5 +1,6 @@
 """The table of pages. A row added here is routed, guarded and tested."""
 
+from service.pages.administration import PAGES as ADMINISTRATION
 from service.pages.bookings import PAGES as BOOKINGS
 from service.pages.calendar import PAGES as CALENDAR
 from service.pages.campaigns import PAGES as CAMPAIGNS
@@ -7,13 +8,13 @@ from service.pages.catalog import PAGES as CATALOG
 from service.pages.checkout import PAGES as CHECKOUT
 from service.pages.claim import PAGES as CLAIM
 from service.pages.dashboard import PAGES as DASHBOARD
-from service.pages.administration import PAGES as ADMINISTRATION
-from service.pages.checkout import PAGES as CHECKOUT
 from service.pages.deliveries import PAGES as DELIVERIES
 from service.pages.home import PAGES as HOME
 from service.pages.ops import PAGES as OPS
 from service.pages.outbox import PAGES as OUTBOX
 from service.pages.page import Page
+from service.pages.reviewing import PAGES as REVIEWING
+from service.pages.slots import PAGES as SLOTS
 from service.pages.sponsor import PAGES as SPONSOR
 
 PAGES: tuple[Page, ...] = (
@@ -26,17 +27,10 @@ PAGES: tuple[Page, ...] = (
     *CAMPAIGNS,
     *BOOKINGS,
     *CHECKOUT,
-    *OUTBOX,
-from service.pages.reviewing import PAGES as REVIEWING
-from service.pages.slots import PAGES as SLOTS
-
-PAGES: tuple[Page, ...] = (
-    *HOME,
-    *CHECKOUT,
-    *OUTBOX,
     *REVIEWING,
     *SLOTS,
     *DELIVERIES,
     *ADMINISTRATION,
     *OPS,
+    *OUTBOX,
 )
