@@ -13,6 +13,7 @@ from storage.embedded import EmbeddedError, endpoint_of_running, running_postgre
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
+from storage.postgres.devices import PostgresDevices
 from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
@@ -76,6 +77,7 @@ class Opened:
     catalog: PostgresCatalog
     outbox: PostgresOutbox
     demo: PostgresDemo
+    devices: PostgresDevices
     events: PostgresEvents
     ledger: PostgresLedger
     sessions: PostgresSessions
@@ -105,6 +107,7 @@ async def open_storage(
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
+                devices=PostgresDevices(database),
                 events=PostgresEvents(database),
                 ledger=PostgresLedger(database),
                 sessions=PostgresSessions(database),

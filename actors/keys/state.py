@@ -54,7 +54,8 @@ class KeyRules:
 class Snapshot:
     """Rows that a batch touches, locked. The same class holds what a decision changed.
 
-    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not). `administrators` has
+    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not), and as full ones those that
+    approved devices are still to get. `administrators` has
     those of the wanted emails, with when they became one; `administrator_count` counts all where the batch wants that.
     """
 

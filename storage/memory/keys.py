@@ -1,7 +1,8 @@
 """The key store in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
 from actors.keys.standing import count_live
 from actors.keys.state import Decision, Snapshot, Wanted
@@ -66,12 +67,12 @@ class MemoryKeys:
         key_ids = sorted({*wanted.key_ids, *(claim.key_id for claim in claims.values())})
         keys = {key_id: tables.keys[key_id] for key_id in key_ids if key_id in tables.keys}
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
-        live = count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms)
+        live = live_keys(tables, tenant_ids, now_ms)
         tenants = {tenant_id: tables.tenants[tenant_id] for tenant_id in tenant_ids}
         members = tables.administrators
         admins = {email: members[email] for email in wanted.admin_emails if email in members}
         count = len(members) if wanted.membership else 0
-        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, count)
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count)
 
     def _keep(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
@@ -96,3 +97,14 @@ class MemoryKeys:
         days = self._memory.usage_days
         for tenant_id, day in [place for place in days if place[0] == source]:
             days[target, day] = days.get((target, day), 0) + days.pop((tenant_id, day))
+
+
+def live_keys(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[tuple[str, bool], int]:
+    """Live keys by (tenant id, scoped or not); approved devices that are still to get a full key count as having it."""
+    live = dict(count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
+    for device in tables.devices.values():
+        if device.status is Status.APPROVED and now_ms < device.expires_ms and device.email is not None:
+            tenant_id = tables.accounts[device.email].tenant_id
+            if tenant_id in tenant_ids:
+                live[tenant_id, False] = live.get((tenant_id, False), 0) + 1
+    return live

@@ -38,21 +38,23 @@ comment on table forms is 'Forms that were sent: each does its work once.';
 create table devices (
     id text primary key,
     code_hash bytea not null unique check (length(code_hash) = 32),
-    user_code text not null,
+    user_code text not null unique,
     agent text not null check (length(agent) <= 200),
     address text not null,
     created_ms bigint not null,
     expires_ms bigint not null,
-    status text not null check (status in ('pending', 'approved', 'denied', 'redeemed')),
+    status text not null check (status in ('pending', 'approved', 'denied', 'expired', 'redeemed')),
     interval_seconds integer not null check (interval_seconds > 0),
     polled_ms bigint,
     email text references accounts (email),
+    session_id text,
     decided_ms bigint,
     key_id text references api_keys (id)
 );
-create unique index devices_by_user_code on devices (user_code) where status = 'pending';
 create index devices_reserved on devices (email) where status = 'approved';
 create index devices_by_end on devices (expires_ms);
+comment on column devices.status is 'expired is written when somebody was told so first: it stays so where clocks differ.';
+comment on column devices.session_id is 'The session that decided, of the account with this email; it may be gone by now.';
 comment on column devices.polled_ms is 'The last poll that was not early: the pace is held against it.';
 
 create table device_guesses (

@@ -35,10 +35,15 @@ select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, 
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: count_live
--- Live keys of tenants, full and scoped.
-select tenant_id, scopes is not null as scoped, count(*) as live from api_keys
-where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2)
-group by 1, 2
+-- Live keys of tenants, full and scoped. Approved devices that are still to get a full key count as having it: whether they
+-- do so already or not is of one moment, since this is one statement.
+select tenant_id, scoped, sum(live)::bigint as live from (
+    select tenant_id, scopes is not null as scoped, count(*) as live from api_keys
+    where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2) group by 1, 2
+    union all
+    select tenant_id, false, count(*) from devices join accounts on accounts.email = devices.email
+    where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
+) as counted group by 1, 2
 
 -- name: keep_tenants
 -- Make tenants, or write all of their columns.

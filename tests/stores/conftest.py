@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import pytest
 
 from actors.bookings.store import LedgerStore, SponsorshipStore
+from actors.devices.store import DeviceStore
 from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
+from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
@@ -16,6 +18,7 @@ from storage.memory.quota import MemoryQuota
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
+from storage.postgres.devices import PostgresDevices
 from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
@@ -32,6 +35,7 @@ class Stores:
     events: EventStore
     ledger: LedgerStore
     sponsorship: SponsorshipStore
+    devices: DeviceStore
     below: Memory | Database
 
 
@@ -43,6 +47,7 @@ def stores_in_memory() -> Stores:
         MemoryEvents(memory),
         MemoryLedger(memory),
         MemorySponsorship(memory),
+        MemoryDevices(memory),
         memory,
     )
 
@@ -54,6 +59,7 @@ def stores_over(database: Database) -> Stores:
         PostgresEvents(database),
         PostgresLedger(database),
         PostgresSponsorship(database),
+        PostgresDevices(database),
         database,
     )
 

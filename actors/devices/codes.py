@@ -1,0 +1,30 @@
+"""User codes: made from entropy, shown, and read as people type them (RFC 8628, 6.1). Pure."""
+
+ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
+"""No vowels, so that no words come up, and no Y."""
+
+LENGTH = 8
+USER_CODE_BYTES = 16
+"""Random bytes of one code: 128 bits reduced to 34.6, so the bias is below 2**-93."""
+
+_LETTERS = frozenset(ALPHABET + ALPHABET.lower())
+
+
+def user_code_from(entropy: bytes) -> str:
+    """A code of 8 letters, each as likely as any other, from `USER_CODE_BYTES` random bytes."""
+    assert len(entropy) >= USER_CODE_BYTES, "too little entropy"
+    number, letters = int.from_bytes(entropy), []
+    for _ in range(LENGTH):
+        number, place = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[place])
+    return "".join(letters)
+
+
+def shown_code(user_code: str) -> str:
+    """As it is displayed: `WDJB-MJHT`."""
+    return f"{user_code[: LENGTH // 2]}-{user_code[LENGTH // 2 :]}"
+
+
+def read_code(typed: str) -> str:
+    """What somebody typed as a code may be: in upper case, without all that is no letter of codes."""
+    return "".join(letter for letter in typed if letter in _LETTERS).upper()

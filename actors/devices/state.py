@@ -1,0 +1,313 @@
+"""The rules of device logins, pure.
+
+Source of the rules: RFC 8628 and decisions, section 3. A snapshot of locked rows and messages go in; changes and answers
+come out. Later messages of a batch see what earlier ones changed.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from actors.clock import MINUTE_MS, SECOND_MS
+from actors.devices.messages import (
+    OPEN,
+    Answer,
+    Decide,
+    Device,
+    FreshKey,
+    Guesses,
+    Look,
+    Message,
+    Poll,
+    Redeemed,
+    Seen,
+    Start,
+    Status,
+)
+from actors.values import Account, AuditRecord, Code, Refused
+
+EARLY_MS = SECOND_MS // 2
+"""A poll may come by so much too early: timers and networks are not exact."""
+
+SLOWER_SECONDS, SLOWEST_SECONDS = 5, 60
+NAME_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRules:
+    """The numbers of section 3; times in milliseconds unless they say otherwise."""
+
+    life_ms: int = 15 * MINUTE_MS
+    interval_seconds: int = 5
+    wrong_codes: int = 5
+    lock_ms: int = 15 * MINUTE_MS
+    full_keys_per_account: int = 10
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Rows that a batch touches, locked. The same class holds what a decision changed.
+
+    `guesses` has each wanted session that exists, also one that never guessed. `accounts` are those of the wanted emails
+    and of approved devices; `live_keys` counts, by tenant, full keys and approved devices that are still to get one.
+    """
+
+    devices: dict[str, Device] = field(default_factory=dict)
+    guesses: dict[str, Guesses] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    live_keys: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Decision:
+    """What to keep, and one answer for each message in order."""
+
+    changed: Snapshot = field(default_factory=Snapshot)
+    keys: list[FreshKey] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows a batch needs: the store follows devices and emails to accounts, and these to tenants."""
+
+    code_hashes: tuple[bytes, ...]
+    user_codes: tuple[str, ...]
+    session_ids: tuple[str, ...]
+    emails: tuple[str, ...]
+
+
+def wanted(messages: Iterable[Message]) -> Wanted:
+    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    code_hashes: set[bytes] = set()
+    user_codes: set[str] = set()
+    session_ids: set[str] = set()
+    emails: set[str] = set()
+    for message in messages:
+        match message:
+            case Start(user_codes=several):
+                user_codes.update(several)
+            case Poll(code_hash=code_hash):
+                code_hashes.add(code_hash)
+            case Look(user_code=user_code, session_id=session_id):
+                user_codes.add(user_code)
+                session_ids.add(session_id)
+            case Decide(user_code=user_code, session_id=session_id, email=email):
+                user_codes.add(user_code)
+                session_ids.add(session_id)
+                emails.add(email)
+    return Wanted(
+        tuple(sorted(code_hashes)), tuple(sorted(user_codes)), tuple(sorted(session_ids)), tuple(sorted(emails))
+    )
+
+
+def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: DeviceRules) -> Decision:
+    """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
+    desk = _Desk(snapshot, now_ms, rules)
+    for message in messages:
+        desk.decision.answers.append(desk.handle(message))
+    return desk.decision
+
+
+class _Desk:
+    """A snapshot with the changes of this batch laid over it."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: DeviceRules) -> None:
+        self._snapshot = snapshot
+        self._now_ms = now_ms
+        self._rules = rules
+        self._by_hash = {device.code_hash: device.id for device in snapshot.devices.values()}
+        self._by_user_code = {device.user_code: device.id for device in snapshot.devices.values()}
+        self._live_keys = dict(snapshot.live_keys)
+        self.decision = Decision()
+
+    def handle(self, message: Message) -> Answer:
+        match message:
+            case Start():
+                return self._start(message)
+            case Poll():
+                return self._poll(message)
+            case Look():
+                found = self._guessed(message)
+                return found if isinstance(found, Refused) else Seen(found)
+            case Decide():
+                found = self._guessed(message)
+                return found if isinstance(found, Refused) else self._decide(message, found)
+
+    # What a program asks.
+
+    def _start(self, start: Start) -> Answer:
+        free = next((code for code in start.user_codes if code not in self._by_user_code), None)
+        if free is None:
+            return Refused(Code.SERVICE_UNAVAILABLE, "No code was free. Try again in a moment.", 1)
+        device = replace(start.device, user_code=free)
+        self._by_hash[device.code_hash] = self._by_user_code[free] = device.id
+        return Seen(self._keep(device))
+
+    def _poll(self, poll: Poll) -> Answer:
+        device_id = self._by_hash.get(poll.code_hash)
+        device = None if device_id is None else self._as_of_now(device_id)
+        match None if device is None else device.status:
+            case None | Status.REDEEMED:
+                return unknown_code()
+            case Status.DENIED:
+                return Refused(Code.ACCESS_DENIED, "The person who was asked has refused.")
+            case Status.EXPIRED:
+                return _expired()
+            case Status.APPROVED:
+                return self._redeem(_known(device), poll)
+            case Status.PENDING:
+                return self._wait(_known(device))
+
+    def _wait(self, device: Device) -> Refused:
+        """Nobody has decided yet. The pace is held against the last poll that was not early."""
+        waited_ms = None if device.polled_ms is None else self._now_ms - device.polled_ms
+        # A poll from the future was one on a node whose clock is ahead: how early this one is cannot be told.
+        if waited_ms is not None and 0 <= waited_ms < device.interval_seconds * SECOND_MS - EARLY_MS:
+            slower = max(device.interval_seconds, min(SLOWEST_SECONDS, device.interval_seconds + SLOWER_SECONDS))
+            self._keep(replace(device, interval_seconds=slower))
+            return Refused(Code.SLOW_DOWN, f"This is too fast. Wait {slower} s between polls.", interval_seconds=slower)
+        self._keep(replace(device, polled_ms=self._now_ms))
+        return Refused(Code.AUTHORIZATION_PENDING, "Nobody has approved yet. Go on polling.")
+
+    def _redeem(self, device: Device, poll: Poll) -> Answer:
+        account = self._snapshot.accounts[device.email or ""]
+        if self._live_keys.get(account.tenant_id, 0) > self._rules.full_keys_per_account:
+            # A node whose clock is ahead saw it expire, and has given its place to another key.
+            self._expire(device)
+            return _expired()
+        name = device.agent[:NAME_LENGTH].strip() or None
+        key = replace(poll.key, tenant_id=account.tenant_id, name=name)
+        self._keep(replace(device, status=Status.REDEEMED, key_id=key.id))
+        self.decision.keys.append(key)
+        self._audit(poll, device, "key.issued", "key", key.id, {"deviceId": device.id})
+        return Redeemed(key)
+
+    # What a person asks.
+
+    def _guessed(self, message: Look | Decide) -> Device | Refused:
+        """The device with a user code. A wrong one is charged to the session in the transaction of the comparison."""
+        guesses = self.decision.changed.guesses.get(message.session_id) or self._snapshot.guesses.get(
+            message.session_id
+        )
+        if guesses is None:
+            return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+        if self._now_ms < guesses.locked_until_ms:
+            return _locked(guesses.locked_until_ms - self._now_ms)
+        device_id = self._by_user_code.get(message.user_code)
+        if device_id is None:
+            self._charge(guesses)
+            return Refused(Code.INVALID_CODE, "No device shows this code. Compare it with what the device shows.")
+        device = self._as_of_now(device_id)
+        if device.status is Status.PENDING and guesses != Guesses(guesses.session_id):
+            # Codes that have ended prove nothing: one can be known for long.
+            self.decision.changed.guesses[guesses.session_id] = Guesses(guesses.session_id)
+        return device
+
+    def _charge(self, guesses: Guesses) -> None:
+        wrong = guesses.wrong + 1
+        if wrong < self._rules.wrong_codes:
+            charged = Guesses(guesses.session_id, wrong)
+        else:
+            charged = Guesses(guesses.session_id, 0, self._now_ms + self._rules.lock_ms)
+        self.decision.changed.guesses[guesses.session_id] = charged
+
+    def _decide(self, decide: Decide, device: Device) -> Answer:
+        if device.status is Status.EXPIRED:
+            return _expired()
+        if device.status is not Status.PENDING:
+            return self._decided_before(decide, device)
+        account = self._snapshot.accounts[decide.email]
+        if decide.approve:
+            most = self._rules.full_keys_per_account
+            live = self._live_keys.get(account.tenant_id, 0)
+            if live >= most:
+                return Refused(
+                    Code.KEY_LIMIT, f"This account has {most} live full keys, the most it may have. Revoke one first."
+                )
+            self._live_keys[account.tenant_id] = live + 1
+        device = self._keep(
+            replace(
+                device,
+                status=Status.APPROVED if decide.approve else Status.DENIED,
+                email=decide.email,
+                session_id=decide.session_id,
+                decided_ms=self._now_ms,
+            )
+        )
+        self._audit(decide, device, f"device.{device.status}", "device", device.id, {"agent": device.agent})
+        return Seen(device)
+
+    def _decided_before(self, decide: Decide, device: Device) -> Answer:
+        """A repetition changes nothing; what somebody else has decided, or otherwise, stands."""
+        approved = device.status is not Status.DENIED
+        if device.email == decide.email and approved == decide.approve:
+            return Seen(device)
+        return Refused(Code.INVALID_STATE, f"This was {'approved' if approved else 'denied'} already.")
+
+    # Rows, with this batch's changes in front.
+
+    def _as_of_now(self, device_id: str) -> Device:
+        """The device; one whose time is over is kept as expired, so that it stays so on nodes whose clocks are behind."""
+        device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
+        if device.status in OPEN and device.expires_ms <= self._now_ms:
+            # An approved one is not among `live_keys` any more.
+            return self._keep(replace(device, status=Status.EXPIRED))
+        return device
+
+    def _expire(self, device: Device) -> None:
+        account = self._snapshot.accounts[device.email or ""]
+        self._live_keys[account.tenant_id] -= 1
+        self._keep(replace(device, status=Status.EXPIRED))
+
+    def _keep(self, device: Device) -> Device:
+        self.decision.changed.devices[device.id] = device
+        return device
+
+    def _audit(
+        self,
+        message: Poll | Decide,
+        device: Device,
+        action: str,
+        target_type: str,
+        target_id: str,
+        changes: dict[str, str],
+    ) -> None:
+        """Written in the name of the session that decided, also for the key that follows from it."""
+        assert device.session_id is not None, "nobody has decided"
+        self.decision.audits.append(
+            AuditRecord(
+                id=message.audit_id,
+                created_ms=self._now_ms,
+                actor_type="session",
+                actor_id=device.session_id,
+                actor_email=device.email,
+                action=action,
+                target_type=target_type,
+                target_id=target_id,
+                request_id=message.request_id,
+                changes=json.dumps(changes),
+            )
+        )
+
+
+def unknown_code() -> Refused:
+    """For a device code that nobody was given, or whose key was handed out."""
+    return Refused(Code.INVALID_CODE, "The device code is unknown or was used already.")
+
+
+def _known(device: Device | None) -> Device:
+    assert device is not None
+    return device
+
+
+def _expired() -> Refused:
+    return Refused(Code.EXPIRED_TOKEN, "The code has expired. Start again on the device.")
+
+
+def _locked(wait_ms: int) -> Refused:
+    seconds = -(-wait_ms // SECOND_MS)
+    minutes = -(-seconds // 60)
+    words = "a minute" if minutes == 1 else f"{minutes} minutes"
+    return Refused(Code.RATE_LIMITED, f"Too many wrong codes. Try again in {words}.", seconds)

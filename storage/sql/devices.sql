@@ -1,0 +1,47 @@
+-- Device logins, and the guesses at their codes.
+
+-- name: lock_devices
+-- Lock device logins by the hash of their device code, or by user code.
+select id, code_hash, user_code, agent, address, created_ms, expires_ms, interval_seconds, status, polled_ms, email, session_id,
+    decided_ms, key_id
+from devices where code_hash = any ($1::bytea[]) or user_code = any ($2::text[]) order by id for update
+
+-- name: lock_guesses
+-- Lock sessions, with what was guessed in them so far: one that never guessed has no row of its own to lock.
+select sessions.id as session_id, coalesce(wrong, 0) as wrong, coalesce(locked_until_ms, 0) as locked_until_ms
+from sessions left join device_guesses on device_guesses.session_id = sessions.id
+where sessions.id = any ($1::text[]) order by sessions.id for no key update of sessions
+
+-- name: keep_keys
+-- Make full keys.
+insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, name)
+select id, hash, prefix, 'user', tenant_id, created_ms, name
+from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+    as made (id, hash, prefix, tenant_id, created_ms, name)
+
+-- name: keep_devices
+-- Make device logins, or write what may change of them; a user code that is taken is met as a unique violation.
+insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, interval_seconds, status, polled_ms,
+    email, session_id, decided_ms, key_id)
+select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::int[],
+    $9::text[], $10::bigint[], $11::text[], $12::text[], $13::bigint[], $14::text[]) as changed (id, code_hash, user_code,
+    agent, address, created_ms, expires_ms, interval_seconds, status, polled_ms, email, session_id, decided_ms, key_id)
+order by id
+on conflict (id) do update set
+    interval_seconds = excluded.interval_seconds, status = excluded.status, polled_ms = excluded.polled_ms,
+    email = excluded.email, session_id = excluded.session_id, decided_ms = excluded.decided_ms, key_id = excluded.key_id
+
+-- name: keep_guesses
+-- Write what was guessed in sessions, which are locked.
+insert into device_guesses (session_id, wrong, locked_until_ms)
+select * from unnest($1::text[], $2::int[], $3::bigint[]) as changed (session_id, wrong, locked_until_ms) order by session_id
+on conflict (session_id) do update set wrong = excluded.wrong, locked_until_ms = excluded.locked_until_ms
+
+-- name: prune
+-- Forget device logins whose time was over before a moment; those that somebody is at are left for later.
+with ended as (
+    select id from devices where expires_ms < $1 order by expires_ms limit $2 for update skip locked
+), gone as (
+    delete from devices using ended where devices.id = ended.id returning 1
+)
+select count(*) from gone

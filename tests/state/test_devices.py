@@ -1,0 +1,353 @@
+"""Device logins by table: each status met by each message, the pace of polls, guesses, and the cap of keys."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from actors.devices.codes import ALPHABET, USER_CODE_BYTES, read_code, shown_code, user_code_from
+from actors.devices.messages import (
+    Answer,
+    Decide,
+    Device,
+    FreshKey,
+    Guesses,
+    Look,
+    Message,
+    Poll,
+    Redeemed,
+    Seen,
+    Start,
+    Status,
+)
+from actors.devices.state import Decision, DeviceRules, Snapshot, decide, wanted
+from actors.values import Account, Code, Refused
+from tests.fakes import SeededEntropy
+
+NOW, SECOND, MINUTE = 1_790_000_000_000, 1_000, 60_000
+RULES = DeviceRules()
+CODE, HASH = "BCDFGHJK", b"d" * 32
+ANN, BOB = "ann@example.com", "bob@example.com"
+KEY = FreshKey("key_1", b"k" * 32, "cs_user_Abcd", "", NOW)
+
+
+def device(status: Status = Status.PENDING, **changes: Any) -> Device:
+    made = Device("dev_1", HASH, CODE, "a-program/1.0", "203.0.113.7", NOW, NOW + RULES.life_ms, 5, status)
+    if status in (Status.APPROVED, Status.DENIED, Status.REDEEMED):
+        made = replace(made, email=ANN, session_id="ses_ann", decided_ms=NOW)
+    return replace(made, **changes)
+
+
+def snapshot(*devices: Device, live: int = 0, **guesses: Guesses) -> Snapshot:
+    return Snapshot(
+        {each.id: each for each in devices},
+        {name: Guesses(name) for name in ("ses_ann", "ses_bob")} | guesses,
+        {ANN: Account(ANN, "ten_ann", 0), BOB: Account(BOB, "ten_bob", 0)},
+        {"ten_ann": live},
+    )
+
+
+def poll(key: FreshKey = KEY) -> Poll:
+    return Poll(HASH, key, "aud_1", "req")
+
+
+def look(code: str = CODE, who: str = "ann") -> Look:
+    return Look(code, f"ses_{who}")
+
+
+def deciding(*, approve: bool = True, who: str = "ann", code: str = CODE) -> Decide:
+    return Decide(code, f"ses_{who}", f"{who}@example.com", approve, "aud_1", "req")
+
+
+def one(message: Message, *devices: Device, after_ms: int = 0, **rest: Any) -> tuple[Answer, Decision]:
+    decision = decide(snapshot(*devices, **rest), [message], NOW + after_ms, RULES)
+    [answer] = decision.answers
+    return answer, decision
+
+
+def word(answer: Answer) -> str:
+    match answer:
+        case Refused(code=code):
+            return str(code)
+        case Seen(device=seen):
+            return str(seen.status)
+        case Redeemed():
+            return "a key"
+
+
+# Codes.
+
+
+def test_user_codes_have_eight_letters_of_twenty_each_as_likely_as_any_other() -> None:
+    entropy = SeededEntropy()
+    codes = [user_code_from(entropy.token(USER_CODE_BYTES)) for _ in range(5_000)]
+    assert {len(code) for code in codes} == {8}
+    for place in range(8):
+        counts = Counter(code[place] for code in codes)
+        assert counts.keys() == set(ALPHABET)
+        # 250 are expected of each; 400 would be ten standard deviations away.
+        assert all(150 < count < 400 for count in counts.values())
+    assert len(set(codes)) == 5_000
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("WDJB-MJHT", "WDJBMJHT"),
+        ("wdjb mjht", "WDJBMJHT"),
+        (" w.d.j.b—m j_h\tt\n", "WDJBMJHT"),
+        ("aWeDiJoBuMyJaHeT019", "WDJBMJHT"),
+        ("ßſWDJB", "WDJB"),
+        ("", ""),
+        ("1234-5678", ""),
+    ],
+)
+def test_a_typed_code_is_read_in_upper_case_and_without_all_else(typed: str, read: str) -> None:
+    assert read_code(typed) == read
+
+
+def test_a_code_is_shown_in_two_halves_and_read_as_it_is_shown() -> None:
+    assert shown_code("WDJBMJHT") == "WDJB-MJHT"
+    assert read_code(shown_code("WDJBMJHT")) == "WDJBMJHT"
+
+
+# Each message for each status, before and after the time is over.
+
+LATE = RULES.life_ms
+WORDS = {
+    # Status: a poll, a look, approval and denial by who approved or denied, approval by another.
+    Status.PENDING: ("authorization_pending", "pending", "approved", "denied", "approved"),
+    Status.APPROVED: ("a key", "approved", "approved", "invalid_state", "invalid_state"),
+    Status.DENIED: ("access_denied", "denied", "invalid_state", "denied", "invalid_state"),
+    Status.REDEEMED: ("invalid_code", "redeemed", "redeemed", "invalid_state", "invalid_state"),
+    Status.EXPIRED: ("expired_token", "expired", "expired_token", "expired_token", "expired_token"),
+}
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("status", Status)
+def test_each_status_answers_as_the_table_says(status: Status, *, late: bool) -> None:
+    over = late and status in (Status.PENDING, Status.APPROVED)
+    messages = poll(), look(), deciding(), deciding(approve=False), deciding(who="bob")
+    for message, expected in zip(messages, WORDS[Status.EXPIRED if over else status], strict=True):
+        answer, decision = one(message, device(status), live=1, after_ms=LATE if late else 0)
+        assert word(answer) == expected, message
+        if over:
+            assert decision.changed.devices["dev_1"].status is Status.EXPIRED
+
+
+@pytest.mark.parametrize("status", [Status.DENIED, Status.REDEEMED, Status.EXPIRED])
+def test_what_has_ended_stays_so_for_a_node_whose_clock_is_behind(status: Status) -> None:
+    for message in (poll(), look(), deciding(), deciding(approve=False)):
+        _, decision = one(message, device(status), after_ms=-LATE)
+        assert decision.changed.devices == {}
+
+
+def test_an_expired_answer_is_kept_so_that_a_clock_that_is_behind_cannot_take_it_back() -> None:
+    answer, decision = one(poll(), device(), after_ms=LATE)
+    assert word(answer) == "expired_token"
+    kept = decision.changed.devices["dev_1"]
+    for message, expected in ((poll(), "expired_token"), (deciding(), "expired_token")):
+        assert word(one(message, kept, after_ms=LATE - 10 * MINUTE)[0]) == expected
+
+
+def test_it_lives_until_its_last_millisecond() -> None:
+    assert word(one(poll(), device(), after_ms=LATE - 1)[0]) == "authorization_pending"
+    assert word(one(poll(), device(Status.APPROVED), live=1, after_ms=LATE - 1)[0]) == "a key"
+
+
+def test_unknown_codes_are_refused_and_change_nothing_but_guesses() -> None:
+    answer, decision = one(poll())
+    assert word(answer) == "invalid_code"
+    assert decision.changed == Snapshot()
+    for message in (look(), deciding()):
+        answer, decision = one(message)
+        assert word(answer) == "invalid_code"
+        assert decision.changed == Snapshot(guesses={"ses_ann": Guesses("ses_ann", 1)})
+
+
+# Starting.
+
+
+def test_a_start_takes_the_first_code_that_nobody_has() -> None:
+    fresh = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="")
+    answer, decision = one(Start(fresh, (CODE, "WWWWZZZZ", "XXXXXXXX")), device())
+    assert answer == Seen(replace(fresh, user_code="WWWWZZZZ"))
+    assert decision.changed.devices == {"dev_2": replace(fresh, user_code="WWWWZZZZ")}
+
+
+def test_two_starts_of_one_batch_take_different_codes() -> None:
+    several = [replace(device(), id=f"dev_{place}", code_hash=bytes([place] * 32)) for place in range(3)]
+    codes = ("BBBBBBBB", "CCCCCCCC")
+    answers = decide(snapshot(), [Start(each, codes) for each in several], NOW, RULES).answers
+    assert [answer.device.user_code for answer in answers[:2] if isinstance(answer, Seen)] == list(codes)
+    assert word(answers[2]) == "service_unavailable"
+
+
+def test_what_is_begun_can_be_used_in_the_same_batch() -> None:
+    messages = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
+    answers = decide(snapshot(), messages, NOW, RULES).answers
+    expected = ["pending", "authorization_pending", "pending", "approved", "a key", "invalid_code"]
+    assert [word(answer) for answer in answers] == expected
+
+
+# The pace.
+
+
+def paced(*polls: tuple[float, int | None]) -> None:
+    """Polls at these seconds after the start, each with the interval that it is told, or None for going on."""
+    kept = device()
+    for seconds, interval in polls:
+        answer, decision = one(poll(), kept, after_ms=int(seconds * SECOND))
+        assert isinstance(answer, Refused)
+        kept = decision.changed.devices["dev_1"]
+        told = Code.AUTHORIZATION_PENDING if interval is None else Code.SLOW_DOWN
+        assert (answer.code, answer.interval_seconds) == (told, interval), seconds
+
+
+@pytest.mark.parametrize(
+    "polls",
+    [
+        # The first one is never too early, whenever it comes.
+        ((0, None),),
+        ((600, None),),
+        # In step, and as much too early as is allowed.
+        ((0, None), (5, None), (10, None)),
+        ((0, None), (4.5, None), (9, None)),
+        ((0, None), (4.499, 10)),
+        # Who slows down as he is told goes on.
+        ((0, None), (1, 10), (11, None), (21, None)),
+        # The pace is held against the last poll that was not early, so that a fixed pace comes through in the end.
+        ((0, None), (5, None), (6, 10), (14.5, None)),
+        ((0, None), (1, 10), (2, 15), (14.5, None), (29.5, None)),
+        ((0, None), (4, 10), (8, 15), (12, 20), (16, 25), (20, 30), (24, 35), (28, 40), (40, None)),
+        # Never slower than a minute.
+        ((0, None), *((0, seconds) for seconds in range(10, 65, 5)), (0, 60), (0, 60), (59.5, None), (119, None)),
+        # The last poll seems to lie ahead, as it came to a node whose clock is ahead: that says nothing about the pace.
+        ((8, None), (5, None), (9, 10)),
+    ],
+)
+def test_polls_are_paced(polls: tuple[tuple[float, int | None], ...]) -> None:
+    paced(*polls)
+
+
+def test_an_approved_code_is_handed_out_at_once_early_or_not() -> None:
+    answer, _ = one(poll(), device(Status.APPROVED, polled_ms=NOW), live=1, after_ms=1)
+    assert word(answer) == "a key"
+
+
+def test_a_pace_that_is_configured_slower_than_a_minute_is_not_made_faster() -> None:
+    answer, _ = one(poll(), device(interval_seconds=90, polled_ms=NOW))
+    assert isinstance(answer, Refused)
+    assert answer.interval_seconds == 90
+
+
+# Redeeming.
+
+
+def test_the_key_is_a_full_one_of_the_approving_account_in_the_name_of_its_session() -> None:
+    answer, decision = one(poll(), device(Status.APPROVED, agent="  " + "x" * 80), live=10)
+    assert answer == Redeemed(replace(KEY, tenant_id="ten_ann", name="x" * 62))
+    assert decision.keys == [replace(KEY, tenant_id="ten_ann", name="x" * 62)]
+    assert decision.changed.devices["dev_1"].key_id == "key_1"
+    [audit] = decision.audits
+    assert (audit.action, audit.actor_type, audit.actor_id, audit.actor_email) == (
+        "key.issued",
+        "session",
+        "ses_ann",
+        ANN,
+    )
+    assert (audit.target_type, audit.target_id, audit.changes) == ("key", "key_1", '{"deviceId": "dev_1"}')
+
+
+def test_two_polls_of_one_batch_redeem_once() -> None:
+    decision = decide(snapshot(device(Status.APPROVED), live=1), [poll(), poll(replace(KEY, id="key_2"))], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["a key", "invalid_code"]
+    assert [key.id for key in decision.keys] == ["key_1"]
+
+
+# Deciding.
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_decision_names_the_session_and_is_audited(approve: bool) -> None:
+    answer, decision = one(deciding(approve=approve), device())
+    assert isinstance(answer, Seen)
+    status = Status.APPROVED if approve else Status.DENIED
+    decided = device(status, email=ANN, session_id="ses_ann", decided_ms=NOW)
+    assert answer.device == decided == decision.changed.devices["dev_1"]
+    [audit] = decision.audits
+    assert (audit.action, audit.actor_id, audit.target_id) == (f"device.{status}", "ses_ann", "dev_1")
+    assert decision.keys == []
+
+
+@pytest.mark.parametrize(("live", "expected"), [(9, "approved"), (10, "key_limit"), (11, "key_limit")])
+def test_an_account_with_ten_keys_approves_no_more(live: int, expected: str) -> None:
+    answer, decision = one(deciding(), device(), live=live)
+    assert word(answer) == expected
+    assert bool(decision.changed.devices) == (expected == "approved")
+    assert word(one(deciding(approve=False), device(), live=live)[0]) == "denied"
+
+
+def test_approvals_of_one_batch_count_for_one_another() -> None:
+    other = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
+    decision = decide(snapshot(device(), other, live=9), [deciding(), deciding(code="WWWWZZZZ")], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["approved", "key_limit"]
+
+
+def test_an_approved_device_whose_place_was_given_away_gets_no_key() -> None:
+    """A node whose clock is ahead saw it expire and issued another key: the account would have eleven."""
+    answer, decision = one(poll(), device(Status.APPROVED), live=11)
+    assert word(answer) == "expired_token"
+    assert (decision.keys, decision.changed.devices["dev_1"].status) == ([], Status.EXPIRED)
+
+
+# Guesses.
+
+
+def guessed(messages: list[Message], *, after_ms: int = 0, **guesses: Guesses) -> tuple[list[str], Guesses | None]:
+    decision = decide(snapshot(device(), **guesses), messages, NOW + after_ms, RULES)
+    return [word(answer) for answer in decision.answers], decision.changed.guesses.get("ses_ann")
+
+
+WRONG = [look("WWWWZZZZ"), deciding(code="BBBB"), look(""), deciding(code="XXXXXXXX", approve=False), look("CCCCCCCC")]
+
+
+def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() -> None:
+    words, kept = guessed([*WRONG, look(), deciding(), look("WWWWZZZZ")])
+    assert words == ["invalid_code"] * 5 + ["rate_limited"] * 3
+    assert kept == Guesses("ses_ann", 0, NOW + 15 * MINUTE)
+    assert word(one(look(who="bob"), device(), ses_ann=kept)[0]) == "pending", "another session is not locked"
+    [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 14 * MINUTE + 1, RULES).answers
+    assert isinstance(answer, Refused)
+    assert answer.retry_after_seconds == 60
+    assert guessed([look()], after_ms=15 * MINUTE, ses_ann=kept) == (["expired"], None)
+    assert guessed([look("WWWWZZZZ")], after_ms=15 * MINUTE, ses_ann=kept) == (["invalid_code"], Guesses("ses_ann", 1))
+
+
+def test_a_right_code_resets_what_was_guessed() -> None:
+    words, kept = guessed([*WRONG[:4], look(), *WRONG[:4]])
+    assert words == ["invalid_code"] * 4 + ["pending"] + ["invalid_code"] * 4
+    assert kept == Guesses("ses_ann", 4)
+
+
+@pytest.mark.parametrize("status", [Status.DENIED, Status.REDEEMED, Status.APPROVED, Status.EXPIRED])
+def test_the_code_of_what_has_been_decided_neither_resets_nor_counts(status: Status) -> None:
+    _, decision = one(look(), device(status), ses_ann=Guesses("ses_ann", 4))
+    assert decision.changed.guesses == {}
+
+
+def test_a_session_that_is_gone_decides_nothing() -> None:
+    empty = Snapshot({"dev_1": device()})
+    for message in (look(), deciding()):
+        [answer] = decide(empty, [message], NOW, RULES).answers
+        assert word(answer) == "unauthorized"
+
+
+def test_what_a_batch_wants_is_sorted_and_named_once() -> None:
+    found = wanted([deciding(who="bob"), look("BBBB"), deciding(), poll(), poll(), Start(device(), ("WWWW", "DDDD"))])
+    assert found.code_hashes == (HASH,)
+    assert found.user_codes == ("BBBB", CODE, "DDDD", "WWWW")
+    assert found.session_ids == ("ses_ann", "ses_bob")
+    assert found.emails == (ANN, BOB)
