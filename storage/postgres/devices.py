@@ -53,7 +53,9 @@ async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snap
         for row in await connection.fetch(KEYS.lock_accounts, sorted(filter(None, emails))):
             snapshot.accounts[row["email"]] = Account(**row)
     if wanted.session_ids:
-        for row in await connection.fetch(SQL.lock_guesses, list(wanted.session_ids)):
+        for row in await connection.fetch(SQL.lock_sessions, list(wanted.session_ids)):
+            snapshot.guesses[row["id"]] = Guesses(row["id"])
+        for row in await connection.fetch(SQL.guesses, list(snapshot.guesses)):
             snapshot.guesses[row["session_id"]] = Guesses(**row)
     if snapshot.accounts:
         tenant_ids = sorted(account.tenant_id for account in snapshot.accounts.values())

@@ -6,11 +6,13 @@ select id, code_hash, user_code, agent, address, created_ms, expires_ms, interva
     decided_ms, key_id
 from devices where code_hash = any ($1::bytea[]) or user_code = any ($2::text[]) order by id for update
 
--- name: lock_guesses
--- Lock sessions, with what was guessed in them so far: one that never guessed has no row of its own to lock.
-select sessions.id as session_id, coalesce(wrong, 0) as wrong, coalesce(locked_until_ms, 0) as locked_until_ms
-from sessions left join device_guesses on device_guesses.session_id = sessions.id
-where sessions.id = any ($1::text[]) order by sessions.id for no key update of sessions
+-- name: lock_sessions
+-- Lock sessions: one in which nobody has guessed yet has no other row to lock.
+select id from sessions where id = any ($1::text[]) order by id for no key update
+
+-- name: guesses
+-- What was guessed in sessions. A statement of its own after the lock, or it would not see what was awaited.
+select session_id, wrong, locked_until_ms from device_guesses where session_id = any ($1::text[])
 
 -- name: keep_keys
 -- Make full keys.
