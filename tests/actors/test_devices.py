@@ -1,0 +1,211 @@
+"""The authorizer over a store in memory: a device's whole login, on one node and on two, and what it never keeps."""
+
+from dataclasses import replace
+
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.clock import DAY_MS, TrioClock
+from actors.credentials import Kind, digest, is_device_code, is_key
+from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
+from actors.devices.codes import shown_code
+from actors.devices.messages import Seen, Status
+from actors.devices.state import DeviceRules
+from actors.mailbox import request_id
+from actors.sessions.messages import Session
+from actors.troupe import running
+from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
+from storage.memory.devices import MemoryDevices
+from storage.memory.tables import Memory
+from tests.fakes import Script, SeededEntropy, after, now, together
+
+NOON = 20_000 * DAY_MS + DAY_MS // 2
+ANN = "ann@example.org"
+PERSON = Agent("session", "ses_1", ANN)
+PROGRAM = ("a-program/1.0", "203.0.113.7")
+
+
+def a_memory() -> Memory:
+    """With an account that has a session and no keys."""
+    memory = Memory()
+    memory.tenants["ten_1"] = Tenant("ten_1", Tier.CLAIMED)
+    memory.accounts[ANN] = Account(ANN, "ten_1", NOON)
+    memory.sessions["ses_1"] = Session("ses_1", b"s" * 32, ANN, "A browser", NOON, NOON, NOON + 30 * DAY_MS)
+    return memory
+
+
+def a_node(memory: Memory, number: int = 1, *, skew_ms: int = 0) -> DeviceAuthorizer:
+    return DeviceAuthorizer(
+        MemoryDevices(memory),
+        TrioClock(NOON, skew_ms),
+        SeededEntropy(number),
+        DeviceRules(),
+        node=f"node {number}",
+        limits=ActorLimits(),
+    )
+
+
+async def begun(node: DeviceAuthorizer) -> Started:
+    started = await node.start(*PROGRAM)
+    assert isinstance(started, Started)
+    return started
+
+
+def word(answer: HandedOut | Seen | Refused) -> str:
+    match answer:
+        case Refused(code=code):
+            return str(code)
+        case Seen(device=device):
+            return str(device.status)
+        case HandedOut():
+            return "a key"
+
+
+async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    node = a_node(memory)
+    async with running([node]):
+        request_id.set("a-request")
+        started = await begun(node)
+        assert is_device_code(started.device_code)
+        assert word(await node.poll(started.device_code)) == "authorization_pending"
+        typed = shown_code(started.device.user_code).lower()
+        seen = await node.look(typed, PERSON)
+        assert isinstance(seen, Seen)
+        assert (seen.device.agent, seen.device.address) == PROGRAM
+        assert word(await node.decide(typed, PERSON, approve=True)) == "approved"
+        handed_out = await node.poll(started.device_code)
+        assert isinstance(handed_out, HandedOut)
+        assert word(await node.poll(started.device_code)) == "invalid_code"
+    assert is_key(handed_out.api_key)
+    [key] = memory.keys.values()
+    assert (key.hash, key.kind, key.tenant_id) == (digest(handed_out.api_key), Kind.USER, "ten_1")
+    assert handed_out.api_key.startswith(key.prefix)
+    assert [(audit.action, audit.actor_id, audit.request_id) for audit in memory.audits] == [
+        ("device.approved", "ses_1", "a-request"),
+        ("key.issued", "ses_1", "a-request"),
+    ]
+
+
+async def test_neither_device_code_nor_key_is_kept_or_shown(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    node = a_node(memory)
+    async with running([node]):
+        started = await begun(node)
+        await node.decide(started.device.user_code, PERSON, approve=True)
+        handed_out = await node.poll(started.device_code)
+    assert isinstance(handed_out, HandedOut)
+    kept = repr(memory) + repr(started) + repr(handed_out)
+    assert started.device_code[4:] not in kept
+    assert handed_out.api_key.rpartition("_")[2] not in kept
+
+
+async def test_a_text_that_is_no_device_code_costs_no_transaction(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    node = a_node(memory)
+    async with running([node]):
+        for text in ("", "dvc_", "sst_" + "a" * 43, "dvc_" + "a" * 42, "dvc_" + "é" * 43):
+            assert word(await node.poll(text)) == "invalid_code"
+    assert memory.journal == {}
+
+
+async def test_two_nodes_that_are_polled_at_once_make_one_key(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    nodes = [a_node(memory, number) for number in (1, 2)]
+    async with running(nodes):
+        started = await begun(nodes[0])
+        assert word(await nodes[1].decide(started.device.user_code, PERSON, approve=True)) == "approved"
+        answers = await together(*(now(node.poll, started.device_code) for node in nodes * 5))
+    assert sorted(map(word, answers)) == ["a key"] + ["invalid_code"] * 9
+    assert len(memory.keys) == 1
+
+
+async def test_a_device_that_is_told_to_slow_down_and_does_gets_its_key(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    node = a_node(memory)
+    async with running([node]):
+        started = await begun(node)
+        answers = [await after(wait, node.poll, started.device_code)() for wait in (0, 2, 10, 10)]
+        assert list(map(word, answers)) == [
+            "authorization_pending",
+            "slow_down",
+            "authorization_pending",
+            "authorization_pending",
+        ]
+        await node.decide(started.device.user_code, PERSON, approve=True)
+        assert word(await after(0.1, node.poll, started.device_code)()) == "a key"
+
+
+async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clock: MockClock) -> None:
+    """The second node's clock is a minute behind: what the first has called expired stays so on both."""
+    memory = a_memory()
+    ahead, behind = a_node(memory, 1), a_node(memory, 2, skew_ms=-60_000)
+    async with running([ahead, behind]):
+        started, other = await begun(ahead), await begun(ahead)
+        assert word(await behind.poll(started.device_code)) == "authorization_pending"
+        await after(899, behind.poll, other.device_code)()
+        assert word(await after(1, ahead.poll, started.device_code)()) == "expired_token"
+        assert word(await behind.poll(started.device_code)) == "expired_token"
+        assert word(await behind.decide(started.device.user_code, PERSON, approve=True)) == "expired_token"
+        # Of the other one nobody was told yet.
+        assert word(await behind.decide(other.device.user_code, PERSON, approve=True)) == "approved"
+        assert word(await ahead.poll(other.device_code)) == "expired_token"
+        assert word(await behind.poll(other.device_code)) == "expired_token"
+    assert memory.keys == {}
+
+
+async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_worst(
+    autojump_clock: MockClock,
+) -> None:
+    """Each second poll seems three seconds too early. It is heeded in between, never beyond a minute, and loses nothing."""
+    memory = a_memory()
+    nodes = [a_node(memory, 1), a_node(memory, 2, skew_ms=-3_000)]
+    async with running(nodes):
+        started = await begun(nodes[0])
+        interval, told = 5, []
+        for turn in range(12):
+            answer = await nodes[turn % 2].poll(started.device_code)
+            assert isinstance(answer, Refused)
+            told.append(answer.code)
+            interval = answer.interval_seconds or interval
+            await after(interval, nodes[0].poll, "")()
+        assert told == [Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN] * 6
+        assert interval == 35
+        await nodes[1].decide(started.device.user_code, PERSON, approve=True)
+        assert word(await nodes[0].poll(started.device_code)) == "a key"
+
+
+async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was_kept(
+    autojump_clock: MockClock,
+) -> None:
+    memory = a_memory()
+    node = a_node(memory)
+    async with running([node]):
+        started = await begun(node)
+        await node.decide(started.device.user_code, PERSON, approve=True)
+        memory.after = Script([OutcomeUnknown("broken")])
+        handed_out = await node.poll(started.device_code)
+    assert isinstance(handed_out, HandedOut)
+    [key] = memory.keys.values()
+    assert key.hash == digest(handed_out.api_key)
+    assert len(memory.audits) == 2
+
+
+async def test_what_is_asked_is_told_to_whoever_has_the_code_and_decided_by_one(autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    memory.tenants["ten_2"] = Tenant("ten_2", Tier.CLAIMED)
+    bob = Agent("session", "ses_2", "bob@example.org")
+    memory.accounts[bob.email or ""] = Account(bob.email or "", "ten_2", NOON)
+    memory.sessions["ses_2"] = replace(
+        memory.sessions["ses_1"], id="ses_2", token_hash=b"t" * 32, email=bob.email or ""
+    )
+    node = a_node(memory)
+    async with running([node]):
+        started = await begun(node)
+        code = started.device.user_code
+        answers = await together(*(now(node.decide, code, who, approve=True) for who in (PERSON, bob, PERSON)))
+    assert list(map(word, answers)).count("invalid_state") in (1, 2)
+    [device] = memory.devices.values()
+    assert device.status is Status.APPROVED
+    winners = {PERSON: answers[0], bob: answers[1]}
+    assert [who.email for who, answer in winners.items() if isinstance(answer, Seen)] == [device.email]
