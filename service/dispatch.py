@@ -226,30 +226,39 @@ class _Visit:
                 return query
             call.query = query
         if operation.body is not None:
-            body = parse_body(operation.body, self._body(), optional=operation.body_optional)
+            text = self._body()
+            if text is None:
+                return Refused(Code.INVALID_REQUEST, "The body is not a form in which each field stands once.")
+            body = parse_body(operation.body, text, optional=operation.body_optional)
             if isinstance(body, Refused):
                 return body
             call.body = body
         return call
 
-    def _body(self) -> bytes:
-        """The body as JSON, also where it came as a form; the last of equal names holds, as in JSON."""
+    def _body(self) -> bytes | None:
+        """The body as JSON, also where it came as a form; None where that repeats a field (RFC 6749, 3.2)."""
         request = self._request
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not self._operation.form or kind != FORM:
             return request.body
-        return json.dumps(read_form(request.body)).encode()
+        fields = read_fields(request.body)
+        return json.dumps(dict(fields)).encode() if len(dict(fields)) == len(fields) else None
 
 
 FORM = "application/x-www-form-urlencoded"
 
 
 def read_form(body: bytes) -> dict[str, str]:
-    """The fields of a form; what is no form has none."""
+    """The fields of a form, the last of equal names each; what is no form has none."""
+    return dict(read_fields(body))
+
+
+def read_fields(body: bytes) -> list[tuple[str, str]]:
+    """The fields of a form in their order; what is no form has none."""
     try:
-        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=100))
+        return parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError:
-        return {}
+        return []
 
 
 def _from_elsewhere() -> Refused:

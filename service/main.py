@@ -24,6 +24,8 @@ from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
 from actors.credentials import code_from
+from actors.devices.actor import DeviceAuthorizer
+from actors.devices.state import DeviceRules
 from actors.events.actor import EventDeduper
 from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
@@ -148,6 +150,7 @@ def _services(
         capacity=config.keys.remember_keys,
     )
     session_reader = SessionReader(opened.sessions, node=node, limits=limits)
+    devices = DeviceAuthorizer(opened.devices, clock, entropy, device_rules(config), node=node, limits=limits)
     quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
@@ -161,6 +164,7 @@ def _services(
         keys,
         directory,
         session_reader,
+        devices,
         quota,
         ledger,
         *events.desk.dedupers,
@@ -175,6 +179,7 @@ def _services(
         directory=directory,
         key_uses=key_uses(config, opened.keys, clock),
         session_reader=session_reader,
+        devices=devices,
         quota=quota,
         mail=mail,
         catalog=catalog,
@@ -385,6 +390,15 @@ def key_rules(config: Config) -> KeyRules:
 
 def key_uses(config: Config, store: UseStore, clock: Clock) -> KeyUses:
     return KeyUses(store, clock, write_seconds=config.keys.uses_seconds, capacity=config.keys.remember_keys)
+def device_rules(config: Config) -> DeviceRules:
+    device = config.device
+    return DeviceRules(
+        life_ms=device.expires_seconds * SECOND_MS,
+        interval_seconds=device.interval_seconds,
+        wrong_codes=device.wrong_codes,
+        lock_ms=device.lock_minutes * MINUTE_MS,
+        full_keys_per_account=config.keys.full_per_account,
+    )
 
 
 def serving_limits(config: Config) -> ServingLimits:

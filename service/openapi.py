@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from actors.events.desk import Fate
 from actors.values import Code
+from service.dispatch import FORM
 from service.errors import TABLE, Family
 from service.operation import Access, Operation
 from service.release import VERSION
@@ -35,7 +36,18 @@ class SponsorshipError(BaseModel):
     retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
-ERRORS: Mapping[Family, type[BaseModel]] = {Family.CATALOG: CatalogError, Family.SPONSORSHIP: SponsorshipError}
+class DeviceError(CatalogError):
+    """Error body of polling a device login: with what a client reads that knows only RFC 8628."""
+
+    error_description: str = Field(description="The same as `message`, where RFC 6749 (5.2) has it")
+    interval: int | None = Field(default=None, description="With `slow_down`: the seconds between polls from now on")
+
+
+ERRORS: Mapping[Family, type[BaseModel]] = {
+    Family.CATALOG: CatalogError,
+    Family.SPONSORSHIP: SponsorshipError,
+    Family.DEVICE: DeviceError,
+}
 
 HEADERS: Mapping[str, Any] = {
     "X-Request-Id": {"description": "Names this request in the service's log.", "schema": {"type": "string"}},
@@ -149,6 +161,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
         if operation.example:
             media["example"] = dict(operation.example)
         content = {"application/json": media}
+        if operation.form:
+            content[FORM] = media
         if operation.plain_text:
             content["text/plain"] = _as_text(media)
         described["requestBody"] = {"required": not operation.body_optional, "content": content}
@@ -195,11 +209,12 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    properties = operation.query.model_json_schema()["properties"]
+    described_query = operation.query.model_json_schema()
+    needed = described_query.get("required", ())
     parameters = []
-    for name, schema in properties.items():
+    for name, schema in described_query["properties"].items():
         schema = {key: value for key, value in schema.items() if key != "title"}
-        described = {"name": name, "in": "query", "required": False, "schema": schema}
+        described = {"name": name, "in": "query", "required": name in needed, "schema": schema}
         if "description" in schema:
             described["description"] = schema.pop("description")
         parameters.append(described)
@@ -246,6 +261,8 @@ def _error(status: int, codes: Iterable[Code], operation: Operation) -> dict[str
     if status == 401:
         names.append("WWW-Authenticate")
     example = {"error": words[0], "message": "Words for a person."}
+    if operation.family is Family.DEVICE:
+        example["error_description"] = example["message"]
     schema = {"allOf": [_reference(model), {"properties": {"error": {"enum": words}}}]}
     return {
         "description": f"{HTTPStatus(status).phrase}: {', '.join(words)}",

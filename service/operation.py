@@ -29,11 +29,14 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A limit per client address of its own, apart from that of readers: events by the minute, others by the hour."""
+    """A limit per client address of its own, apart from that of readers: events and polls by the minute, others by the
+    hour."""
 
     MINT = "mint"
     CLAIM_START = "claim_start"
     CLAIM_COMPLETE = "claim_complete"
+    DEVICE_START = "device_start"
+    DEVICE_POLL = "device_poll"
     EVENTS = "events"
 
 

@@ -7,6 +7,7 @@ from actors.bookings.cashier import Cashier
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
+from actors.devices.actor import DeviceAuthorizer
 from actors.events.desk import EventDesk
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
@@ -30,8 +31,8 @@ from service.watch import Watch
 
 @dataclass(slots=True)
 class Budgets:
-    """Limits per client address in memory: readers without a key, events and pages by the minute, minting and claiming by
-    the hour."""
+    """Limits per client address in memory: readers without a key, events, polls and pages by the minute, minting, claiming
+    and device logins by the hour."""
 
     config: Config
     clock: Clock
@@ -61,6 +62,8 @@ class Budgets:
         if budget is Budget.EVENTS:
             return self.events(address, 1)
         now_ms = self.clock.now_ms()
+        if budget is Budget.DEVICE_POLL:
+            return self._minutes.hit(f"{budget.value} {limited_as(address)}", self._polls_per_minute(), now_ms)
         allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
         if allowance.allowed and budget is Budget.MINT:
             return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
@@ -94,8 +97,16 @@ class Budgets:
                 return self.config.claim.starts_per_hour
             case Budget.CLAIM_COMPLETE:
                 return self.config.claim.completions_per_hour
-            case Budget.EVENTS:
-                raise AssertionError("events are limited by the minute")
+            case Budget.DEVICE_START:
+                return self.config.device.starts_per_hour
+            case Budget.EVENTS | Budget.DEVICE_POLL:
+                raise AssertionError("these are limited by the minute")
+
+    def _polls_per_minute(self) -> int:
+        """Four times what all devices poll that an address may start in an hour: no device that keeps its pace meets this,
+        whoever else is behind the same address, also where two windows of starts meet."""
+        device = self.config.device
+        return 4 * device.starts_per_hour * -(-60 // device.interval_seconds)
 
 
 @dataclass(slots=True)
@@ -110,6 +121,7 @@ class Services:
     directory: KeyDirectory
     key_uses: KeyUses
     session_reader: SessionReader
+    devices: DeviceAuthorizer
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog

@@ -24,6 +24,10 @@ STATUSES = {
     "mintKey": {200, 429},
     "startClaim": {200, 409, 429},
     "completeClaim": {200, 409, 429},
+    "startDevice": {200, 429},
+    "pollDevice": {200, 429},
+    "getDeviceApproval": KEYED,
+    "decideDevice": KEYED | {409},
     "getUsage": {200, 401, 403, 429},
     "listUseCases": {200, 304, 401, 403, 429},
     "getUseCase": {200, 304, 401, 403, 404, 429},
@@ -77,6 +81,8 @@ STATUSES = {
 }
 ANY = {400, 413, 500, 503}
 CODES_OF_403 = {
+    "getDeviceApproval": {"forbidden"},
+    "decideDevice": {"forbidden"},
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
@@ -105,6 +111,7 @@ PARAMETERS = {
     "getInventory": {"weekStart"},
     "getCalendar": {"weekStart", "weeks"},
     "listUsageDays": {"days"},
+    "getDeviceApproval": {"userCode"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
     "listAllCampaigns": PAGE | {"status", "order"},
@@ -180,7 +187,7 @@ def test_an_operation_has_words_parameters_and_security(operation: Operation) ->
     in_path = [each["name"] for each in shown.get("parameters", ()) if each["in"] == "path"]
     assert in_path == re.findall(r"\{(\w+)\}", operation.path)
     for each in shown.get("parameters", ()):
-        assert each["required"] == (each["in"] == "path")
+        assert each["required"] == (each["in"] == "path" or each["name"] == "userCode")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

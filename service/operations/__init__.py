@@ -7,6 +7,7 @@ from service.operations.admin import ROWS as ADMIN
 from service.operations.bookings import ROWS as BOOKINGS
 from service.operations.catalog import ROWS as CATALOG
 from service.operations.delivery import ROWS as DELIVERY
+from service.operations.devices import ROWS as DEVICES
 from service.operations.events import ROWS as EVENTS
 from service.operations.health import ROWS as HEALTH
 from service.operations.keys import ROWS as KEYS
@@ -19,6 +20,7 @@ from service.operations.webhooks import ROWS as WEBHOOKS
 
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
+    *DEVICES,
     *USAGE,
     *ACCOUNT,
     *CATALOG,

@@ -29,5 +29,7 @@ NOTICES: Mapping[str, str] = {
     "refund_ordered": "The refund is ordered.",
     "video_saved": "The video is described.",
     "tier_set": "The tier is set, on every node within a second.",
+    "device_approved": "The device is approved. Go back to it: it has its key within seconds.",
+    "device_denied": "The device was refused. It gets no key.",
     "sent_already": "That form was sent already; nothing was done twice.",
 }

@@ -9,6 +9,7 @@ from service.pages.checkout import PAGES as CHECKOUT
 from service.pages.claim import PAGES as CLAIM
 from service.pages.dashboard import PAGES as DASHBOARD
 from service.pages.deliveries import PAGES as DELIVERIES
+from service.pages.device import PAGES as DEVICE
 from service.pages.home import PAGES as HOME
 from service.pages.ops import PAGES as OPS
 from service.pages.outbox import PAGES as OUTBOX
@@ -34,3 +35,4 @@ PAGES: tuple[Page, ...] = (
     *OPS,
     *OUTBOX,
 )
+PAGES: tuple[Page, ...] = (*HOME, *DEVICE, *CHECKOUT, *OUTBOX)

@@ -20,6 +20,9 @@ CORS_PATHS = re.compile(
 )
 """The script for other sites, and operations 6 to 12: the only ones that their pages may call (decisions, section 9)."""
 
+POLLING = ("POST", "/api/v1/auth/device/token")
+"""The one operation whose refusals have what a client reads that knows only RFC 8628."""
+
 SECURITY = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
 PAGE = "text/html; charset=utf-8"
 
@@ -95,8 +98,11 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     body = response.json
     assert body.get("retryAfter") == (None if wait is None else int(wait))
     family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
+    fields = {"error", "message", "hint", "retryAfter"}
+    if (method, path) == POLLING:
+        family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)
-    assert body.keys() <= {"error", "message", "hint", "retryAfter"}, body
+    assert body.keys() <= fields, body
 
 
 def _check_documented(path: str, method: str, asked: str, response: Response) -> None:

@@ -43,6 +43,7 @@ LIMITS = {
         "MINT__PER_HOUR_TOTAL",
         "CLAIM__STARTS_PER_HOUR",
         "CLAIM__COMPLETIONS_PER_HOUR",
+        "DEVICE__STARTS_PER_HOUR",
         "BOOKINGS__OPEN_HOLDS",
         "EVENTS__PER_MINUTE",
         *(f"TIERS__ANONYMOUS__{name}" for name in ("LIFETIME", "DAILY", "PER_MINUTE", "USECASE_READS")),
@@ -132,7 +133,7 @@ def schema() -> Any:
     return schemathesis.openapi.from_dict(deepcopy(DOCUMENT), config=configuration())
 
 
-PUBLIC = {"Keys", "Payments", "Operation"}
+PUBLIC = {"Keys", "Device login", "Payments", "Operation"}
 """Tags of operations that take no key."""
 
 LEFT_OUT = [

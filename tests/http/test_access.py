@@ -25,6 +25,8 @@ class Policy:
 
 
 PUBLIC = Policy(None)
+SESSION = Policy(None)
+"""What only a browser session may do: no key opens it, whatever it is."""
 USAGE = Policy(0, "library:read")
 USECASES = Policy(1, "library:read")
 BOTS = Policy(2, "library:read")
@@ -71,6 +73,20 @@ PLACES = {
     "startClaim": Place("POST", "/api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, "400 invalid_claim"),
     "completeClaim": Place(
         "POST", "/api/v1/auth/claim/complete", PUBLIC, UNKNOWN_CLAIM | {"code": "123456"}, "400 invalid_claim"
+    ),
+    "startDevice": Place("POST", "/api/v1/auth/device", PUBLIC),
+    "pollDevice": Place(
+        "POST", "/api/v1/auth/device/token", PUBLIC, {"device_code": "dvc_unknown"}, "400 invalid_code"
+    ),
+    "getDeviceApproval": Place(
+        "GET", "/api/v1/auth/device/approval?userCode=WDJB-MJHT", SESSION, passed="403 forbidden"
+    ),
+    "decideDevice": Place(
+        "POST",
+        "/api/v1/auth/device/approval",
+        SESSION,
+        {"userCode": "WDJB-MJHT", "decision": "approve"},
+        "401 unauthorized",
     ),
     "getUsage": Place("GET", "/api/v1/usage", USAGE),
     "listUsageDays": Place("GET", "/api/v1/account/usage/days", account("library:read")),
@@ -308,7 +324,7 @@ def _check_limits(response: Response, caller: str, place: Place) -> None:
     """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced."""
     told = response.header("ratelimit") is not None
     assert told == (response.header("ratelimit-policy") is not None)
-    unasked = place.policy is PUBLIC or caller == "nobody"
+    unasked = place.policy.column is None or caller == "nobody"
     assert told != (unasked or response.words.startswith(("401", "403 key_expired")))
 
 
@@ -321,7 +337,12 @@ async def test_public_operations_do_not_look_at_the_header(world_with_many_start
 
 @pytest.fixture
 async def world_with_many_starts() -> AsyncIterator[World]:
-    many = {"MINT__PER_HOUR": 100, "CLAIM__STARTS_PER_HOUR": 100, "CLAIM__COMPLETIONS_PER_HOUR": 100}
+    many = {
+        "MINT__PER_HOUR": 100,
+        "DEVICE__STARTS_PER_HOUR": 100,
+        "CLAIM__STARTS_PER_HOUR": 100,
+        "CLAIM__COMPLETIONS_PER_HOUR": 100,
+    }
     async with open_world(**many) as world:
         yield world
 
@@ -333,12 +354,14 @@ async def _public_answers(world: World, headers: dict[str, str], email: str) -> 
     started = await client.post("/api/v1/auth/claim", headers=headers, json=claim)
     claim |= {"code": await world.emailed_code(email)}
     completed = await client.post("/api/v1/auth/claim/complete", headers=headers, json=claim)
+    device = await client.post("/api/v1/auth/device", headers=headers)
     alive = await client.get("/healthz", headers=headers)
     ready = await client.get("/readyz", headers=headers)
     return {
         "mintKey": minted.words,
         "startClaim": started.words,
         "completeClaim": completed.words,
+        "startDevice": device.words,
         "isAlive": alive.words,
         "isReady": ready.words,
     }

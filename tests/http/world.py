@@ -16,6 +16,7 @@ from actors.bookings.cashier import Cashier
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.credentials import code_from, digest, new_key, new_session_token, prefix_of
+from actors.devices.actor import DeviceAuthorizer
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.messages import Key
@@ -40,6 +41,7 @@ from service.main import (
     caps,
     cashier_limits,
     catalog_limits,
+    device_rules,
     event_members,
     key_rules,
     key_uses,
@@ -55,6 +57,7 @@ from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from service.watch import Watch
 from storage.memory.catalog import MemoryCatalog
+from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
@@ -298,6 +301,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
     directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
     session_reader = SessionReader(MemorySessions(memory), node="n1", limits=limits)
+    devices = DeviceAuthorizer(MemoryDevices(memory), clock, entropy, device_rules(config), node="n1", limits=limits)
     quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
     mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
     links = Links(BASE_URL, b"the secret that links are sealed with")
@@ -306,7 +310,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     ledger = BookingLedger(MemoryLedger(memory), clock, entropy, rules, node="n1", limits=limits)
     cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
-    actors = (keys, directory, session_reader, quota, ledger, *events.desk.dedupers, events.windows)
+    actors = (keys, directory, session_reader, devices, quota, ledger, *events.desk.dedupers, events.windows)
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 
@@ -322,6 +326,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         directory=directory,
         key_uses=key_uses(config, keys_store, clock),
         session_reader=session_reader,
+        devices=devices,
         quota=quota,
         mail=mail,
         catalog=catalog,

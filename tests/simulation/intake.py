@@ -158,6 +158,7 @@ class Intake:
             directory=self.node.directory,
             key_uses=absent,
             session_reader=absent,
+            devices=absent,
             quota=self.node.quota,
             mail=absent,
             catalog=absent,
