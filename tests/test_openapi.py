@@ -11,7 +11,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from trio.testing import MockClock
 
 from actors.values import Code
-from service.errors import TABLE
+from service.errors import TABLE, Family
 from service.openapi import document
 from service.operation import Access, Operation
 from service.operations import OPERATIONS
@@ -259,6 +259,8 @@ def test_only_these_operations_take_a_body() -> None:
         "mintKey": False,
         "startClaim": True,
         "completeClaim": True,
+        "pollDevice": True,
+        "decideDevice": True,
         "saveProfile": True,
         "createCampaign": True,
         "editCampaign": True,
@@ -285,17 +287,27 @@ def test_events_may_be_sent_as_text_as_a_beacon_does() -> None:
             assert content.keys() == {"application/json", "text/plain"}
             assert content["text/plain"]["schema"]["contentSchema"] == content["application/json"]["schema"]
             assert json.loads(content["text/plain"]["example"]) == content["application/json"]["example"]
+        elif operation.form:
+            assert content.keys() == {"application/json", "application/x-www-form-urlencoded"}
         else:
             assert content.keys() <= {"application/json"}
 
 
-def test_both_error_bodies_stand_among_the_components() -> None:
+def test_polling_a_device_may_be_a_form_as_the_rfc_has_it() -> None:
+    assert [operation.name for operation in OPERATIONS if operation.form] == ["pollDevice"]
+
+
+def test_all_error_bodies_stand_among_the_components() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     catalog, sponsorship = schemas["CatalogError"], schemas["SponsorshipError"]
     assert catalog["properties"].keys() == {"error", "message", "hint", "retryAfter"}
     assert sponsorship["properties"].keys() == {"error", "message", "retryAfter"}
     for schema in (catalog, sponsorship):
         assert set(schema["required"]) == {"error", "message"}
+    device = schemas["DeviceError"]
+    assert device["properties"].keys() == catalog["properties"].keys() | {"error_description", "interval"}
+    assert set(device["required"]) == {"error", "message", "error_description"}
+    assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {"pollDevice"}
 
 
 def test_the_scheme_is_a_bearer_token() -> None:

@@ -337,12 +337,8 @@ async def test_public_operations_do_not_look_at_the_header(world_with_many_start
 
 @pytest.fixture
 async def world_with_many_starts() -> AsyncIterator[World]:
-    many = {
-        "MINT__PER_HOUR": 100,
-        "DEVICE__STARTS_PER_HOUR": 100,
-        "CLAIM__STARTS_PER_HOUR": 100,
-        "CLAIM__COMPLETIONS_PER_HOUR": 100,
-    }
+    starts = ("MINT__PER_HOUR", "DEVICE__STARTS_PER_HOUR", "CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR")
+    many = dict.fromkeys(starts, 100)
     async with open_world(**many) as world:
         yield world
 
