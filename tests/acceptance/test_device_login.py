@@ -1,0 +1,206 @@
+"""Device login with a stock client of RFC 8628 that knows nothing of this service but two addresses, over two nodes."""
+
+import itertools
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import httpx
+import pytest
+from oauthlib.oauth2 import OAuth2Error
+from oauthlib.oauth2.rfc8628.clients import DeviceClient
+
+from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from tests.acceptance.postgres import PostgresServer
+from tests.acceptance.processes import SECRET, Service, serving
+
+RACES = 8
+SESSION_MS = 3_600_000
+Nodes = tuple[Service, Service]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def database(external: PostgresServer) -> str:
+    return external.fresh_database()
+
+
+@pytest.fixture(scope="module")
+def nodes(external: PostgresServer, database: str, playground: Path) -> Iterator[Nodes]:
+    settings = {
+        "database.url": external.url(database),
+        "server.secret": SECRET,
+        "device.interval_seconds": 1,
+        "device.starts_per_hour": 1_000,
+        "log.level": "warning",
+    }
+    with ExitStack() as stack:
+        places = [playground / f"device-node-{number}" for number in (1, 2)]
+        first, second = (stack.enter_context(serving(place, settings, wait=False)) for place in places)
+        first.wait_ready()
+        second.wait_ready()
+        yield first, second
+
+
+class Person:
+    """Somebody who is signed in, as the rows of a session say."""
+
+    def __init__(self, external: PostgresServer, database: str) -> None:
+        self.number = next(_numbers)
+        self.email = f"person{self.number}@example.com"
+        token, now_ms = new_session_token(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)
+        self.headers = {"cookie": f"session={token}", "sec-fetch-site": "same-origin"}
+        tenant, session = f"ten_person{self.number}", f"ses_person{self.number}"
+        moments = f"{now_ms}, {now_ms}, {now_ms + SESSION_MS}"
+        external.ask(
+            f"insert into tenants (id, tier) values ('{tenant}', 'claimed')",
+            f"insert into accounts (email, tenant_id, created_ms) values ('{self.email}', '{tenant}', {now_ms})",
+            "insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms) values "
+            f"('{session}', decode('{digest(token).hex()}', 'hex'), '{self.email}', 'A browser', {moments})",
+            database=database,
+        )
+
+    def reads(self, node: Service, user_code: str) -> dict[str, Any]:
+        answer = node.http.get("/api/v1/auth/device/approval", params={"userCode": user_code}, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+        told: dict[str, Any] = answer.json()
+        return told
+
+    def decides(self, node: Service, user_code: str, decision: str = "approve") -> None:
+        body = {"userCode": user_code, "decision": decision}
+        answer = node.http.post("/api/v1/auth/device/approval", json=body, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+
+
+@pytest.fixture
+def person(external: PostgresServer, database: str, nodes: Nodes) -> Person:
+    return Person(external, database)
+
+
+class Program:
+    """A program with a stock client: it sends what the library writes, and believes what the library reads."""
+
+    def __init__(self, device_authorization_url: str, token_url: str) -> None:
+        self.client = DeviceClient("a-program")
+        self.token_url = token_url
+        self.http = httpx.Client(trust_env=False, timeout=15.0, headers={"user-agent": "a-program/1.0"})
+        answer = self.http.post(
+            self.client.prepare_request_uri(device_authorization_url, scope=["everything"]),
+            data={"client_id": self.client.client_id, "scope": "everything"},
+        )
+        answer.raise_for_status()
+        self.device: dict[str, Any] = answer.json()
+        self.pause_seconds = self.device.get("interval", 5)
+
+    def poll(self) -> str:
+        """The access token, or the error of RFC 8628 (3.5)."""
+        body = self.client.prepare_request_body(self.device["device_code"], include_client_id=True)
+        headers = {"content-type": "application/x-www-form-urlencoded"}
+        answer = self.http.post(self.token_url, content=body, headers=headers)
+        try:
+            return str(self.client.parse_request_body_response(answer.text)["access_token"])
+        except OAuth2Error as error:
+            return str(error.error)
+
+    def wait(self) -> str:
+        """Poll as the RFC has it until it comes to an end."""
+        while True:
+            time.sleep(self.pause_seconds)
+            told = self.poll()
+            if told not in ("authorization_pending", "slow_down"):
+                return told
+            self.pause_seconds += 5 if told == "slow_down" else 0
+
+    def headers(self) -> dict[str, str]:
+        """What the library adds to a request, now that it has a token."""
+        _, headers, _ = self.client.add_token("https://catalog.example.com/", "GET")
+        return dict(headers)
+
+
+@pytest.fixture(autouse=True)
+def _plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library refuses addresses without TLS unless it is told that this is a test."""
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+
+
+@pytest.fixture
+def programs() -> Iterator[list[Program]]:
+    begun: list[Program] = []
+    yield begun
+    for program in begun:
+        program.http.close()
+
+
+def begin(programs: list[Program], start: Service, poll: Service) -> Program:
+    program = Program(f"{start.url}/api/v1/auth/device", f"{poll.url}/api/v1/auth/device/token")
+    programs.append(program)
+    return program
+
+
+def test_a_stock_client_logs_in_and_its_key_works(nodes: Nodes, person: Person, programs: list[Program]) -> None:
+    """Started and approved on one node, polled on the other."""
+    first, second = nodes
+    program = begin(programs, first, second)
+    assert program.poll() == "authorization_pending"
+    asked = person.reads(first, program.device["user_code"])
+    assert (asked["agent"], asked["address"], asked["status"]) == ("a-program/1.0", "127.0.0.1", "pending")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(program.wait)
+        person.decides(first, program.device["user_code"])
+        key = waiting.result(30)
+    assert key.startswith("cs_user_")
+    for node in nodes:
+        usage = node.http.get("/api/v1/usage", headers=program.headers())
+        assert (usage.status_code, usage.json()["email"]) == (200, person.email)
+    assert program.poll() == "invalid_code", "nobody gets it twice"
+    assert [node.log().count(key) for node in nodes] == [0, 0]
+    assert [node.log().count(program.device["device_code"]) for node in nodes] == [0, 0]
+
+
+def test_a_stock_client_that_polls_too_fast_is_told_and_still_logs_in(
+    nodes: Nodes, person: Person, programs: list[Program]
+) -> None:
+    first, second = nodes
+    program = begin(programs, first, second)
+    assert [program.poll() for _ in range(2)] == ["authorization_pending", "slow_down"]
+    person.decides(second, program.device["user_code"])
+    assert program.poll().startswith("cs_user_")
+
+
+def test_a_denial_on_one_node_ends_it_on_the_other(nodes: Nodes, person: Person, programs: list[Program]) -> None:
+    first, second = nodes
+    program = begin(programs, first, second)
+    person.decides(first, program.device["user_code"], "deny")
+    assert [program.poll() for _ in range(2)] == ["access_denied", "access_denied"]
+
+
+def test_two_polls_at_the_same_instant_on_two_nodes_make_one_key(
+    nodes: Nodes, person: Person, programs: list[Program], external: PostgresServer, database: str
+) -> None:
+    begun = [begin(programs, *nodes) for _ in range(RACES)]
+    for program in begun:
+        person.decides(nodes[0], program.device["user_code"])
+    barrier = Barrier(2 * RACES)
+
+    def poll(node: Service, program: Program) -> str:
+        form = {"device_code": program.device["device_code"], "client_id": "a-program"}
+        with httpx.Client(base_url=node.url, trust_env=False, timeout=15.0) as client:
+            client.get("/healthz")
+            barrier.wait(30)
+            answer = client.post("/api/v1/auth/device/token", data=form)
+        return "a key" if answer.status_code == 200 else str(answer.json()["error"])
+
+    with ThreadPoolExecutor(2 * RACES) as pool:
+        polls = [pool.submit(poll, node, program) for program in begun for node in nodes]
+        told = [each.result(30) for each in polls]
+    for one, other in zip(told[::2], told[1::2], strict=True):
+        assert {one, other} == {"a key", "invalid_code"}
+    owned = f"select count(*) from api_keys where tenant_id = 'ten_person{person.number}'"
+    assert external.ask(owned, database=database)[0][0] == RACES
+    assert Counter(told) == {"a key": RACES, "invalid_code": RACES}
