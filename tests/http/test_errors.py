@@ -9,10 +9,11 @@ from actors.weeks import WEEK_MS
 from service.app import family_of
 from service.errors import TABLE, Family, body_of
 from tests.http.asgi import Response
+from tests.http.devices import decided, polled, started
 from tests.http.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, sponsor, uuid
 from tests.http.world import World, away, broken, fails_once
 
-CLAIM, MINT = "/api/v1/auth/claim", "/api/v1/auth/agent"
+CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/device"
 ANN = "ann@example.com"
 
 EXPECTED = {
@@ -38,6 +39,10 @@ EXPECTED = {
     "idempotency_conflict": (409, None),
     "invalid_state": (409, None),
     "payload_too_large": (413, None),
+    "authorization_pending": (400, None),
+    "slow_down": (400, None),
+    "expired_token": (400, DEVICE),
+    "access_denied": (400, None),
     "rate_limited": (429, None),
     "internal_error": (500, None),
     "service_unavailable": (503, None),
@@ -168,6 +173,28 @@ async def _payload_too_large(world: World) -> Response:
     return await world.client.post(MINT, body=b" " * 20_000)
 
 
+async def _authorization_pending(world: World) -> Response:
+    return await polled(world, (await started(world))["device_code"])
+
+
+async def _slow_down(world: World) -> Response:
+    code = (await started(world))["device_code"]
+    await polled(world, code)
+    return await polled(world, code)
+
+
+async def _expired_token(world: World) -> Response:
+    code = (await started(world))["device_code"]
+    await world.pass_seconds(900)
+    return await polled(world, code)
+
+
+async def _access_denied(world: World) -> Response:
+    device = await started(world)
+    await decided(world, world.session(ANN), device["user_code"], "deny")
+    return await polled(world, device["device_code"])
+
+
 async def _rate_limited(world: World) -> Response:
     return await world.client.get("/api/v1/bots", world.key(used=500, used_today=500))
 
@@ -219,6 +246,10 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "idempotency_conflict": _idempotency_conflict,
     "invalid_state": _invalid_state,
     "payload_too_large": _payload_too_large,
+    "authorization_pending": _authorization_pending,
+    "slow_down": _slow_down,
+    "expired_token": _expired_token,
+    "access_denied": _access_denied,
     "rate_limited": _rate_limited,
     "internal_error": _internal_error,
     "service_unavailable": _service_unavailable,
