@@ -390,6 +390,8 @@ def key_rules(config: Config) -> KeyRules:
 
 def key_uses(config: Config, store: UseStore, clock: Clock) -> KeyUses:
     return KeyUses(store, clock, write_seconds=config.keys.uses_seconds, capacity=config.keys.remember_keys)
+
+
 def device_rules(config: Config) -> DeviceRules:
     device = config.device
     return DeviceRules(

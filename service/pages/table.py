@@ -22,6 +22,7 @@ PAGES: tuple[Page, ...] = (
     *HOME,
     *CATALOG,
     *CLAIM,
+    *DEVICE,
     *DASHBOARD,
     *SPONSOR,
     *CALENDAR,
@@ -35,4 +36,3 @@ PAGES: tuple[Page, ...] = (
     *OPS,
     *OUTBOX,
 )
-PAGES: tuple[Page, ...] = (*HOME, *DEVICE, *CHECKOUT, *OUTBOX)
