@@ -131,6 +131,15 @@ class Actor(Generic[M, R]):
         self._asking.unpark()
         return await envelope.reply.wait()
 
+    def tell(self, message: M) -> bool:
+        """Post a message whose answer nobody waits for; False where the mailbox takes none now, and the message is lost."""
+        try:
+            self._mailbox.post(Envelope(message, self.weigh(message), request_id=request_id.get()))
+        except (Overloaded, Stopped):
+            self._refused += 1
+            return False
+        return True
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve batches until the mailbox is closed and drained. An error that leaves here is a bug."""
         try:

@@ -22,7 +22,8 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.cashier import Cashier, CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
-from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.codes import CodeRules
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
 from actors.devices.state import DeviceRules
@@ -40,9 +41,12 @@ from actors.keys.uses import KeyUses
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.store import Outbox
+from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
 from actors.quota.state import Caps
+from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
+from actors.sessions.state import SessionRules
 from actors.troupe import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable, Tier
 from service.app import build_app
@@ -116,12 +120,13 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     node_id = secrets.token_hex(6)
     metrics = Metrics()
     secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
-    services, actors, keeper = _services(config, config.server.base_url or url, node_id, opened, secret)
+    services, actors, keepers = _services(config, config.server.base_url or url, node_id, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
     changes = Changes(opened.database, services.directory, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
     members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, keeper]
+    members: list[Member] = [*followers, *actors, services.mail, services.cashier, *keepers]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -137,7 +142,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
 
 def _services(
     config: Config, base_url: str, node: str, opened: Opened, secret: Secrets
-) -> tuple[Services, list[Actor[Any, Any]], PartitionKeeper]:
+) -> tuple[Services, list[Actor[Any, Any]], list[Member]]:
     clock, entropy = SystemClock(), SystemEntropy()
     limits = actor_limits(config)
     keys = KeyKeeper(opened.keys, clock, entropy, secret.codes, key_rules(config), node=node, limits=limits)
@@ -151,6 +156,9 @@ def _services(
     )
     session_reader = SessionReader(opened.sessions, node=node, limits=limits)
     devices = DeviceAuthorizer(opened.devices, clock, entropy, device_rules(config), node=node, limits=limits)
+    sessions = SessionKeeper(
+        opened.sessions, clock, entropy, secret.codes, session_rules(config), node=node, limits=limits
+    )
     quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
@@ -165,6 +173,7 @@ def _services(
         directory,
         session_reader,
         devices,
+        sessions,
         quota,
         ledger,
         *events.desk.dedupers,
@@ -180,6 +189,7 @@ def _services(
         key_uses=key_uses(config, opened.keys, clock),
         session_reader=session_reader,
         devices=devices,
+        sessions=sessions,
         quota=quota,
         mail=mail,
         catalog=catalog,
@@ -197,7 +207,16 @@ def _services(
         payments=paying.payments,
         webhook=paying.webhook,
     )
-    return services, actors, events.keeper
+    return services, actors, [events.keeper, Pruner(prunings(opened), clock)]
+
+
+def prunings(opened: Opened) -> list[Pruning]:
+    """What is deleted after a time. A sign-in counts the codes of its day, also by a clock that is behind."""
+    return [
+        Pruning("sign-ins", 2 * DAY_MS, opened.sessions.prune_sign_ins),
+        Pruning("ended sessions", 30 * DAY_MS, opened.sessions.prune_sessions),
+        Pruning("forms", DAY_MS, opened.sessions.prune_forms),
+    ]
 
 
 async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
@@ -379,10 +398,7 @@ def per_minute(config: Config) -> dict[Tier, int]:
 def key_rules(config: Config) -> KeyRules:
     return KeyRules(
         anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
-        code_life_ms=config.claim.code_minutes * MINUTE_MS,
-        code_attempts=config.claim.code_attempts,
-        code_pause_ms=config.claim.code_pause_seconds * SECOND_MS,
-        codes_per_day=config.claim.codes_per_day,
+        codes=code_rules(config),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
     )
@@ -400,6 +416,23 @@ def device_rules(config: Config) -> DeviceRules:
         wrong_codes=device.wrong_codes,
         lock_ms=device.lock_minutes * MINUTE_MS,
         full_keys_per_account=config.keys.full_per_account,
+def code_rules(config: Config) -> CodeRules:
+    claim = config.claim
+    return CodeRules(
+        life_ms=claim.code_minutes * MINUTE_MS,
+        attempts=claim.code_attempts,
+        pause_ms=claim.code_pause_seconds * SECOND_MS,
+        per_day=claim.codes_per_day,
+    )
+
+
+def session_rules(config: Config) -> SessionRules:
+    sessions = config.sessions
+    return SessionRules(
+        life_ms=sessions.days * DAY_MS,
+        touch_ms=sessions.touch_seconds * SECOND_MS,
+        per_account=sessions.per_account,
+        codes=code_rules(config),
     )
 
 

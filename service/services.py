@@ -16,6 +16,7 @@ from actors.keys.uses import KeyUses
 from actors.limits import Allowance, WindowLimiter
 from actors.mail.actor import MailSender
 from actors.quota.actor import QuotaAccountant
+from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
 from service.callers import Network, is_in, limited_as
 from service.catalog import Catalog
@@ -122,6 +123,7 @@ class Services:
     key_uses: KeyUses
     session_reader: SessionReader
     devices: DeviceAuthorizer
+    sessions: SessionKeeper
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog

@@ -113,7 +113,7 @@ class KeyKeeper(Actor[Message, Answer]):
             template="claim_code",
             nonce=nonce,
             created_ms=now_ms,
-            expires_ms=now_ms + self.rules.code_life_ms,
+            expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = code_proof(self._secret, token_hash, email, code_from(self._secret, nonce))
         answer = await self.ask(StartClaim(token_hash, email, proof, letter))

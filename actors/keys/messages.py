@@ -5,6 +5,7 @@ No message and no record holds a key, a token or a code in clear: intents hash t
 
 from dataclasses import dataclass
 
+from actors.codes import EmailedCode
 from actors.credentials import Kind
 from actors.values import AuditRecord, Letter, Refused, Scope, Tenant, Tier
 
@@ -26,19 +27,13 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """The claim token of an anonymous key and the code that was last sent for it."""
+class Claim(EmailedCode):
+    """The claim token of an anonymous key and the code that was last sent for it, to `email`."""
 
     token_hash: bytes
     key_id: str
     created_ms: int
     email: str | None = None
-    proof: bytes | None = None
-    code_expires_ms: int = 0
-    attempts: int = 0
-    sent_ms: int = 0
-    sent_day: int = 0
-    sent_today: int = 0
     completed_ms: int | None = None
 
 

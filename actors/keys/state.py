@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of, month_of
-from actors.credentials import same
+from actors.clock import MINUTE_MS, day_of, month_of
+from actors.codes import CodeRules, guess, send, wrong_code
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_end, refused_grant
 from actors.keys.messages import (
@@ -41,10 +41,7 @@ class KeyRules:
     """The numbers of sections 1 and 2; times in milliseconds."""
 
     anonymous_life_ms: int = 72 * 60 * MINUTE_MS
-    code_life_ms: int = 10 * MINUTE_MS
-    code_attempts: int = 5
-    code_pause_ms: int = 60 * SECOND_MS
-    codes_per_day: int = 5
+    codes: CodeRules = field(default_factory=CodeRules)
     repeat_ms: int = 10 * MINUTE_MS
     full_keys_per_account: int = 10
     scoped_keys_per_account: int = 25
@@ -197,26 +194,10 @@ class _Desk:
             return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
         if self._is_revoked(claim.key_id):
             return _unknown_token()
-        wait_ms = claim.sent_ms + self._rules.code_pause_ms - self._now_ms
-        if wait_ms > 0:
-            return _wait("A code was sent a moment ago.", wait_ms)
-        # Days never go back: another node's clock may be ahead of ours, and its midnight would be met again and again.
-        today = max(claim.sent_day, day_of(self._now_ms))
-        sent_today = claim.sent_today if claim.sent_day == today else 0
-        if sent_today >= self._rules.codes_per_day:
-            return _wait("No more codes are sent for this token today.", DAY_MS - self._now_ms % DAY_MS)
-        self._keep_claim(
-            replace(
-                claim,
-                email=start.email,
-                proof=start.proof,
-                code_expires_ms=self._now_ms + self._rules.code_life_ms,
-                attempts=0,
-                sent_ms=self._now_ms,
-                sent_day=today,
-                sent_today=sent_today + 1,
-            )
-        )
+        sent = send(claim, start.proof, self._now_ms, self._rules.codes, "for this token")
+        if isinstance(sent, Refused):
+            return sent
+        self._keep_claim(replace(sent, email=start.email))
         self.decision.letters.append(start.letter)
         return Sent()
 
@@ -228,13 +209,12 @@ class _Desk:
             if claim.completed_ms is not None:
                 return Refused(Code.ALREADY_UPGRADED, "This key has been claimed with another email.")
             return _unknown_token()
-        if claim.attempts >= self._rules.code_attempts or not self._code_lives(claim):
-            return _wrong_code()
-        # The attempt is charged in the transaction of the comparison, before anyone learns of either.
-        claim = replace(claim, attempts=claim.attempts + 1)
-        self._keep_claim(claim)
-        if not same(claim.proof or b"", complete.proof):
-            return _wrong_code()
+        guessed, right = guess(claim, complete.proof, self._rules.codes, lives=self._code_lives(claim))
+        if guessed is not claim:
+            self._keep_claim(guessed)
+        if not right:
+            return wrong_code()
+        claim = guessed
         key = self._key(claim.key_id)
         if key is None or key.revoked_ms is not None:
             return _unknown_token()
@@ -397,12 +377,3 @@ def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
 
 def _unknown_token() -> Refused:
     return Refused(Code.INVALID_CLAIM, "The claim token is unknown, or the code was sent to another email.")
-
-
-def _wrong_code() -> Refused:
-    return Refused(Code.INVALID_CODE, "The code is wrong or no longer valid. Ask for a new one.")
-
-
-def _wait(why: str, wait_ms: int) -> Refused:
-    seconds = max(1, -(-wait_ms // SECOND_MS))
-    return Refused(Code.RATE_LIMITED, f"{why} Try again in {seconds} s.", seconds)

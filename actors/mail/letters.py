@@ -32,7 +32,25 @@ It is valid for {minutes}, until {until} UTC.
 If you did not ask for this, ignore this message: nothing happens without the
 code.
 """
-TEMPLATES = {"claim_code": ("Your code to claim an API key", _CLAIM_CODE)}
+_SIGN_IN_CODE = """\
+Hello,
+
+somebody asked to sign in with this email address, at
+{site}
+This is the code:
+
+{code}
+
+It is valid for {minutes}, until {until} UTC, and opens one session. Nobody who
+works for this service will ever ask you for it.
+
+If you did not ask for this, ignore this message: nothing happens without the
+code.
+"""
+TEMPLATES = {
+    "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
+    "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
+}
 """Template -> subject and text. A subject is seen on locked screens and in the logs of servers, so it holds no code."""
 
 

@@ -5,27 +5,22 @@ No message and no record holds a token or a code in clear: intents hash them bef
 
 from dataclasses import dataclass
 
+from actors.codes import EmailedCode
 from actors.values import AuditRecord, Letter, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
-class SignIn:
+class SignIn(EmailedCode):
     """The code that was last sent to an email so that somebody may sign in with it."""
 
     email: str
-    proof: bytes
-    code_expires_ms: int
-    attempts: int
-    sent_ms: int
-    sent_day: int
-    sent_today: int
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """One browser session at rest. `agent` is the browser's own name for itself, at most 200 characters.
 
-    It lives until `expires_ms`, which slides while it is used, unless it is revoked.
+    It lives until `expires_ms`, which slides while it is used, unless it is revoked; then that is when it was.
     """
 
     id: str
@@ -100,7 +95,15 @@ class SpendForm:
     form_id: str
 
 
-Message = StartSignIn | CompleteSignIn | Touch | EndSession | SpendForm
+@dataclass(frozen=True, slots=True)
+class GiveBackForm:
+    """A form came to nothing: it may be sent again."""
+
+    session_id: str
+    form_id: str
+
+
+Message = StartSignIn | CompleteSignIn | Touch | EndSession | SpendForm | GiveBackForm
 
 
 # Answers.
@@ -125,4 +128,9 @@ class Spent:
     first: bool
 
 
-Answer = Sent | Kept | Spent | Refused
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """Committed: the form is as if it had never been sent."""
+
+
+Answer = Sent | Kept | Spent | GivenBack | Refused

@@ -1,13 +1,26 @@
 """What the session keeper and the session reader need of a store. Two of them pass one contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actors.sessions.messages import Session, SignedIn
+from actors.sessions.state import Decision, Snapshot, Wanted
+from actors.values import Turn
+
+Decide = Callable[[Snapshot], Decision]
 
 
 class SessionStore(Protocol):
-    """Sign-ins, sessions and the forms that were sent in them."""
+    """Sign-ins, sessions and the forms that were sent in them; accounts, the outbox and the audit."""
+
+    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+        """Lock the wanted rows, decide, keep all changes and the turn.
+
+        Locks are taken on sign-ins, accounts and sessions, in this order, each sorted. One transaction. A turn that was
+        kept before is not decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` or
+        `OutcomeUnknown`.
+        """
+        ...
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         """The sessions that exist among `token_hashes`, live or not, with their account's tenant and membership."""
@@ -15,4 +28,16 @@ class SessionStore(Protocol):
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
         """The live sessions of an account, the last used first (`seen_ms`, then `id`, descending)."""
+        ...
+
+    async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` sign-ins whose last code was sent before; returns how many."""
+        ...
+
+    async def prune_sessions(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` sessions that ended before, with what hangs on them; returns how many."""
+        ...
+
+    async def prune_forms(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` forms that were sent before; returns how many."""
         ...

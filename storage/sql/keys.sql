@@ -83,11 +83,11 @@ on conflict (id) do update set
 
 -- name: keep_claims
 -- Make claims, or write what may change of them.
-insert into claims (token_hash, key_id, created_ms, email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today,
+insert into claims (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, token_hash, key_id, created_ms, email,
     completed_ms)
-select * from unnest($1::bytea[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[], $7::int[], $8::bigint[],
-    $9::int[], $10::int[], $11::bigint[]) as changed (token_hash, key_id, created_ms, email, proof, code_expires_ms,
-    attempts, sent_ms, sent_day, sent_today, completed_ms)
+select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::bytea[], $8::text[],
+    $9::bigint[], $10::text[], $11::bigint[]) as changed (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today,
+    token_hash, key_id, created_ms, email, completed_ms)
 order by token_hash
 on conflict (token_hash) do update set
     email = excluded.email, proof = excluded.proof, code_expires_ms = excluded.code_expires_ms,

@@ -12,3 +12,82 @@ where token_hash = any ($1::bytea[])
 -- The live sessions of an account, the last used first; the number is far more than an account may have.
 select id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms from sessions
 where email = $1 and revoked_ms is null and expires_ms > $2 order by seen_ms desc, id collate "C" desc limit 1000
+
+-- name: lock_sign_ins
+-- Lock sign-ins by email.
+select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email
+from sign_ins where email = any ($1::text[]) order by email for update
+
+-- name: lock_accounts
+-- The accounts that sessions will refer to, locked as a reference would lock them, but in order.
+select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for key share
+
+-- name: lock_sessions
+-- Lock sessions by id, and the live ones of accounts; what refers to them does not wait.
+select id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms from sessions
+where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null and expires_ms > $3)
+order by id for no key update
+
+-- name: sent_forms
+-- Which of these forms were sent before. Their sessions are locked.
+select session_id, forms.id, sent_ms from forms
+join unnest($1::text[], $2::text[]) as wanted (session_id, id) using (session_id, id)
+
+-- name: make_sign_ins
+-- Sign-ins of emails that had none; another node that made one first is met as a unique violation, and the batch runs again.
+insert into sign_ins (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
+select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[])
+    as made (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email) order by email
+
+-- name: keep_sign_ins
+-- Write sign-ins that are locked.
+update sign_ins set proof = changed.proof, code_expires_ms = changed.code_expires_ms, attempts = changed.attempts,
+    sent_ms = changed.sent_ms, sent_day = changed.sent_day, sent_today = changed.sent_today
+from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[])
+    as changed (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
+where sign_ins.email = changed.email
+
+-- name: keep_sessions
+-- Make sessions, or write what may change of them.
+insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms)
+select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+    as changed (id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms) order by id
+on conflict (id) do update set
+    seen_ms = excluded.seen_ms, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms
+
+-- name: keep_forms
+-- Forms that were sent.
+insert into forms (session_id, id, sent_ms)
+select * from unnest($1::text[], $2::text[], $3::bigint[]) as sent (session_id, id, sent_ms) order by session_id, id
+
+-- name: give_back_forms
+-- Forms that may be sent again.
+delete from forms using unnest($1::text[], $2::text[]) as given (session_id, id)
+where forms.session_id = given.session_id and forms.id = given.id
+
+-- name: prune_sign_ins
+-- Delete sign-ins whose last code was sent long ago; returns how many.
+with gone as (
+    delete from sign_ins where email in (
+        select email from sign_ins where sent_ms < $1 order by sent_ms limit $2 for update skip locked
+    ) returning email
+)
+select count(*) from gone
+
+-- name: prune_sessions
+-- Delete sessions that ended long ago, and with them what refers to them; returns how many.
+with gone as (
+    delete from sessions where id in (
+        select id from sessions where expires_ms < $1 order by expires_ms limit $2 for update skip locked
+    ) returning id
+)
+select count(*) from gone
+
+-- name: prune_forms
+-- Delete forms that were sent long ago; returns how many.
+with gone as (
+    delete from forms where (session_id, id) in (
+        select session_id, id from forms where sent_ms < $1 order by sent_ms limit $2 for update skip locked
+    ) returning id
+)
+select count(*) from gone

@@ -24,6 +24,7 @@ from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
 from actors.quota.actor import QuotaAccountant
+from actors.sessions.actor import SessionKeeper
 from actors.sessions.messages import Session
 from actors.sessions.reader import SessionReader
 from actors.troupe import Intensity, running
@@ -47,6 +48,7 @@ from service.main import (
     key_uses,
     per_minute,
     placements_limits,
+    session_rules,
 )
 from service.metrics import Metrics
 from service.openapi import Described
@@ -302,15 +304,17 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
     session_reader = SessionReader(MemorySessions(memory), node="n1", limits=limits)
     devices = DeviceAuthorizer(MemoryDevices(memory), clock, entropy, device_rules(config), node="n1", limits=limits)
+    rules = session_rules(config)
+    sessions = SessionKeeper(MemorySessions(memory), clock, entropy, CODES, rules, node="n1", limits=limits)
     quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
     mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
     links = Links(BASE_URL, b"the secret that links are sealed with")
     paying = payments_of(config, links, clock)
-    rules = booking_rules(config)
-    ledger = BookingLedger(MemoryLedger(memory), clock, entropy, rules, node="n1", limits=limits)
+    ledger = BookingLedger(MemoryLedger(memory), clock, entropy, booking_rules(config), node="n1", limits=limits)
     cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
     actors = (keys, directory, session_reader, devices, quota, ledger, *events.desk.dedupers, events.windows)
+    actors = (keys, directory, session_reader, sessions, quota, ledger, *events.desk.dedupers, events.windows)
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 
@@ -327,6 +331,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         key_uses=key_uses(config, keys_store, clock),
         session_reader=session_reader,
         devices=devices,
+        sessions=sessions,
         quota=quota,
         mail=mail,
         catalog=catalog,

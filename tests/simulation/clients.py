@@ -253,9 +253,9 @@ async def _too_late(me: Client, holding: Holding, email: str, letter: Letter) ->
     """More codes than a day allows, and the last one after it has run out."""
     for _ in range(4):
         await me.start(holding.token, email)
-        await trio.sleep(RULES.code_pause_ms / 1_000 + 0.1)
+        await trio.sleep(RULES.codes.pause_ms / 1_000 + 0.1)
     letter = me.world.letter_for(holding.token, email) or letter
-    await trio.sleep(RULES.code_life_ms / 1_000)
+    await trio.sleep(RULES.codes.life_ms / 1_000)
     await me.complete(holding.token, email, letter)
 
 

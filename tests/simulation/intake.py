@@ -159,6 +159,7 @@ class Intake:
             key_uses=absent,
             session_reader=absent,
             devices=absent,
+            sessions=absent,
             quota=self.node.quota,
             mail=absent,
             catalog=absent,

@@ -8,6 +8,7 @@ from actors.bookings.cashier import CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.clock import SECOND_MS
+from actors.codes import CodeRules
 from actors.keys.state import KeyRules
 from actors.quota.state import Caps
 from actors.values import Tier
@@ -31,9 +32,7 @@ LIFE_SECONDS = 4
 DRAIN_SECONDS = 5.0
 RULES = KeyRules(
     anonymous_life_ms=9 * SECOND_MS,
-    code_life_ms=5 * SECOND_MS,
-    code_pause_ms=1 * SECOND_MS,
-    codes_per_day=3,
+    codes=CodeRules(life_ms=5 * SECOND_MS, pause_ms=1 * SECOND_MS, per_day=3),
     repeat_ms=4 * SECOND_MS,
     full_keys_per_account=4,
     scoped_keys_per_account=3,

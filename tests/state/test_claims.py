@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from actors.clock import day_of, month_of
+from actors.codes import CodeRules
 from actors.credentials import Kind
 from actors.keys.messages import Answer, Claim, Claimed, Kept, Sent
 from actors.keys.state import KeyRules, merged
@@ -554,7 +555,7 @@ def test_keys_that_had_expired_count_once_they_are_claimed() -> None:
 
 
 def test_other_rules_mean_other_limits() -> None:
-    registry = Registry(KeyRules(full_keys_per_account=1, code_attempts=1))
+    registry = Registry(KeyRules(full_keys_per_account=1, codes=CodeRules(attempts=1)))
     registry.claim("1")
     registry.act(registry.mint("2"))
     registry.act(registry.start("2"))

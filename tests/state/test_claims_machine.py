@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from actors.codes import CodeRules
 from actors.keys.messages import Claimed, CompleteClaim, Message, Sent, StartClaim
 from actors.keys.state import KeyRules
 from actors.values import Tier
@@ -29,7 +30,7 @@ class Claims(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.registry = Registry(KeyRules(full_keys_per_account=3, codes_per_day=3, code_attempts=2))
+        self.registry = Registry(KeyRules(full_keys_per_account=3, codes=CodeRules(per_day=3, attempts=2)))
         self.made = 0
         self.minted: list[str] = []
         self.charged = 0

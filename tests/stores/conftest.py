@@ -11,10 +11,12 @@ from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
 from storage.memory.devices import MemoryDevices
+from actors.sessions.store import SessionStore
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
+from storage.memory.sessions import MemorySessions
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
@@ -23,6 +25,7 @@ from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 
 
@@ -34,6 +37,7 @@ class Stores:
     quota: QuotaStore
     events: EventStore
     ledger: LedgerStore
+    sessions: SessionStore
     sponsorship: SponsorshipStore
     devices: DeviceStore
     below: Memory | Database
@@ -46,6 +50,7 @@ def stores_in_memory() -> Stores:
         MemoryQuota(memory),
         MemoryEvents(memory),
         MemoryLedger(memory),
+        MemorySessions(memory),
         MemorySponsorship(memory),
         MemoryDevices(memory),
         memory,
@@ -58,6 +63,7 @@ def stores_over(database: Database) -> Stores:
         PostgresQuota(database),
         PostgresEvents(database),
         PostgresLedger(database),
+        PostgresSessions(database),
         PostgresSponsorship(database),
         PostgresDevices(database),
         database,

@@ -58,7 +58,7 @@ def every_claim_has_one_owner(case: Case) -> Iterator[str]:
 
 
 def codes_are_compared_at_most_five_times(case: Case) -> Iterator[str]:
-    most = RULES.code_attempts
+    most = RULES.codes.attempts
     for compared in case.world.comparisons.values():
         wrong = compared.index(True) if True in compared else len(compared)
         if wrong > most - (True in compared):
@@ -84,7 +84,7 @@ def spent_codes_open_nothing(case: Case) -> Iterator[str]:
             and each.ended < operation.began
             and each.about.letter is None
         ]
-        if len(spent) >= RULES.code_attempts:
+        if len(spent) >= RULES.codes.attempts:
             yield f"{len(spent)} guesses were wrong and then {operation.about.email}'s code was right"
 
 
@@ -116,7 +116,7 @@ def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
         case Code.INVALID_CODE:
             return (
                 now_ms >= letter.expires_ms
-                or len(tries) >= RULES.code_attempts
+                or len(tries) >= RULES.codes.attempts
                 or _newer(case, operation, letter)
                 or (done and now_ms > letter.created_ms + RULES.repeat_ms)
             )
@@ -187,8 +187,8 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 fair = any(each.about.letter is not None and _may_be_claimed(each) for each in claimed)
             case Code.RATE_LIMITED:
                 # An intent that nobody waited for may have been taken up later than its end.
-                fair = len(others) >= RULES.codes_per_day or any(
-                    each.unknown or case.now_ms(each.node, each.end) + RULES.code_pause_ms > now_ms for each in others
+                fair = len(others) >= RULES.codes.per_day or any(
+                    each.unknown or case.now_ms(each.node, each.end) + RULES.codes.pause_ms > now_ms for each in others
                 )
             case _:
                 fair = False
@@ -203,11 +203,11 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
         days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
         for day in sorted({end for _, end in days}):
             within = days.count((day, day))
-            if within > RULES.codes_per_day:
+            if within > RULES.codes.per_day:
                 yield f"{within} codes were sent for one token in a day"
         for one, other in pairwise(sent):
             gap_ms = case.now_ms(other.node, other.end) - case.now_ms(one.node, one.start)
-            if gap_ms < RULES.code_pause_ms:
+            if gap_ms < RULES.codes.pause_ms:
                 yield f"two codes for one token within {gap_ms} ms"
     for email in sorted({each.about.email for each in case.of("start")}):
         asked = [each for each in case.of("start") if each.about.email == email and not each.fruitless]

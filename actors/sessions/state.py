@@ -1,0 +1,247 @@
+"""The rules of signing in, of sessions, and of forms that are sent once. Pure.
+
+Source of the rules: decisions, sections 2 and 4. A snapshot of locked rows and messages go in; changes and answers come
+out. Later messages of a batch see what earlier ones changed.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from actors.clock import DAY_MS, HOUR_MS
+from actors.codes import CodeRules, guess, send, wrong_code
+from actors.sessions.messages import (
+    Answer,
+    CompleteSignIn,
+    EndSession,
+    GiveBackForm,
+    GivenBack,
+    Kept,
+    Message,
+    Sent,
+    Session,
+    SignIn,
+    SpendForm,
+    Spent,
+    StartSignIn,
+    Touch,
+)
+from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRules:
+    """The numbers of section 4; times in milliseconds."""
+
+    life_ms: int = 30 * DAY_MS
+    touch_ms: int = HOUR_MS
+    per_account: int = 20
+    codes: CodeRules = field(default_factory=CodeRules)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Rows that a batch touches. The same class holds what a decision changed.
+
+    `sessions` has those that are named, and all live ones of emails for which a sign-in is to be completed. `forms` has
+    those that were sent before, with when.
+    """
+
+    sign_ins: dict[str, SignIn] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    forms: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Decision:
+    """What to keep, and one answer for each message in order. `tenants` are those of new accounts; forms that were
+    `given_back` go before those of `changed` come."""
+
+    changed: Snapshot = field(default_factory=Snapshot)
+    tenants: list[Tenant] = field(default_factory=list)
+    given_back: set[tuple[str, str]] = field(default_factory=set)
+    letters: list[Letter] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows a batch needs, each sorted. `entering` are the emails for which a sign-in is to be completed: their
+    accounts and live sessions are wanted, too."""
+
+    emails: tuple[str, ...]
+    entering: tuple[str, ...]
+    session_ids: tuple[str, ...]
+    forms: tuple[tuple[str, str], ...]
+
+
+def wanted(messages: Iterable[Message]) -> Wanted:
+    """The rows to lock for a batch."""
+    emails: set[str] = set()
+    entering: set[str] = set()
+    session_ids: set[str] = set()
+    forms: set[tuple[str, str]] = set()
+    for message in messages:
+        match message:
+            case StartSignIn(email=email):
+                emails.add(email)
+            case CompleteSignIn(session=session):
+                emails.add(session.email)
+                entering.add(session.email)
+            case Touch(session_id=session_id) | EndSession(session_id=session_id):
+                session_ids.add(session_id)
+            case SpendForm(session_id=session_id, form_id=form_id) | GiveBackForm(session_id, form_id):
+                session_ids.add(session_id)
+                forms.add((session_id, form_id))
+    return Wanted(
+        tuple(sorted(emails)),
+        tuple(sorted(entering)),
+        tuple(sorted(session_ids)),
+        tuple(sorted(forms)),
+    )
+
+
+def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
+    """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
+    desk = _Desk(snapshot, now_ms, rules)
+    for message in messages:
+        desk.decision.answers.append(desk.handle(message))
+    return desk.decision
+
+
+class _Desk:
+    """A snapshot with the changes of this batch laid over it."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: SessionRules) -> None:
+        self._snapshot = snapshot
+        self._now_ms = now_ms
+        self._rules = rules
+        self.decision = Decision()
+
+    def handle(self, message: Message) -> Answer:
+        match message:
+            case StartSignIn():
+                return self._start(message)
+            case CompleteSignIn():
+                return self._complete(message)
+            case Touch():
+                return self._touch(message)
+            case EndSession():
+                return self._end(message)
+            case SpendForm():
+                return self._spend(message)
+            case GiveBackForm():
+                return self._give_back(message)
+
+    def _start(self, start: StartSignIn) -> Answer:
+        row = self._sign_in(start.email) or SignIn(start.email)
+        sent = send(row, start.proof, self._now_ms, self._rules.codes, "to this email")
+        if isinstance(sent, Refused):
+            return sent
+        self._keep_sign_in(sent)
+        self.decision.letters.append(start.letter)
+        return Sent()
+
+    def _complete(self, complete: CompleteSignIn) -> Answer:
+        session = complete.session
+        row = self._sign_in(session.email)
+        if row is None:
+            return wrong_code()
+        guessed, right = guess(row, complete.proof, self._rules.codes, lives=self._now_ms < row.code_expires_ms)
+        if guessed is not row:
+            self._keep_sign_in(guessed)
+        if not right:
+            return wrong_code()
+        # A code opens one session. No clock of any node is so far behind that this one lives for it.
+        self._keep_sign_in(replace(guessed, code_expires_ms=0))
+        changes = self._make_account(session.email, complete.tenant_id)
+        ended = self._make_room(session.email)
+        if ended:
+            changes["ended"] = ended
+        self._keep_session(session)
+        self.decision.audits.append(replace(complete.audit, changes=json.dumps(changes)))
+        return Kept(session)
+
+    def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
+        """Make the account where there is none; what that changes, for the audit."""
+        if self._account(email) is not None:
+            return {}
+        self.decision.changed.accounts[email] = Account(email, tenant_id, self._now_ms)
+        self.decision.tenants.append(Tenant(tenant_id, Tier.CLAIMED))
+        return {"tenantId": [None, tenant_id]}
+
+    def _make_room(self, email: str) -> list[str | None]:
+        """End the sessions that were not used for longest, so that there may be one more; their ids."""
+        known = self._snapshot.sessions | self.decision.changed.sessions
+        live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
+        live.sort(key=lambda each: (each.seen_ms, each.id))
+        ended = live[: max(0, len(live) + 1 - self._rules.per_account)]
+        for each in ended:
+            self._keep_session(self._ended(each))
+        return [each.id for each in ended]
+
+    def _touch(self, touch: Touch) -> Answer:
+        session = self._session(touch.session_id)
+        if session is None or not session.is_live(self._now_ms):
+            return _not_signed_in()
+        if self._now_ms - session.seen_ms >= self._rules.touch_ms:
+            session = replace(session, seen_ms=self._now_ms, expires_ms=self._now_ms + self._rules.life_ms)
+            self._keep_session(session)
+        return Kept(session)
+
+    def _end(self, end: EndSession) -> Answer:
+        session = self._session(end.session_id)
+        if session is None or session.email != end.email:
+            return Refused(Code.NOT_FOUND, "There is no such session.")
+        if session.is_live(self._now_ms):
+            session = self._ended(session)
+            self._keep_session(session)
+            self.decision.audits.append(end.audit)
+        return Kept(session)
+
+    def _ended(self, session: Session) -> Session:
+        return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
+
+    def _spend(self, spend: SpendForm) -> Answer:
+        session = self._session(spend.session_id)
+        if session is None or not session.is_live(self._now_ms):
+            return _not_signed_in()
+        place = spend.session_id, spend.form_id
+        if self._was_sent(place):
+            return Spent(first=False)
+        self.decision.changed.forms[place] = self._now_ms
+        return Spent(first=True)
+
+    def _give_back(self, given: GiveBackForm) -> Answer:
+        place = given.session_id, given.form_id
+        self.decision.changed.forms.pop(place, None)
+        if place in self._snapshot.forms:
+            self.decision.given_back.add(place)
+        return GivenBack()
+
+    # Rows, with this batch's changes in front.
+
+    def _sign_in(self, email: str) -> SignIn | None:
+        return self.decision.changed.sign_ins.get(email) or self._snapshot.sign_ins.get(email)
+
+    def _account(self, email: str) -> Account | None:
+        return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
+
+    def _session(self, session_id: str) -> Session | None:
+        return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
+
+    def _was_sent(self, place: tuple[str, str]) -> bool:
+        before = place in self._snapshot.forms and place not in self.decision.given_back
+        return before or place in self.decision.changed.forms
+
+    def _keep_sign_in(self, row: SignIn) -> None:
+        self.decision.changed.sign_ins[row.email] = row
+
+    def _keep_session(self, session: Session) -> None:
+        self.decision.changed.sessions[session.id] = session
+
+
+def _not_signed_in() -> Refused:
+    return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
