@@ -125,6 +125,8 @@ class _Visit:
         if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
             # A cookie counts where somebody has to be known; elsewhere it changes nothing.
             person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+            if person is not None and person.signed_in is not None:
+                services.sessions.touch(person.signed_in.session)
             if person is not None or operation.access is Access.SESSION:
                 return self._person(person)
         caller = await authenticate(

@@ -22,8 +22,7 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.cashier import Cashier, CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
-from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Clock, SystemClock, SystemEntropy
-from actors.codes import CodeRules
+from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, Clock, SystemClock, SystemEntropy
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
 from actors.devices.state import DeviceRules
@@ -46,7 +45,6 @@ from actors.quota.actor import QuotaAccountant
 from actors.quota.state import Caps
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
-from actors.sessions.state import SessionRules
 from actors.troupe import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable, Tier
 from service.app import build_app
@@ -65,6 +63,7 @@ from service.operations import OPERATIONS
 from service.paying import payments_of
 from service.placements import Placements, PlacementsLimits
 from service.refusals import answer_refusal
+from service.rules import code_rules, session_rules
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services

@@ -55,6 +55,7 @@ HEADERS: Mapping[str, Any] = {
     "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string", "const": "Bearer"}},
     "RateLimit-Policy": {"description": "The limits of the key, by window.", "schema": {"type": "string"}},
     "RateLimit": {"description": "What is left of each limit.", "schema": {"type": "string"}},
+    "Set-Cookie": {"description": "The session, given or taken away.", "schema": {"type": "string"}},
     "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
     "X-Event-Dropped": {
         "description": "Why an event is not recorded; absent where it is.",

@@ -37,6 +37,8 @@ class Budget(Enum):
     CLAIM_COMPLETE = "claim_complete"
     DEVICE_START = "device_start"
     DEVICE_POLL = "device_poll"
+    SIGN_IN_START = "sign_in_start"
+    SIGN_IN_COMPLETE = "sign_in_complete"
     EVENTS = "events"
 
 

@@ -34,6 +34,8 @@ from service.watch import Watch
 class Budgets:
     """Limits per client address in memory: readers without a key, events, polls and pages by the minute, minting, claiming
     and device logins by the hour."""
+    """Limits per client address in memory: readers without a key, events and pages by the minute, minting, claiming and
+    signing in by the hour."""
 
     config: Config
     clock: Clock
@@ -71,9 +73,11 @@ class Budgets:
         return allowance
 
     def email(self, budget: Budget, email: str) -> Allowance:
-        """One letter to, or one guess at a code of, this email: nobody's mailbox is flooded by way of many tokens."""
+        """One letter to, or one guess at a code of, this email: nobody's mailbox is flooded by way of many tokens.
+        Claims and sign-ins are counted apart."""
         claim = self.config.claim
-        most = claim.letters_per_email if budget is Budget.CLAIM_START else claim.guesses_per_email
+        starts = budget in (Budget.CLAIM_START, Budget.SIGN_IN_START)
+        most = claim.letters_per_email if starts else claim.guesses_per_email
         return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
@@ -108,6 +112,12 @@ class Budgets:
         whoever else is behind the same address, also where two windows of starts meet."""
         device = self.config.device
         return 4 * device.starts_per_hour * -(-60 // device.interval_seconds)
+            case Budget.SIGN_IN_START:
+                return self.config.sessions.starts_per_hour
+            case Budget.SIGN_IN_COMPLETE:
+                return self.config.sessions.completions_per_hour
+            case Budget.EVENTS:
+                raise AssertionError("events are limited by the minute")
 
 
 @dataclass(slots=True)

@@ -28,6 +28,10 @@ STATUSES = {
     "pollDevice": {200, 429},
     "getDeviceApproval": KEYED,
     "decideDevice": KEYED | {409},
+    "startSignIn": {200, 429},
+    "completeSignIn": {200, 403, 429},
+    "listSessions": {200, 401, 429},
+    "endSession": KEYED | {404},
     "getUsage": {200, 401, 403, 429},
     "listUseCases": {200, 304, 401, 403, 429},
     "getUseCase": {200, 304, 401, 403, 404, 429},
@@ -83,6 +87,8 @@ ANY = {400, 413, 500, 503}
 CODES_OF_403 = {
     "getDeviceApproval": {"forbidden"},
     "decideDevice": {"forbidden"},
+    "completeSignIn": {"forbidden"},
+    "endSession": {"forbidden"},
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
@@ -199,6 +205,8 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
+        begins_or_ends = operation.name in ("completeSignIn", "endSession") and status == "200"
+        assert ("Set-Cookie" in names) == begins_or_ends
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
 
@@ -261,6 +269,8 @@ def test_only_these_operations_take_a_body() -> None:
         "completeClaim": True,
         "pollDevice": True,
         "decideDevice": True,
+        "startSignIn": True,
+        "completeSignIn": True,
         "saveProfile": True,
         "createCampaign": True,
         "editCampaign": True,
@@ -342,6 +352,13 @@ FIELDS = {
     "EventBatchResult": ("results", ""),
     "BatchResult": ("recorded", "dropped"),
     "ClaimStart": ("claimToken email", ""),
+    "SignInStart": ("email", ""),
+    "SignInSent": ("sent", ""),
+    "SignInComplete": ("email code", ""),
+    "SessionBegun": ("id email expiresAt", ""),
+    "SessionList": ("items", ""),
+    "SessionShown": ("id agent createdAt seenAt expiresAt current", ""),
+    "SessionEnded": ("ended", ""),
     "ClaimComplete": ("claimToken email code", ""),
     "UsageDays": ("items", ""),
     "UsageDay": ("day used", ""),

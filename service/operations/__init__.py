@@ -13,6 +13,7 @@ from service.operations.health import ROWS as HEALTH
 from service.operations.keys import ROWS as KEYS
 from service.operations.placements import ROWS as PLACEMENTS
 from service.operations.scoped_keys import ROWS as SCOPED_KEYS
+from service.operations.sessions import ROWS as SESSIONS
 from service.operations.sponsors import ROWS as SPONSORS
 from service.operations.usage import ROWS as USAGE
 from service.operations.watching import ROWS as WATCHING
@@ -21,6 +22,7 @@ from service.operations.webhooks import ROWS as WEBHOOKS
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
     *DEVICES,
+    *SESSIONS,
     *USAGE,
     *ACCOUNT,
     *CATALOG,

@@ -7,15 +7,17 @@ from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
+from actors.clock import DAY_MS, SECOND_MS
 from actors.values import Code, Refused
 from service.callers import Caller, signed_in
-from service.cookies import SAFE, from_our_page
+from service.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.dispatch import failure, read_form
 from service.errors import headers_of, not_valid, status_of, too_fast
 from service.pages.notices import NOTICES
+from service.pages.once import FORM_BYTES, once
 from service.pages.page import Again, Page, PageRefused, SeeOther, Shown, Visit, Who
 from service.services import Services
-from service.wire import Headers, Request, note, trace
+from service.wire import NO_STORE, Headers, Request, note, trace
 
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -23,8 +25,6 @@ PAGE_POLICY = (
 )
 # With no-referrer, browsers would say of our own forms, too, that they come from nowhere.
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
-
-FORM_BYTES = 16
 
 
 async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
@@ -36,10 +36,12 @@ async def visited(services: Services, page: Page, request: Request) -> Shown | S
             return refused
         person = await signed_in(request, services.base_url, services.session_reader, services.clock)
         caller = person or Caller(request.client)
+        used = False
         if person is not None and person.signed_in is not None:
             note(caller=person.signed_in.session.id)
+            used = services.sessions.touch(person.signed_in.session)
         visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
-        return await _let_in(page, visit)
+        return _with_cookie(visit, await _let_in(page, visit), used=used)
     except PageRefused as error:
         return error.refused
     except Exception as error:
@@ -63,7 +65,7 @@ async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
     act = page.acts.get(visit.form.get("do", ""))
     if act is None:
         raise PageRefused(not_valid())
-    done = await act(visit)
+    done = await once(visit, act)
     if not isinstance(done, Again):
         return _dressed(visit, done)
     note(refusal=str(done.refused.code))
@@ -72,6 +74,18 @@ async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
     if isinstance(shown, SeeOther):
         return shown
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
+
+
+def _with_cookie(visit: Visit, ended: Shown | SeeOther, *, used: bool) -> Shown | SeeOther:
+    """A session that lives on from now does so in the browser, too. An answer with a cookie is kept by nobody."""
+    headers = list(ended.headers)
+    if not any(name == "set-cookie" for name, _ in headers):
+        token = session_token(visit.request.headers, visit.services.base_url)
+        if not used or token is None:
+            return ended
+        seconds = visit.services.config.sessions.days * DAY_MS // SECOND_MS
+        headers.append(keep_cookie(token, visit.services.base_url, seconds))
+    return replace(ended, headers=[*headers, *NO_STORE])
 
 
 def _with_query(request: Request) -> str:

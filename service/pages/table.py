@@ -36,3 +36,6 @@ PAGES: tuple[Page, ...] = (
     *OPS,
     *OUTBOX,
 )
+from service.pages.sign_in import PAGES as SIGN_IN
+
+PAGES: tuple[Page, ...] = (*HOME, *SIGN_IN, *CHECKOUT, *OUTBOX)

@@ -7,8 +7,9 @@ from actors.credentials import ENTROPY_BYTES, Kind, new_key
 from actors.values import Scope, Tier
 from tests.http.world import World
 
-Authorization = str | None
-Caller = Callable[[World], Authorization]
+Headers = dict[str, str]
+Caller = Callable[[World], str | Headers | None]
+"""Makes an Authorization header, or the headers of a browser."""
 
 
 def _bearer(text: str) -> Caller:
@@ -48,6 +49,24 @@ def _unknown(world: World) -> str:
 def _mistyped(world: World) -> str:
     key = world.key()
     return f"Bearer {key[:-1]}{'0' if key[-1] != '0' else '1'}"
+
+
+OUR_PAGE = {"Sec-Fetch-Site": "same-origin"}
+
+
+def cookie(token: str) -> Headers:
+    """What a browser sends of a session."""
+    return {"Cookie": f"__Host-session={token}"}
+
+
+def _browser(*, headers: Headers = OUR_PAGE, **past: object) -> Caller:
+    """A page of ours in the browser of somebody who has signed in; `past` is that of his session."""
+
+    def caller(world: World) -> Headers:
+        email = f"person{len(world.memory.accounts)}@example.com"
+        return cookie(world.session(email, **past)) | headers  # type: ignore[arg-type]
+
+    return caller
 
 
 CALLERS: dict[str, Caller] = {
@@ -105,4 +124,14 @@ CALLERS: dict[str, Caller] = {
     "an administrator's key for admin:read": _scoped(Scope.ADMIN_READ, admin=True),
     "an administrator's key for admin:write": _scoped(Scope.ADMIN_WRITE, admin=True),
     "an administrator's key for library:read": _scoped(Scope.LIBRARY_READ, admin=True),
+    # Browser sessions.
+    "a session": _browser(),
+    "an administrator's session": _browser(admin=True),
+    "a revoked session": _browser(revoked=True),
+    "an administrator's revoked session": _browser(revoked=True, admin=True),
+    "an expired session": _browser(expires_in_ms=-1),
+    "a session that expires now": _browser(expires_in_ms=0),
+    "a cookie that is no session": lambda world: cookie("let-me-in") | OUR_PAGE,
+    "a session from another site": _browser(headers={"Sec-Fetch-Site": "cross-site"}),
+    "an administrator's session from another site": _browser(headers={"Origin": "https://example.com"}, admin=True),
 }

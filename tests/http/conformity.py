@@ -23,6 +23,9 @@ CORS_PATHS = re.compile(
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose refusals have what a client reads that knows only RFC 8628."""
 
+SESSION_COOKIE = re.compile(
+    r"__Host-session=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
+)
 SECURITY = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
 PAGE = "text/html; charset=utf-8"
 
@@ -38,6 +41,7 @@ def check(exchange: Exchange) -> None:
     _check_body(method, response)
     _check_refusal(method, path, response)
     if response.all("access-control-allow-origin"):
+        assert not response.all("set-cookie")
         assert CORS_PATHS.fullmatch(path), f"{path} may not be called from other sites"
     operation = documented(method, path)
     if operation is not None:
@@ -65,7 +69,10 @@ def _check_head(response: Response) -> None:
     assert response.header("content-security-policy"), "no content security policy"
     assert response.header("server") is None, "the server's name is nobody's business"
     assert response.header("access-control-allow-credentials") is None
-    assert response.header("set-cookie") is None
+    for cookie in response.all("set-cookie"):
+        assert SESSION_COOKIE.fullmatch(cookie), "the only cookie is that of a session"
+        assert response.header("cache-control") == "no-store"
+    assert len(response.all("set-cookie")) <= 1
 
 
 def _check_body(method: str, response: Response) -> None:

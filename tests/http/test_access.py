@@ -27,6 +27,12 @@ class Policy:
 PUBLIC = Policy(None)
 SESSION = Policy(None)
 """What only a browser session may do: no key opens it, whatever it is."""
+FROM_OUR_PAGE = Policy(None)
+"""Nobody is asked, but it has to come from a page of this service."""
+
+PERSON = Policy(6)
+"""What only a person does, in a browser that has signed in."""
+
 USAGE = Policy(0, "library:read")
 USECASES = Policy(1, "library:read")
 BOTS = Policy(2, "library:read")
@@ -88,6 +94,16 @@ PLACES = {
         {"userCode": "WDJB-MJHT", "decision": "approve"},
         "401 unauthorized",
     ),
+    "startSignIn": Place("POST", "/api/v1/auth/session", PUBLIC, {"email": "ann@example.com"}),
+    "completeSignIn": Place(
+        "POST",
+        "/api/v1/auth/session/complete",
+        FROM_OUR_PAGE,
+        {"email": "ann@example.com", "code": "123456"},
+        "400 invalid_code",
+    ),
+    "listSessions": Place("GET", "/api/v1/auth/sessions", PERSON),
+    "endSession": Place("DELETE", "/api/v1/auth/sessions/ses_unknown", PERSON, passed=UNKNOWN),
     "getUsage": Place("GET", "/api/v1/usage", USAGE),
     "listUsageDays": Place("GET", "/api/v1/account/usage/days", account("library:read")),
     "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
@@ -184,20 +200,24 @@ PLACES = {
 }
 
 PASSED = "passed"
-NOT_A_HEADER = ("401 unauthorized",) * 6
-NO_SUCH_KEY = ("401 invalid_api_key",) * 6
-EXPIRED = ("403 key_expired",) * 6
+NOBODY = "401 unauthorized"
+NOT_A_HEADER = (NOBODY,) * 7
+NO_SUCH_KEY = (*("401 invalid_api_key",) * 6, NOBODY)
+EXPIRED = (*("403 key_expired",) * 6, NOBODY)
 CLAIM, FORBIDDEN, NO_SCOPE = "403 claim_required", "403 forbidden", "403 insufficient_scope"
 EXHAUSTED, NOT_TODAY = "403 quota_exhausted", "429 rate_limited"
-ANONYMOUS = PASSED, PASSED, PASSED, PASSED, CLAIM, CLAIM
-ACCOUNT = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN
-USED_UP = PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, EXHAUSTED, FORBIDDEN
-DAY_USED_UP = PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, NOT_TODAY, FORBIDDEN
-ADMIN = (PASSED,) * 6
+ANONYMOUS = PASSED, PASSED, PASSED, PASSED, CLAIM, CLAIM, NOBODY
+ACCOUNT = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN, NOBODY
+USED_UP = PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, EXHAUSTED, FORBIDDEN, NOBODY
+DAY_USED_UP = PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, NOT_TODAY, FORBIDDEN, NOBODY
+ADMIN = (*(PASSED,) * 6, NOBODY)
+NOT_SIGNED_IN = NOBODY, PASSED, PASSED, PASSED, NOBODY, NOBODY, NOBODY
+SIGNED_IN = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN, PASSED
 
 EXPECTED = {
-    # What these get: usage, use cases, bots, optional, account, administrator. A scoped key only with the scopes below.
-    "nobody": ("401 unauthorized", PASSED, PASSED, PASSED, "401 unauthorized", "401 unauthorized"),
+    # What these get: usage, use cases, bots, optional, account, administrator, person. A scoped key only with the
+    # scopes below; from another site a session reads only.
+    "nobody": NOT_SIGNED_IN,
     "an empty header": NOT_A_HEADER,
     "a scheme alone": NOT_A_HEADER,
     "a scheme and a space": NOT_A_HEADER,
@@ -221,11 +241,11 @@ EXPECTED = {
     "an expired key": EXPIRED,
     "a key that expires now": EXPIRED,
     "a key with one request left": ANONYMOUS,
-    "an exhausted key": (PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM),
+    "an exhausted key": (PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM, NOBODY),
     "an expired and exhausted key": EXPIRED,
-    "a key without a request left today": (PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, CLAIM, CLAIM),
+    "a key without a request left today": (PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, CLAIM, CLAIM, NOBODY),
     "a key with one use case read left": ANONYMOUS,
-    "a key without a use case read left": (PASSED, CLAIM, PASSED, PASSED, CLAIM, CLAIM),
+    "a key without a use case read left": (PASSED, CLAIM, PASSED, PASSED, CLAIM, CLAIM, NOBODY),
     "a claimed key": ACCOUNT,
     "a claimed key that used a lifetime": ACCOUNT,
     "a claimed key without a request left this month": USED_UP,
@@ -242,6 +262,7 @@ EXPECTED = {
         EXHAUSTED,
         EXHAUSTED,
         EXHAUSTED,
+        NOBODY,
     ),
     "the key of an administrator who was removed": ACCOUNT,
     "a key for library:read": ACCOUNT,
@@ -258,7 +279,19 @@ EXPECTED = {
     "an administrator's key for admin:read": ADMIN,
     "an administrator's key for admin:write": ADMIN,
     "an administrator's key for library:read": ADMIN,
+    "a session": SIGNED_IN,
+    "an administrator's session": (PASSED,) * 7,
+    "a revoked session": NOT_SIGNED_IN,
+    "an administrator's revoked session": NOT_SIGNED_IN,
+    "an expired session": NOT_SIGNED_IN,
+    "a session that expires now": NOT_SIGNED_IN,
+    "a cookie that is no session": NOT_SIGNED_IN,
+    "a session from another site": SIGNED_IN,
+    "an administrator's session from another site": (PASSED,) * 7,
 }
+BROWSERS = list(EXPECTED)[list(EXPECTED).index("a session") :]
+ELSEWHERE = [caller for caller in BROWSERS if caller.endswith("from another site")]
+LIVE = [caller for caller in BROWSERS if EXPECTED[caller][6] is PASSED]
 HOLDS = {
     # The scopes of scoped keys. Where one lacks, the answer is 403 insufficient_scope, whatever stands above.
     "a key for library:read": "library:read",
@@ -285,10 +318,14 @@ CATALOG = {"listUseCases", "getUseCase", "listBots", "getBot"}
 
 def expected(caller: str, place: Place) -> str:
     """What the tables say."""
+    if place.policy is FROM_OUR_PAGE and (caller not in BROWSERS or caller in ELSEWHERE):
+        return FORBIDDEN
     if place.policy.column is None:
         return place.passed
     if place.policy is SESSION:
         return "401 unauthorized"
+    if caller in ELSEWHERE and place.method != "GET" and place.policy is not OPTIONAL:
+        return FORBIDDEN
     if caller in HOLDS and not set(place.policy.scopes.split()) <= set(HOLDS[caller].split()):
         return NO_SCOPE
     words = EXPECTED[caller][place.policy.column]
@@ -308,23 +345,28 @@ async def test_a_caller_of_this_kind_gets_what_the_table_says(world: World, call
             place.method, place.target, headers=_presented(world, caller), json=place.body
         )
         if operation in CATALOG:
-            assert (response.header("etag") is not None) == (response.status == 200 and caller == "nobody")
+            assert (response.header("etag") is not None) == (response.status == 200 and caller in ("nobody", *BROWSERS))
         _check_limits(response, caller, place)
         answers[operation] = response.words
     assert answers == {operation: expected(caller, place) for operation, place in PLACES.items()}
 
 
 def _presented(world: World, caller: str) -> dict[str, str]:
-    """The header of a fresh caller of this kind."""
-    authorization = CALLERS[caller](world)
-    return {} if authorization is None else {"Authorization": authorization}
+    """The headers of a fresh caller of this kind."""
+    presented = CALLERS[caller](world)
+    if isinstance(presented, dict):
+        return presented
+    return {} if presented is None else {"Authorization": presented}
 
 
 def _check_limits(response: Response, caller: str, place: Place) -> None:
-    """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced."""
+    """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced. Where
+    nobody has to be known a cookie is not looked at, and where it may not come from there, it is nobody's."""
     told = response.header("ratelimit") is not None
     assert told == (response.header("ratelimit-policy") is not None)
     unasked = place.policy.column is None or caller == "nobody"
+    unasked |= caller in BROWSERS and (caller not in LIVE or place.policy in (USECASES, BOTS, OPTIONAL))
+    unasked |= caller in ELSEWHERE and place.method != "GET"
     assert told != (unasked or response.words.startswith(("401", "403 key_expired")))
 
 
@@ -339,6 +381,12 @@ async def test_public_operations_do_not_look_at_the_header(world_with_many_start
 async def world_with_many_starts() -> AsyncIterator[World]:
     starts = ("MINT__PER_HOUR", "DEVICE__STARTS_PER_HOUR", "CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR")
     many = dict.fromkeys(starts, 100)
+    many = {
+        "MINT__PER_HOUR": 100,
+        "CLAIM__STARTS_PER_HOUR": 100,
+        "CLAIM__COMPLETIONS_PER_HOUR": 100,
+        "SESSIONS__STARTS_PER_HOUR": 100,
+    }
     async with open_world(**many) as world:
         yield world
 
@@ -351,6 +399,7 @@ async def _public_answers(world: World, headers: dict[str, str], email: str) -> 
     claim |= {"code": await world.emailed_code(email)}
     completed = await client.post("/api/v1/auth/claim/complete", headers=headers, json=claim)
     device = await client.post("/api/v1/auth/device", headers=headers)
+    asked = await client.post("/api/v1/auth/session", headers=headers, json={"email": email})
     alive = await client.get("/healthz", headers=headers)
     ready = await client.get("/readyz", headers=headers)
     return {
@@ -358,6 +407,7 @@ async def _public_answers(world: World, headers: dict[str, str], email: str) -> 
         "startClaim": started.words,
         "completeClaim": completed.words,
         "startDevice": device.words,
+        "startSignIn": asked.words,
         "isAlive": alive.words,
         "isReady": ready.words,
     }

@@ -149,7 +149,7 @@ async def test_a_key_is_held_to_its_own_minute(world: World) -> None:
 @pytest.mark.parametrize("who", ["an unknown key", "not a key", "a revoked key", "a key without a scheme"])
 async def test_a_wrong_key_is_401_and_nothing_is_recorded(world: World, who: str) -> None:
     await stock(world)
-    headers = {"Authorization": CALLERS[who](world) or ""}
+    headers = {"Authorization": str(CALLERS[who](world))}
     assert (await report(world, headers=headers)).status == 401
     assert (await world.client.post(BATCH, headers=headers, json={"events": [event()]})).status == 401
     assert counted(world) == (0, 0)

@@ -9,6 +9,7 @@ from actors.values import Tier
 from service.edge import Message
 from service.operations import OPERATIONS
 from tests.http.asgi import Response
+from tests.http.callers import cookie
 from tests.http.conformity import documented
 from tests.http.world import World
 
@@ -19,6 +20,10 @@ PATHS = {
     "/api/v1/auth/device": "POST",
     "/api/v1/auth/device/token": "POST",
     "/api/v1/auth/device/approval": "GET, HEAD, POST",
+    "/api/v1/auth/session": "POST",
+    "/api/v1/auth/session/complete": "POST",
+    "/api/v1/auth/sessions": "GET, HEAD",
+    "/api/v1/auth/sessions/ses_1": "DELETE",
     "/api/v1/usage": "GET, HEAD",
     "/api/v1/account/usage/days": "GET, HEAD",
     "/api/v1/account/keys": "GET, HEAD, POST",
@@ -71,6 +76,10 @@ ABSENT = (
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
 )
+FOR_PEOPLE = ("/api/v1/auth/sessions",)
+"""Paths that take no key, only a session."""
+
+ABSENT = ("/api/v1/sponsors/bookings/bok_1",)
 """Paths that lead to nothing in these tests."""
 
 IN_SESSIONS = ("/api/v1/auth/device/approval",)
@@ -147,9 +156,10 @@ async def test_a_refused_method_does_not_count(world: World) -> None:
 async def test_head_says_what_get_would(world: World, path: str) -> None:
     headers = {"X-Request-Id": "same"}
     keys = [world.key(tier=Tier.CLAIMED, email=f"{number}@example.com", admin=True) for number in range(2)]
+    cookies = [cookie(world.session(f"{number}@example.com")) if path in FOR_PEOPLE else {} for number in range(2)]
     answers = [
-        await world.client.request(method, path, key, headers=headers)
-        for method, key in zip(("GET", "HEAD"), keys, strict=True)
+        await world.client.request(method, path, key, headers=headers | own)
+        for method, key, own in zip(("GET", "HEAD"), keys, cookies, strict=True)
     ]
     assert answers[0].status == answers[1].status == (404 if path in ABSENT else 403 if path in IN_SESSIONS else 200)
     assert answers[0].headers == answers[1].headers

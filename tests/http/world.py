@@ -48,13 +48,13 @@ from service.main import (
     key_uses,
     per_minute,
     placements_limits,
-    session_rules,
 )
 from service.metrics import Metrics
 from service.openapi import Described
 from service.operations import OPERATIONS
 from service.paying import payments_of
 from service.placements import Placements
+from service.rules import session_rules
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from service.watch import Watch
