@@ -22,6 +22,7 @@ from service.metrics import Metrics
 from service.openapi import Described
 from service.operation import Operation
 from service.pages.documents import add_documents
+from service.pages.page import Page
 from service.pages.serving import add_pages, refusal_response
 from service.pages.table import PAGES
 from service.services import Services
@@ -42,7 +43,13 @@ class ShieldedConnection(TrioASGIHTTPConnection):
             await super()._send_response(send, response)
 
 
-def build_app(services: Services, operations: Sequence[Operation], described: Described, metrics: Metrics) -> App:
+def build_app(
+    services: Services,
+    operations: Sequence[Operation],
+    described: Described,
+    metrics: Metrics,
+    pages: Sequence[Page] = PAGES,
+) -> App:
     """The ASGI application of a node."""
     app = QuartTrio("service", template_folder="templates", static_folder="static", static_url_path="/static")
     app.asgi_http_class = ShieldedConnection
@@ -62,7 +69,7 @@ def build_app(services: Services, operations: Sequence[Operation], described: De
     for path in dict.fromkeys(operation.path for operation in operations if operation.cors):
         _add_preflight(app, path, [operation for operation in operations if operation.path == path])
     add_documents(app, services, described, metrics)
-    add_pages(app, services, PAGES)
+    add_pages(app, services, pages)
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = Lane(cast(App, app), services, operations)
