@@ -9,6 +9,7 @@ import pytest
 
 from actors.mailbox import request_id
 from service.logs import JsonLines, Line, TextLines, set_up
+from tests.http.callers import OUR_PAGE, cookie
 from tests.http.world import World
 
 FORMS = {"text": TextLines, "json": JsonLines}
@@ -111,6 +112,29 @@ async def test_no_secret_of_a_whole_life_is_logged(world: World, log: io.StringI
     for secret in (key, key[12:], token, code, email, "private"):
         assert secret not in text
     assert key[:12] in text, "the displayed prefix says whose request it was"
+
+
+async def test_no_secret_of_a_session_is_logged(world: World, log: io.StringIO) -> None:
+    email = "ann.secret@example.com"
+    await world.client.post("/api/v1/auth/session", json={"email": email})
+    code = await world.emailed_code(email)
+    answers = []
+    for tried in ("000000", code, code):
+        body = {"email": email, "code": tried}
+        answers.append(await world.client.post("/api/v1/auth/session/complete", headers=OUR_PAGE, json=body))
+    assert [answer.status for answer in answers] == [400, 200, 400]
+    token = (answers[1].header("set-cookie") or "").partition("=")[2].partition(";")[0]
+    await world.client.get("/api/v1/auth/sessions", headers=cookie(token))
+    await world.client.get(f"/{token}", headers=cookie(token) | {"Authorization": token, "X-Request-Id": token})
+    await world.client.post("/sign-in", headers=OUR_PAGE, body=f"do=complete&email={email}&code={code}".encode())
+    form_id = "f0" * 16
+    await world.client.post(
+        "/sign-out", headers=OUR_PAGE | cookie(token), body=f"do=sign-out&form_id={form_id}".encode()
+    )
+    text = log.getvalue()
+    for secret in (token, token[4:], code, email, form_id):
+        assert secret not in text
+    assert answers[1].json["id"] in text, "the session's id says whose request it was"
 
 
 async def test_a_secret_in_the_wrong_place_is_masked(world: World, log: io.StringIO) -> None:

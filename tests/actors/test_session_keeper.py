@@ -1,0 +1,156 @@
+"""The session keeper over a store in memory: tokens, codes, touches that nobody waits for, and nodes that share rows."""
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from actors.actor import ActorLimits
+from actors.clock import DAY_MS, HOUR_MS
+from actors.credentials import code_from, digest, is_session_token
+from actors.sessions.actor import Begun, SessionKeeper
+from actors.sessions.messages import Kept, Sent, Spent
+from actors.sessions.reader import SessionReader
+from actors.sessions.state import SessionRules
+from actors.troupe import running
+from actors.values import Agent, Code, OutcomeUnknown, Refused, StorageUnavailable
+from storage.memory.sessions import MemorySessions
+from storage.memory.tables import Memory
+from tests.fakes import HandClock, Script, SeededEntropy, now, together
+
+NOON = 20_000 * DAY_MS + DAY_MS // 2
+SECRET = b"server secret"
+ANN = "ann@example.com"
+
+
+def keeper(
+    memory: Memory, node: int = 1, clock: HandClock | None = None, limits: ActorLimits | None = None
+) -> SessionKeeper:
+    return SessionKeeper(
+        MemorySessions(memory),
+        clock or HandClock(NOON),
+        SeededEntropy(node),
+        SECRET,
+        SessionRules(),
+        node=f"node {node}",
+        limits=limits or ActorLimits(),
+    )
+
+
+def last_code(memory: Memory) -> str:
+    return code_from(SECRET, list(memory.letters.values())[-1].nonce)
+
+
+async def signed_in(sessions: SessionKeeper, memory: Memory) -> Begun:
+    assert await sessions.start_sign_in(ANN) == Sent()
+    begun = await sessions.complete_sign_in(ANN, last_code(memory), "A browser")
+    assert isinstance(begun, Begun)
+    return begun
+
+
+async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    sessions = keeper(memory)
+    async with running([sessions]):
+        begun = await signed_in(sessions, memory)
+    assert is_session_token(begun.token)
+    assert memory.sessions[begun.session.id].token_hash == digest(begun.token)
+    for secret in (begun.token, begun.token[4:], last_code(memory)):
+        assert secret not in repr(memory) + repr(begun)
+    [letter] = memory.letters.values()
+    assert (letter.recipient, letter.template, letter.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
+
+
+async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    nodes = [keeper(memory, number) for number in (1, 2)]
+    async with running(nodes):
+        await nodes[0].start_sign_in(ANN)
+        code = last_code(memory)
+        answers = await together(*(now(node.complete_sign_in, ANN, code, "A browser") for node in nodes))
+    assert sorted(type(answer).__name__ for answer in answers) == ["Begun", "Refused"]
+    assert len(memory.sessions) == 1
+
+
+async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    sessions = keeper(memory)
+    async with running([sessions]):
+        await sessions.start_sign_in(ANN)
+        memory.after = Script([OutcomeUnknown()])
+        begun = await sessions.complete_sign_in(ANN, last_code(memory), "A browser")
+    assert isinstance(begun, Begun)
+    assert list(memory.sessions) == [begun.session.id]
+    assert len(memory.audits) == 1
+
+
+async def test_a_touch_is_not_waited_for_and_may_be_lost(autojump_clock: MockClock) -> None:
+    memory, clock = Memory(), HandClock(NOON)
+    sessions = keeper(memory, clock=clock)
+    async with running([sessions]):
+        session = (await signed_in(sessions, memory)).session
+        assert not sessions.touch(session), "it was seen a moment ago"
+        clock.at_ms += HOUR_MS
+        memory.before = Script([StorageUnavailable("away")])
+        assert sessions.touch(session)
+        await wait_all_tasks_blocked()
+        assert memory.sessions[session.id] == session
+        assert sessions.touch(session)
+        await wait_all_tasks_blocked()
+        assert memory.sessions[session.id].seen_ms == clock.at_ms
+    assert not sessions.touch(session), "a keeper that has stopped takes none"
+
+
+async def test_a_full_mailbox_takes_no_touch(autojump_clock: MockClock) -> None:
+    memory, clock = Memory(), HandClock(NOON)
+    sessions = keeper(memory, clock=clock, limits=ActorLimits(mailbox=1, batch=1))
+    async with running([sessions]):
+        session = (await signed_in(sessions, memory)).session
+        clock.at_ms += HOUR_MS
+        memory.before = Script([5.0])
+        assert sessions.touch(session)
+        await wait_all_tasks_blocked()
+        assert [sessions.touch(session), sessions.touch(session)] == [True, False]
+        assert sessions.statistics().refused == 1
+
+
+async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    sessions = keeper(memory)
+    reader = SessionReader(MemorySessions(memory), node="node 2", limits=ActorLimits())
+    async with running([sessions, reader]):
+        begun = await signed_in(sessions, memory)
+        found = await reader.resolve(begun.token)
+        assert found is not None
+        assert found.session.is_live(NOON)
+        ended = await sessions.end_session(begun.session.id, ANN, Agent("session", begun.session.id, ANN))
+        assert isinstance(ended, Kept)
+        found = await reader.resolve(begun.token)
+        assert found is not None
+        assert not found.session.is_live(NOON)
+        assert await reader.resolve("sst_" + "0" * 43) is None
+        assert await reader.resolve("no token") is None
+
+
+async def test_a_form_is_first_once_whoever_asks(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    nodes = [keeper(memory, number) for number in (1, 2)]
+    async with running(nodes):
+        session = (await signed_in(nodes[0], memory)).session
+        answers = await together(*(now(node.spend_form, session.id, "f") for node in nodes * 10))
+        assert answers.count(Spent(first=True)) == 1
+        await nodes[0].give_back_form(session.id, "f")
+        assert await nodes[1].spend_form(session.id, "f") == Spent(first=True)
+        unknown = await nodes[0].spend_form("ses_unknown", "f")
+    assert isinstance(unknown, Refused)
+    assert unknown.code is Code.UNAUTHORIZED
+
+
+async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    sessions = keeper(memory)
+    async with running([sessions]):
+        await sessions.start_sign_in(ANN)
+        memory.before = Script([StorageUnavailable("away")])
+        [answer] = await together(now(sessions.complete_sign_in, ANN, last_code(memory), ""))
+        assert isinstance(answer, StorageUnavailable)
+        with trio.fail_after(1):
+            assert isinstance(await sessions.complete_sign_in(ANN, last_code(memory), ""), Begun)

@@ -1,0 +1,316 @@
+"""The rules of signing in and of sessions, without a store: what each message changes, alone and within a batch."""
+
+import json
+from dataclasses import dataclass, field, replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from actors.codes import CodeRules
+from actors.sessions.messages import (
+    Answer,
+    CompleteSignIn,
+    EndSession,
+    GiveBackForm,
+    Kept,
+    Message,
+    Sent,
+    Session,
+    SignIn,
+    SpendForm,
+    Spent,
+    StartSignIn,
+    Touch,
+)
+from actors.sessions.state import Decision, SessionRules, Snapshot, decide, wanted
+from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+
+NOON = 20_000 * DAY_MS + DAY_MS // 2
+ANN, BOB = "ann@example.com", "bob@example.com"
+RIGHT, WRONG = b"right", b"wrong"
+
+
+@dataclass
+class Book:
+    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+
+    rules: SessionRules = field(default_factory=SessionRules)
+    now_ms: int = NOON
+    rows: Snapshot = field(default_factory=Snapshot)
+    tenants: list[Tenant] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    letters: int = 0
+    last: Decision = field(default_factory=Decision)
+
+    def act(self, *messages: Message) -> list[Answer]:
+        need, rows = wanted(messages), self.rows
+        found = Snapshot(
+            {email: rows.sign_ins[email] for email in need.emails if email in rows.sign_ins},
+            {email: rows.accounts[email] for email in need.entering if email in rows.accounts},
+            {
+                each.id: each
+                for each in rows.sessions.values()
+                if each.id in need.session_ids or (each.email in need.entering and each.is_live(self.now_ms))
+            },
+            {place: rows.forms[place] for place in need.forms if place in rows.forms},
+        )
+        self.last = decision = decide(found, messages, self.now_ms, self.rules)
+        rows.sign_ins |= decision.changed.sign_ins
+        rows.accounts |= decision.changed.accounts
+        rows.sessions |= decision.changed.sessions
+        for place in decision.given_back:
+            del rows.forms[place]
+        assert not rows.forms.keys() & decision.changed.forms.keys(), "a row that is there is added"
+        rows.forms |= decision.changed.forms
+        self.tenants += decision.tenants
+        self.audits += decision.audits
+        self.letters += len(decision.letters)
+        return decision.answers
+
+    def one(self, message: Message) -> Answer:
+        [answer] = self.act(message)
+        return answer
+
+    def start(self, email: str = ANN) -> StartSignIn:
+        letter = Letter("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
+        return StartSignIn(email, RIGHT, letter)
+
+    def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteSignIn:
+        session = Session(
+            f"ses_{name}",
+            name.encode(),
+            email,
+            "A browser",
+            self.now_ms,
+            self.now_ms,
+            self.now_ms + self.rules.life_ms,
+        )
+        return CompleteSignIn(session, proof, f"ten_{name}", self.audit(f"ses_{name}", "session.started"))
+
+    def end(self, name: str, email: str = ANN) -> EndSession:
+        return EndSession(f"ses_{name}", email, self.audit(f"ses_{name}", "session.ended"))
+
+    def audit(self, session_id: str, action: str) -> AuditRecord:
+        return AuditRecord("aud_1", self.now_ms, "session", session_id, action, "session", session_id)
+
+    def sign_in(self, name: str, email: str = ANN) -> Session:
+        answers = self.act(self.start(email), self.complete(name, email))
+        assert isinstance(answers[1], Kept), answers
+        self.now_ms += MINUTE_MS
+        return answers[1].session
+
+
+def code_of(answer: Answer) -> Code | None:
+    return answer.code if isinstance(answer, Refused) else None
+
+
+def test_a_first_code_makes_a_row_for_the_email_and_nothing_else() -> None:
+    book = Book()
+    assert book.one(book.start()) == Sent()
+    assert book.rows == Snapshot(
+        {
+            ANN: SignIn(
+                ANN,
+                proof=RIGHT,
+                code_expires_ms=NOON + 10 * MINUTE_MS,
+                sent_ms=NOON,
+                sent_day=20_000,
+                sent_today=1,
+            )
+        }
+    )
+
+
+def test_a_right_code_begins_a_session_and_makes_an_account_once() -> None:
+    book = Book()
+    session = book.sign_in("1")
+    assert book.rows.accounts == {ANN: Account(ANN, "ten_1", NOON)}
+    assert book.tenants == [Tenant("ten_1", Tier.CLAIMED)]
+    assert json.loads(book.audits[0].changes) == {"tenantId": [None, "ten_1"]}
+    book.sign_in("2")
+    assert book.rows.sessions["ses_1"] == session
+    assert len(book.tenants) == 1
+    assert json.loads(book.audits[1].changes) == {}
+
+
+def test_a_code_is_used_up_by_any_clock() -> None:
+    book = Book()
+    book.sign_in("1")
+    for now_ms in (NOON - DAY_MS, NOON, NOON + SECOND_MS):
+        book.now_ms = now_ms
+        assert code_of(book.one(book.complete("2"))) is Code.INVALID_CODE
+    assert len(book.rows.sessions) == 1
+
+
+def test_without_a_code_there_is_none_to_be_right() -> None:
+    book = Book()
+    assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
+    assert book.rows == Snapshot()
+
+
+def test_attempts_are_counted_within_a_batch_and_a_spent_code_counts_no_more() -> None:
+    book = Book()
+    book.act(book.start(), *(book.complete(str(number), proof=WRONG) for number in range(5)))
+    assert book.rows.sign_ins[ANN].attempts == 5
+    assert code_of(book.one(book.complete("6"))) is Code.INVALID_CODE
+    assert book.last.changed == Snapshot(), "nothing is written where nothing changes"
+
+
+def test_two_right_codes_in_a_batch_begin_one_session() -> None:
+    book = Book()
+    answers = book.act(book.start(), book.complete("1"), book.complete("2"))
+    assert [code_of(answer) for answer in answers] == [None, None, Code.INVALID_CODE]
+
+
+def test_the_account_keeps_the_sessions_that_were_used_last() -> None:
+    book = Book(SessionRules(per_account=2))
+    for name in ("1", "2"):
+        book.sign_in(name)
+    book.rules = replace(book.rules, touch_ms=0)
+    book.act(Touch("ses_1"))
+    book.sign_in("3")
+    live = {each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)}
+    assert live == {"ses_1", "ses_3"}
+    assert json.loads(book.audits[-1].changes) == {"ended": ["ses_2"]}
+
+
+def test_a_session_of_another_account_makes_no_room() -> None:
+    book = Book(SessionRules(per_account=1))
+    book.sign_in("1")
+    book.sign_in("2", BOB)
+    assert all(each.is_live(book.now_ms) for each in book.rows.sessions.values())
+
+
+def test_a_touch_within_the_hour_writes_nothing() -> None:
+    book = Book()
+    session = book.sign_in("1")
+    book.now_ms = NOON + HOUR_MS - 1
+    assert book.one(Touch("ses_1")) == Kept(session)
+    assert book.last.changed == Snapshot()
+    book.now_ms += 1
+    assert book.one(Touch("ses_1")) == Kept(
+        replace(session, seen_ms=book.now_ms, expires_ms=book.now_ms + book.rules.life_ms)
+    )
+
+
+def test_an_ended_session_stays_ended() -> None:
+    book = Book()
+    book.sign_in("1")
+    first = book.one(book.end("1"))
+    book.now_ms += HOUR_MS
+    assert book.act(book.end("1"), book.end("1")) == [first, first]
+    assert code_of(book.one(Touch("ses_1"))) is Code.UNAUTHORIZED
+    assert [record.action for record in book.audits] == ["session.started", "session.ended"]
+
+
+def test_an_expired_session_keeps_its_own_end() -> None:
+    book = Book()
+    session = book.sign_in("1")
+    book.now_ms = session.expires_ms
+    assert book.one(book.end("1")) == Kept(session)
+    assert code_of(book.one(Touch("ses_1"))) is Code.UNAUTHORIZED
+
+
+class Sessions(RuleBasedStateMachine):
+    """Random batches under tight limits; every batch is also decided one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rules = SessionRules(per_account=2, codes=CodeRules(attempts=2, per_day=3))
+        self.book, self.single = Book(self.rules), Book(self.rules)
+        self.made = 0
+        self.wrong: dict[str, int] = {}
+        self.sent: set[tuple[str, str]] = set()
+
+    emails = st.sampled_from([ANN, BOB])
+    numbers = st.integers(1, 6)
+    recipes = st.one_of(
+        st.tuples(st.just("start"), emails),
+        st.tuples(st.sampled_from(["right", "right", "wrong"]), emails),
+        st.tuples(st.just("touch"), numbers),
+        st.tuples(st.just("end"), numbers, emails),
+        st.tuples(st.sampled_from(["spend", "spend", "give"]), numbers),
+    )
+
+    @rule(span_ms=st.sampled_from([SECOND_MS, MINUTE_MS, 2 * HOUR_MS, DAY_MS, 31 * DAY_MS]))
+    def pass_time(self, span_ms: int) -> None:
+        self.book.now_ms += span_ms
+        self.single.now_ms += span_ms
+
+    @rule(recipes=st.lists(recipes, min_size=1, max_size=6))
+    def batch(self, recipes: list[tuple]) -> None:  # type: ignore[type-arg]
+        messages = [self.message(*recipe) for recipe in recipes]
+        answers = self.book.act(*messages)
+        assert answers == [self.single.one(message) for message in messages]
+        assert self.book.rows == self.single.rows
+        assert (self.book.audits, self.book.tenants) == (self.single.audits, self.single.tenants)
+        for message, answer in zip(messages, answers, strict=True):
+            self.note(message, answer)
+
+    def message(self, kind: str, *rest: object) -> Message:
+        book = self.book
+        self.made += 1
+        match kind, *rest:
+            case "start", str(email):
+                return book.start(email)
+            case (("right" | "wrong"), str(email)):
+                return book.complete(str(self.made), email, RIGHT if kind == "right" else WRONG)
+            case "touch", int(number):
+                return Touch(self.name(number))
+            case "end", int(number), str(email):
+                return EndSession(self.name(number), email, book.audit(self.name(number), "session.ended"))
+            case "spend", int(number):
+                return SpendForm(self.name(number), "f")
+            case _, int(number):
+                return GiveBackForm(self.name(number), "f")
+        raise AssertionError(kind)
+
+    def name(self, number: int) -> str:
+        """One of the newest sessions, or one that is not there."""
+        known = list(self.book.rows.sessions)
+        return known[-number] if number <= len(known) else "ses_unknown"
+
+    def note(self, message: Message, answer: Answer) -> None:
+        match message, answer:
+            case StartSignIn(email=email), Sent():
+                self.wrong[email] = 0
+            case CompleteSignIn(proof=proof, session=session), Kept():
+                assert (proof, self.wrong[session.email] < 2) == (RIGHT, True)
+                self.wrong[session.email] = 2
+            case CompleteSignIn(session=session), Refused(code):
+                assert code is Code.INVALID_CODE
+                self.wrong[session.email] = self.wrong.get(session.email, 2) + 1
+            case SpendForm(session_id, form_id), Spent(first):
+                assert first == ((session_id, form_id) not in self.sent)
+                self.sent.add((session_id, form_id))
+            case GiveBackForm(session_id, form_id), _:
+                self.sent.discard((session_id, form_id))
+
+    @invariant()
+    def no_account_has_too_many_sessions(self) -> None:
+        for email in (ANN, BOB):
+            live = [each for each in self.book.rows.sessions.values() if each.email == email]
+            assert sum(each.is_live(self.book.now_ms) for each in live) <= 2
+
+    @invariant()
+    def every_session_has_an_account_with_one_tenant(self) -> None:
+        assert {each.email for each in self.book.rows.sessions.values()} == self.book.rows.accounts.keys()
+        assert len(self.book.tenants) == len(self.book.rows.accounts)
+
+    @invariant()
+    def what_ended_says_when(self) -> None:
+        for each in self.book.rows.sessions.values():
+            assert each.revoked_ms is None or each.expires_ms <= each.revoked_ms
+
+    @invariant()
+    def each_start_was_audited(self) -> None:
+        started = [record.target_id for record in self.book.audits if record.action == "session.started"]
+        assert started == list(self.book.rows.sessions)
+
+
+Sessions.TestCase.settings = settings(
+    max_examples=100, stateful_step_count=30, derandomize=True, database=None, deadline=None
+)
+TestSessions = Sessions.TestCase
