@@ -136,6 +136,7 @@ def schema() -> Any:
 
 
 PUBLIC = {"Keys", "Device login", "Payments", "Operation"}
+PUBLIC = {"Keys", "Sign-in", "Payments", "Operation"}
 """Tags of operations that take no key."""
 
 LEFT_OUT = [

@@ -65,9 +65,8 @@ def test_answers_to_those_who_may_do_less_are_as_the_document_says(
 
 NEVER = {
     "completeClaim",  # the code is in a mail
+    "completeSignIn",
     "pollDevice",  # nobody approves
-    "getDeviceApproval",  # needs the session of a browser
-    "decideDevice",
     "stripeWebhook",  # in test mode there is nothing
     *(operation.name for operation in OPERATIONS if operation.access is Access.SESSION),  # nobody here has a browser
 }
