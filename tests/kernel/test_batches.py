@@ -18,6 +18,37 @@ async def test_each_caller_gets_its_own_answer(autojump_clock: MockClock) -> Non
     assert answers == ["0: a", "1: b", "2: c"]
 
 
+async def test_what_is_only_told_is_kept_with_the_batch_and_drained(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0])
+    async with running([book]):
+        assert book.tell("a")
+        await trio.sleep(0.5)
+        assert book.tell("b")
+        answers = await together(now(book.ask, "c"))
+        assert book.tell("d")
+    assert answers == ["2: c"]
+    assert book.batches == [["a"], ["b", "c"], ["d"]]
+    assert not book.tell("e"), "it has stopped"
+
+
+async def test_what_is_told_to_a_full_mailbox_is_lost_and_counted(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[1.0], limits=ActorLimits(mailbox=1, batch=1))
+    async with running([book]):
+        assert book.tell("a")
+        await trio.sleep(0.5)
+        assert [book.tell("b"), book.tell("c")] == [True, False]
+    assert book.lines == ["a", "b"]
+    assert book.statistics().refused == 1
+
+
+async def test_what_is_told_to_a_store_that_is_away_is_lost_and_hurts_nobody(autojump_clock: MockClock) -> None:
+    book = Notebook(before=[StorageUnavailable("away")])
+    async with running([book]):
+        assert book.tell("a")
+        await trio.sleep(0.5)
+        assert await book.ask("b") == "0: b"
+
+
 async def test_while_a_commit_is_under_way_the_next_batch_gathers(autojump_clock: MockClock) -> None:
     book = Notebook(before=[1.0])
     async with running([book]):

@@ -45,6 +45,14 @@ def test_the_representation_of_a_mail_and_of_a_letter_hold_no_code_and_no_nonce(
     assert "nonce" not in repr(letter())
 
 
+def test_a_letter_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
+    mail = WRITER.write(letter(template="sign_in_code"))
+    assert mail.subject == "Your code to sign in"
+    assert f"\n{CODE}\n" in mail.text
+    assert "sign in" in mail.text
+    assert CODE not in mail.subject
+
+
 def test_an_unknown_template_fails_and_is_not_refused() -> None:
     with pytest.raises(MailFailed, match="of_tomorrow"):
         WRITER.write(letter(template="of_tomorrow"))
