@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors import codes
 from actors.clock import SECOND_MS
 from actors.credentials import code_from, code_proof, digest
 from actors.events.state import EventRules
-from actors.keys import state as key_state
 from actors.values import Letter, Turn
 from storage.memory.tables import Memory
 from tests.simulation import buyers, clients, kernel, oracle, stage, websites
@@ -268,7 +268,7 @@ def run(seed: int, *, seconds: float = 20.0, bug: str | None = None, keep_trace:
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
         world = World(seed, seconds, parts)
-        with patched(key_state, "same", world.compare):
+        with patched(codes, "same", world.compare):
             try:
                 _, trace = kernel.simulate(seed, world.run, keep=keep_trace)
             except Exception:
