@@ -14,8 +14,9 @@ from actors.troupe import running
 from actors.values import Agent, OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
 from service.config import Config, ConfigError
 from service.importing import Parsed, parse, unknown_bots
-from service.main import actor_limits, key_rules, storage_options
+from service.main import storage_options
 from service.replacing import carry_out
+from service.rules import actor_limits, key_rules
 from service.samples.seeding import replace_demo
 from service.schemas.keys import Email
 from service.schemas.texts import one_line

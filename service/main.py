@@ -19,13 +19,10 @@ import trio
 
 from actors.actor import Actor, ActorLimits
 from actors.bookings.actor import BookingLedger
-from actors.bookings.cashier import Cashier, CashierLimits
-from actors.bookings.records import Mode
-from actors.bookings.state import BookingRules
-from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, Clock, SystemClock, SystemEntropy
+from actors.bookings.cashier import Cashier
+from actors.clock import DAY_MS, Clock, SystemClock, SystemEntropy
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
-from actors.devices.state import DeviceRules
 from actors.events.actor import EventDeduper
 from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
@@ -34,7 +31,6 @@ from actors.events.store import EventStore
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
-from actors.keys.state import KeyRules
 from actors.keys.store import UseStore
 from actors.keys.uses import KeyUses
 from actors.mail.actor import MailLimits, MailSender
@@ -42,14 +38,13 @@ from actors.mail.letters import LetterWriter
 from actors.mail.store import Outbox
 from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
-from actors.quota.state import Caps
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
 from actors.troupe import Intensity, Member, running
-from actors.values import Agent, StorageUnavailable, Tier
+from actors.values import Agent, StorageUnavailable
 from service.app import build_app
 from service.bounds import ServingLimits
-from service.catalog import Catalog, CatalogLimits
+from service.catalog import Catalog
 from service.changes import Changes
 from service.config import Config, ConfigError
 from service.cursors import Cursors
@@ -61,9 +56,20 @@ from service.metrics import Metrics
 from service.openapi import Described
 from service.operations import OPERATIONS
 from service.paying import payments_of
-from service.placements import Placements, PlacementsLimits
+from service.placements import Placements
 from service.refusals import answer_refusal
-from service.rules import code_rules, session_rules
+from service.rules import (
+    actor_limits,
+    booking_rules,
+    caps,
+    cashier_limits,
+    catalog_limits,
+    device_rules,
+    key_rules,
+    per_minute,
+    placements_limits,
+    session_rules,
+)
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
@@ -124,8 +130,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         actor.observer = partial(metrics.committed, actor.name)
     changes = Changes(opened.database, services.directory, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
-    members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, keeper]
-    members: list[Member] = [*followers, *actors, services.mail, services.cashier, *keepers]
+    members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, *keepers]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -215,6 +220,7 @@ def prunings(opened: Opened) -> list[Pruning]:
         Pruning("sign-ins", 2 * DAY_MS, opened.sessions.prune_sign_ins),
         Pruning("ended sessions", 30 * DAY_MS, opened.sessions.prune_sessions),
         Pruning("forms", DAY_MS, opened.sessions.prune_forms),
+        Pruning("device logins", DAY_MS, opened.devices.prune),
     ]
 
 
@@ -300,32 +306,6 @@ def address_of(bind: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def booking_rules(config: Config) -> BookingRules:
-    bookings = config.bookings
-    return BookingRules(
-        hold_ms=bookings.hold_minutes * MINUTE_MS,
-        open_holds=bookings.open_holds,
-        horizon_weeks=bookings.horizon_weeks,
-        mode=Mode(config.billing.mode),
-    )
-
-
-def cashier_limits(config: Config) -> CashierLimits:
-    return CashierLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds)
-
-
-def catalog_limits(config: Config) -> CatalogLimits:
-    catalog = config.catalog
-    return CatalogLimits(
-        check_seconds=catalog.check_seconds, searches=catalog.searches, search_waiters=catalog.search_waiters
-    )
-
-
-def placements_limits(config: Config) -> PlacementsLimits:
-    bookings = config.bookings
-    return PlacementsLimits(check_seconds=bookings.check_seconds, horizon_weeks=bookings.horizon_weeks)
-
-
 @dataclass(frozen=True, slots=True)
 class EventMembers:
     """What takes events in, and what keeps room for them."""
@@ -367,72 +347,8 @@ def storage_options(config: Config) -> StorageOptions:
     )
 
 
-def actor_limits(config: Config) -> ActorLimits:
-    actors = config.actors
-    return ActorLimits(mailbox=actors.mailbox, batch=actors.batch, answer_seconds=actors.answer_seconds)
-
-
-def caps(config: Config) -> dict[Tier, Caps]:
-    tiers = config.tiers
-    return {
-        Tier.ANONYMOUS: Caps(
-            daily=tiers.anonymous.daily,
-            lifetime=tiers.anonymous.lifetime,
-            usecase_reads=tiers.anonymous.usecase_reads,
-        ),
-        Tier.CLAIMED: Caps(daily=tiers.claimed.daily, monthly=tiers.claimed.monthly),
-        Tier.UPGRADED: Caps(daily=tiers.upgraded.daily, monthly=tiers.upgraded.monthly),
-    }
-
-
-def per_minute(config: Config) -> dict[Tier, int]:
-    tiers = config.tiers
-    return {
-        Tier.ANONYMOUS: tiers.anonymous.per_minute,
-        Tier.CLAIMED: tiers.claimed.per_minute,
-        Tier.UPGRADED: tiers.upgraded.per_minute,
-    }
-
-
-def key_rules(config: Config) -> KeyRules:
-    return KeyRules(
-        anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
-        codes=code_rules(config),
-        full_keys_per_account=config.keys.full_per_account,
-        scoped_keys_per_account=config.keys.scoped_per_account,
-    )
-
-
 def key_uses(config: Config, store: UseStore, clock: Clock) -> KeyUses:
     return KeyUses(store, clock, write_seconds=config.keys.uses_seconds, capacity=config.keys.remember_keys)
-
-
-def device_rules(config: Config) -> DeviceRules:
-    device = config.device
-    return DeviceRules(
-        life_ms=device.expires_seconds * SECOND_MS,
-        interval_seconds=device.interval_seconds,
-        wrong_codes=device.wrong_codes,
-        lock_ms=device.lock_minutes * MINUTE_MS,
-        full_keys_per_account=config.keys.full_per_account,
-def code_rules(config: Config) -> CodeRules:
-    claim = config.claim
-    return CodeRules(
-        life_ms=claim.code_minutes * MINUTE_MS,
-        attempts=claim.code_attempts,
-        pause_ms=claim.code_pause_seconds * SECOND_MS,
-        per_day=claim.codes_per_day,
-    )
-
-
-def session_rules(config: Config) -> SessionRules:
-    sessions = config.sessions
-    return SessionRules(
-        life_ms=sessions.days * DAY_MS,
-        touch_ms=sessions.touch_seconds * SECOND_MS,
-        per_account=sessions.per_account,
-        codes=code_rules(config),
-    )
 
 
 def serving_limits(config: Config) -> ServingLimits:

@@ -34,6 +34,7 @@ from service.watch import Watch
 class Budgets:
     """Limits per client address in memory: readers without a key, events, polls and pages by the minute, minting, claiming
     and device logins by the hour."""
+
     """Limits per client address in memory: readers without a key, events and pages by the minute, minting, claiming and
     signing in by the hour."""
 
@@ -102,6 +103,10 @@ class Budgets:
                 return self.config.claim.starts_per_hour
             case Budget.CLAIM_COMPLETE:
                 return self.config.claim.completions_per_hour
+            case Budget.SIGN_IN_START:
+                return self.config.sessions.starts_per_hour
+            case Budget.SIGN_IN_COMPLETE:
+                return self.config.sessions.completions_per_hour
             case Budget.DEVICE_START:
                 return self.config.device.starts_per_hour
             case Budget.EVENTS | Budget.DEVICE_POLL:
@@ -112,12 +117,6 @@ class Budgets:
         whoever else is behind the same address, also where two windows of starts meet."""
         device = self.config.device
         return 4 * device.starts_per_hour * -(-60 // device.interval_seconds)
-            case Budget.SIGN_IN_START:
-                return self.config.sessions.starts_per_hour
-            case Budget.SIGN_IN_COMPLETE:
-                return self.config.sessions.completions_per_hour
-            case Budget.EVENTS:
-                raise AssertionError("events are limited by the minute")
 
 
 @dataclass(slots=True)

@@ -16,7 +16,8 @@ from actors.troupe import running
 from actors.values import OutcomeUnknown, Refused, StorageUnavailable
 from service.commands import AGENT, CommandError
 from service.config import Config
-from service.main import actor_limits, storage_options
+from service.main import storage_options
+from service.rules import actor_limits
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from storage.opening import Opened, open_storage
 

@@ -15,6 +15,7 @@ from service.pages.ops import PAGES as OPS
 from service.pages.outbox import PAGES as OUTBOX
 from service.pages.page import Page
 from service.pages.reviewing import PAGES as REVIEWING
+from service.pages.sign_in import PAGES as SIGN_IN
 from service.pages.slots import PAGES as SLOTS
 from service.pages.sponsor import PAGES as SPONSOR
 
@@ -22,6 +23,7 @@ PAGES: tuple[Page, ...] = (
     *HOME,
     *CATALOG,
     *CLAIM,
+    *SIGN_IN,
     *DEVICE,
     *DASHBOARD,
     *SPONSOR,
@@ -36,6 +38,3 @@ PAGES: tuple[Page, ...] = (
     *OPS,
     *OUTBOX,
 )
-from service.pages.sign_in import PAGES as SIGN_IN
-
-PAGES: tuple[Page, ...] = (*HOME, *SIGN_IN, *CHECKOUT, *OUTBOX)

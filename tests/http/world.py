@@ -36,25 +36,24 @@ from service.config import Config, load
 from service.cursors import Cursors
 from service.health import Health
 from service.links import Links
-from service.main import (
+from service.main import event_members, key_uses
+from service.metrics import Metrics
+from service.openapi import Described
+from service.operations import OPERATIONS
+from service.paying import payments_of
+from service.placements import Placements
+from service.rules import (
     actor_limits,
     booking_rules,
     caps,
     cashier_limits,
     catalog_limits,
     device_rules,
-    event_members,
     key_rules,
-    key_uses,
     per_minute,
     placements_limits,
+    session_rules,
 )
-from service.metrics import Metrics
-from service.openapi import Described
-from service.operations import OPERATIONS
-from service.paying import payments_of
-from service.placements import Placements
-from service.rules import session_rules
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.services import Budgets, Services
 from service.watch import Watch
@@ -313,8 +312,8 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     ledger = BookingLedger(MemoryLedger(memory), clock, entropy, booking_rules(config), node="n1", limits=limits)
     cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
-    actors = (keys, directory, session_reader, devices, quota, ledger, *events.desk.dedupers, events.windows)
-    actors = (keys, directory, session_reader, sessions, quota, ledger, *events.desk.dedupers, events.windows)
+    people = (session_reader, sessions, devices)
+    actors = (keys, directory, *people, quota, ledger, *events.desk.dedupers, events.windows)
     for actor in actors:
         actor.observer = _observer(metrics, actor.name)
 

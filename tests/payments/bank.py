@@ -28,7 +28,7 @@ from actors.clock import MINUTE_MS
 from actors.troupe import Intensity, running
 from actors.values import Turn
 from actors.weeks import WEEK_MS, week_of
-from service.main import actor_limits
+from service.rules import actor_limits
 from tests.fakes import SeededEntropy
 from tests.http.world import NOON_MS, World, open_world
 

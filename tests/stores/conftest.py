@@ -10,8 +10,8 @@ from actors.devices.store import DeviceStore
 from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
-from storage.memory.devices import MemoryDevices
 from actors.sessions.store import SessionStore
+from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
