@@ -324,7 +324,11 @@ def expected(caller: str, place: Place) -> str:
         return place.passed
     if caller in ELSEWHERE and place.method != "GET" and place.policy is not OPTIONAL:
         return FORBIDDEN
-    if caller in HOLDS and place.policy.column != 6 and not set(place.policy.scopes.split()) <= set(HOLDS[caller].split()):
+    if (
+        caller in HOLDS
+        and place.policy.column != 6
+        and not set(place.policy.scopes.split()) <= set(HOLDS[caller].split())
+    ):
         return NO_SCOPE
     words = EXPECTED[caller][place.policy.column]
     return place.passed if words is PASSED else words

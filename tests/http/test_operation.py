@@ -44,8 +44,7 @@ async def test_with_a_database_that_does_not_answer_a_node_is_not_ready(world: W
     assert "did not answer within 2 s" in (await _unready(world)).json["message"]
 
 
-@pytest.mark.parametrize("name", ["keys", "directory", "session_reader", "devices", "quota", "mail"])
-@pytest.mark.parametrize("name", ["keys", "directory", "session_reader", "sessions", "quota", "mail"])
+@pytest.mark.parametrize("name", ["keys", "directory", "session_reader", "sessions", "devices", "quota", "mail"])
 async def test_with_an_actor_that_stopped_a_node_is_not_ready(world: World, name: str) -> None:
     actor = getattr(world.services, name)
     actor.close()
@@ -161,8 +160,8 @@ async def test_the_size_of_batches_is_a_histogram_by_actor(world: World) -> None
 
 async def test_actors_and_the_pool_are_seen(world: World) -> None:
     families = await _scraped(world)
-    names = {"keys", "directory", "session_reader", "devices", "quota", "bookings", "events", "windows", "mail"}
-    names = {"keys", "directory", "session_reader", "sessions", "quota", "bookings", "events", "windows", "mail"}
+    names = {"keys", "directory", "quota", "bookings", "events", "windows", "mail"}
+    names |= {"session_reader", "sessions", "devices"}
     for name in ("catalog_mailbox_depth", "catalog_actor_accepting"):
         assert {actor for (actor,) in _values(families[name])} == names
     assert set(_values(families["catalog_actor_accepting"]).values()) == {1}

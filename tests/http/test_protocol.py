@@ -76,11 +76,10 @@ ABSENT = (
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
 )
+"""Paths that lead to nothing in these tests."""
+
 FOR_PEOPLE = ("/api/v1/auth/sessions",)
 """Paths that take no key, only a session."""
-
-ABSENT = ("/api/v1/sponsors/bookings/bok_1",)
-"""Paths that lead to nothing in these tests."""
 
 IN_SESSIONS = ("/api/v1/auth/device/approval",)
 """Paths that only a page of the service may ask for, in a browser session."""
