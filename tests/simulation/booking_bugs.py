@@ -358,6 +358,6 @@ BUGS: Mapping[str, Bug] = {
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
     "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(Desk, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
-        "A key may give scopes that it lacks.", replaced(key_state._Desk, "_not_grantable", _anything)
+        "A key may give scopes that it lacks.", replaced(key_state._Desk, "_refused_grant", _anything)
     ),
 }
