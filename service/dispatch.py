@@ -48,16 +48,19 @@ HANDLER_SECONDS = 20.0
 async def dispatch(services: Services, operation: Operation, request: Request, visitor: Caller | None = None) -> Answer:
     """Answer one request of one operation. Raises nothing but cancellation.
 
-    `visitor` is who looks at the page that asks, which knows him already, and has its own limit for each address.
+    `visitor` is who looks at the page that asks, which knows him already, has its own limit for each address, and is
+    noted by itself.
     """
-    note(operation=operation.name)
+    if visitor is None:
+        note(operation=operation.name)
     visit = _Visit(services, operation, request, visitor)
     outcome: Answer | Refused
     try:
         outcome = await (visit.outcome() if operation.hot else visit.outcome_in_time())
     except Exception as error:
         outcome = failure(operation.name, error)
-    answer = refusal(outcome, operation.family) if isinstance(outcome, Refused) else outcome
+    refused = refusal if visitor is None else _refusal
+    answer = refused(outcome, operation.family) if isinstance(outcome, Refused) else outcome
     if answer.status >= 500 or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         await visit.give_back()
     answer.headers += visit.headers()
@@ -277,6 +280,10 @@ CORS = (
 def refusal(refused: Refused, family: Family) -> Answer:
     """A refusal as an answer in the family's envelope."""
     note(refusal=str(refused.code))
+    return _refusal(refused, family)
+
+
+def _refusal(refused: Refused, family: Family) -> Answer:
     body = _json(body_of(refused, family))
     return Answer(status_of(refused), body, [*headers_of(refused), ("cache-control", "no-store")])
 
