@@ -1,11 +1,10 @@
 """The dashboard of an account: its usage, its keys and the browsers that are signed in to it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from actors.values import Code, Refused, Scope
 from service.pages.charts import Chart, Series, by_day
-from service.pages.page import BY_NAME, Again, Page, SeeOther, Shown, Visit, Who
+from service.pages.page import Again, Page, SeeOther, Shown, Visit, Who
 
 SPANS = (7, 30, 90)
 """Days that the plot is offered for."""
@@ -29,6 +28,7 @@ async def dashboard(visit: Visit) -> Shown:
     usage = (await visit.ask("getUsage")).or_refused()
     days = (await visit.ask("listUsageDays", query={"days": visit.query.get("days")})).or_refused()["items"]
     keys = (await visit.ask("listAccountKeys")).or_refused()["items"]
+    sessions = (await visit.ask("listSessions")).or_refused()["items"]
     return Shown(
         "dashboard.html",
         {
@@ -42,7 +42,7 @@ async def dashboard(visit: Visit) -> Shown:
             "spans": SPANS,
             "keys": keys,
             "scopes": {str(scope): SCOPES[scope] for scope in visit.caller.scopes},
-            "sessions": await _sessions(visit),
+            "sessions": sessions,
         },
     )
 
@@ -53,12 +53,6 @@ def _meter(name: str, label: str, used: int, limit: int) -> dict[str, object]:
 
 def _chart(days: list[dict[str, int]]) -> Chart:
     return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
-
-
-async def _sessions(visit: Visit) -> Any:
-    if "listSessions" not in BY_NAME:
-        return None
-    return (await visit.ask("listSessions")).or_refused()["items"]
 
 
 async def create_full(visit: Visit) -> Shown | Again:
@@ -88,8 +82,11 @@ async def revoke(visit: Visit) -> SeeOther | Again:
 
 
 async def end_session(visit: Visit) -> SeeOther | Again:
+    """End a session, that of another browser or this one's own: who ends that is signed out, and has no dashboard."""
     told = await visit.ask("endSession", path={"id": visit.form.get("id", "")})
-    return Again(told.refused) if told.refused is not None else SeeOther("/dashboard", "session_ended")
+    if told.refused is not None:
+        return Again(told.refused)
+    return SeeOther("/", "signed_out", told.cookies) if told.cookies else SeeOther("/dashboard", "session_ended")
 
 
 PAGES = (

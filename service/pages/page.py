@@ -50,6 +50,11 @@ class Told:
     refused: Refused | None = None
     headers: Headers = field(default_factory=list)
 
+    @property
+    def cookies(self) -> Headers:
+        """The headers by which the operation gives the browser its session, or takes it away."""
+        return [(name, value) for name, value in self.headers if name == "set-cookie"]
+
     def or_refused(self) -> Any:
         """The JSON; raises `PageRefused` instead of a refusal."""
         if self.refused is not None:

@@ -46,8 +46,7 @@ async def complete(visit: Visit) -> SeeOther | Again:
     told = await visit.ask("completeSignIn", body=body)
     if told.refused is not None:
         return Again(told.refused)
-    cookies = [(name, value) for name, value in told.headers if name == "set-cookie"]
-    return SeeOther(local_path(visit.form.get("next", "")), "signed_in", cookies)
+    return SeeOther(local_path(visit.form.get("next", "")), "signed_in", told.cookies)
 
 
 def _shown(visit: Visit, onward: str, *, code_sent: bool, just_sent: bool = False) -> Shown:

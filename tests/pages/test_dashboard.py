@@ -3,19 +3,13 @@
 import re
 from collections.abc import Mapping
 from html import unescape
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from pydantic import RootModel
 
 from actors.clock import DAY_MS
-from actors.values import Code, Refused, Scope, Tier
-from service.operation import Access, Call, Operation
-from service.pages import page
-from service.services import Services
-from service.wire import Answer
-from storage.memory.sessions import MemorySessions
+from actors.values import Scope, Tier
+from service.pages.notices import NOTICES
 from tests.http.asgi import Response
 from tests.http.world import NOON_MS, World
 
@@ -203,6 +197,22 @@ async def test_each_form_that_makes_a_key_carries_a_name_by_which_it_does_so_onc
     assert names[0] != names[1]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"do": "create-full"}, {"do": "create-scoped", "scoped_name": "Reporting", "scope library:read": "on"}],
+)
+async def test_a_form_that_makes_a_key_and_is_sent_twice_makes_one(
+    world: World, ann: Browser, fields: dict[str, str]
+) -> None:
+    before = of_ann(world)
+    form = fields | {"form_id": re.findall(r'name="form_id" value="(\w+)"', await ann.look())[0]}
+    assert KEY.findall((await ann.send(form)).body.decode())
+    again = await ann.send(form)
+    assert (again.status, again.header("location")) == (303, "/dashboard?notice=sent_already")
+    assert NOTICES["sent_already"] in await ann.look("/dashboard?notice=sent_already")
+    assert len(of_ann(world) - before) == 1
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_a_hostile_name_is_text_wherever_it_is_shown(world: World, ann: Browser, name: str) -> None:
     made = (await ann.send({"do": "create-full", "full_name": name})).body.decode()
@@ -239,51 +249,10 @@ async def test_a_key_of_another_account_is_not_revoked(world: World, ann: Browse
 # Sessions.
 
 
-class Told(RootModel[dict[str, Any]]):
-    """Any answer."""
-
-
-@pytest.fixture
-def with_sessions(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Operations of sessions, by their contract, where the service has none."""
-    store = MemorySessions(world.memory)
-
-    async def listed(services: Services, call: Call) -> Answer | Refused:
-        rows = await store.of_email(call.caller.email, services.clock.now_ms())
-        items = [
-            {
-                "id": row.id,
-                "agent": row.agent,
-                "createdAt": row.created_ms,
-                "seenAt": row.seen_ms,
-                "expiresAt": row.expires_ms,
-                "current": row.id == call.caller.agent.id,
-            }
-            for row in rows
-        ]
-        return Answer.of(Told({"items": items}))
-
-    async def ended(services: Services, call: Call) -> Answer | Refused:
-        rows = await store.of_email(call.caller.email, services.clock.now_ms())
-        if call.path_values["id"] not in {row.id for row in rows}:
-            return Refused(Code.NOT_FOUND, "There is no such session.")
-        del world.memory.sessions[call.path_values["id"]]
-        return Answer.of(Told({"ended": True}))
-
-    path = "/api/v1/auth/sessions"
-    for row in (
-        Operation("listSessions", "GET", path, "", "", "Sessions", listed, Told, Access.SESSION),
-        Operation("endSession", "DELETE", path + "/{id}", "", "", "Sessions", ended, Told, Access.SESSION),
-    ):
-        if row.name not in page.BY_NAME:
-            monkeypatch.setitem(page.BY_NAME, row.name, row)
-    return world
-
-
-async def test_browsers_are_listed_and_another_one_is_signed_out(with_sessions: World) -> None:
-    ann = Browser(with_sessions)
-    other = with_sessions.session(ANN)
-    [_, other_id] = with_sessions.memory.sessions
+async def test_browsers_are_listed_and_another_one_is_signed_out(world: World) -> None:
+    ann = Browser(world)
+    other = world.session(ANN)
+    [_, other_id] = world.memory.sessions
     html = await ann.look()
     assert html.count("This browser") == 1
     asked = [each for each in re.findall(r"<details.*?</details>", html, re.DOTALL) if 'value="end-session"' in each]
@@ -291,18 +260,27 @@ async def test_browsers_are_listed_and_another_one_is_signed_out(with_sessions: 
     assert f'value="{other_id}"' in asked[0]
     done = await ann.send({"do": "end-session", "id": other_id})
     assert (done.status, done.header("location")) == (303, "/dashboard?notice=session_ended")
-    gone = await with_sessions.client.get(PAGE, headers={"Cookie": f"__Host-session={other}"})
+    gone = await world.client.get(PAGE, headers={"Cookie": f"__Host-session={other}"})
     assert gone.status == 303
     assert 'value="end-session"' not in await ann.look()
 
 
-async def test_a_session_of_another_account_is_not_ended(with_sessions: World) -> None:
-    ann = Browser(with_sessions)
-    with_sessions.session(BOB)
-    [_, bobs_id] = with_sessions.memory.sessions
+async def test_a_session_of_another_account_is_not_ended(world: World) -> None:
+    ann = Browser(world)
+    world.session(BOB)
+    [_, bobs_id] = world.memory.sessions
     assert bobs_id not in await ann.look()
     assert (await ann.send({"do": "end-session", "id": bobs_id})).status == 404
-    assert bobs_id in with_sessions.memory.sessions
+    assert bobs_id in world.memory.sessions
+
+
+async def test_who_ends_his_own_session_is_signed_out_and_keeps_no_cookie(world: World, ann: Browser) -> None:
+    [session_id] = world.memory.sessions
+    done = await ann.send({"do": "end-session", "id": session_id})
+    assert (done.status, done.header("location")) == (303, "/?notice=signed_out")
+    assert done.all("set-cookie") == ["__Host-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure"]
+    assert done.header("cache-control") == "no-store"
+    assert (await ann.send({"do": "create-full"})).header("location") == "/sign-in?next=%2Fdashboard"
 
 
 # The page itself.
