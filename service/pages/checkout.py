@@ -19,7 +19,7 @@ PAGE_AGENT = Agent("system", "checkout page")
 
 async def checkout(visit: Visit) -> Shown:
     """The checkout page of a booking of test mode."""
-    return _checkout(visit.services, await _booking_to_pay(visit))
+    return _checkout(visit, await _booking_to_pay(visit))
 
 
 async def pay(visit: Visit) -> Shown:
@@ -37,12 +37,12 @@ async def _acted(visit: Visit, action: Action) -> Shown:
     """The page after one of the two buttons. A booking that is closed stays as it is."""
     services, before = visit.services, await _booking_to_pay(visit)
     if before.booking.status_at(services.clock.now_ms()) not in OPEN:
-        return _checkout(services, before)
+        return _checkout(visit, before)
     outcome = await action(services, before.booking)
     if isinstance(outcome, Refused):
         # Something came in between, such as the other button in another tab: say how it stands now.
-        return _checkout(services, await _booking_to_pay(visit))
-    return _checkout(services, outcome, just_now=True)
+        return _checkout(visit, await _booking_to_pay(visit))
+    return _checkout(visit, outcome, just_now=True)
 
 
 async def _pay(services: Services, booking: Booking) -> BookingView | Refused:
@@ -72,7 +72,7 @@ async def receipt(visit: Visit) -> Shown:
         "reference": booking.payment_id,
         "issue": booking.payment_issue,
     }
-    return Shown("receipt.html", _purchase(view) | values, headers=[*NO_STORE])
+    return Shown("receipt.html", _purchase(visit, view) | values, headers=[*NO_STORE])
 
 
 async def _booking_to_pay(visit: Visit) -> BookingView:
@@ -87,20 +87,21 @@ async def _booking_to_pay(visit: Visit) -> BookingView:
     return view
 
 
-def _checkout(services: Services, view: BookingView, *, just_now: bool = False) -> Shown:
-    booking = view.booking
+def _checkout(visit: Visit, view: BookingView, *, just_now: bool = False) -> Shown:
+    services, booking = visit.services, view.booking
     status = booking.status_at(services.clock.now_ms())
     # A reserved booking goes to checkout by an operation of the API, and only then can it be paid.
     state = "open" if status is BookingStatus.CHECKOUT else status.value
     values = {"state": state, "just_now": just_now, "receipt_url": services.links.receipt_url(booking)}
-    return Shown("checkout.html", _purchase(view) | values, headers=[*NO_STORE])
+    return Shown("checkout.html", _purchase(visit, view) | values, headers=[*NO_STORE])
 
 
-def _purchase(view: BookingView) -> dict[str, object]:
-    """What was or would be bought, in words."""
-    booking = view.booking
+def _purchase(visit: Visit, view: BookingView) -> dict[str, object]:
+    """What was or would be bought, in words. `own`: whoever looks sees the booking's page, too."""
+    booking, person = view.booking, visit.caller.signed_in
     return {
         "booking_id": booking.id,
+        "own": person is not None and person.tenant_id == booking.tenant_id,
         "sponsor": view.sponsor_name,
         "campaign": view.campaign_name,
         "slot": booking.slot_name,

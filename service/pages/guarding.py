@@ -94,14 +94,19 @@ def _with_query(request: Request) -> str:
 
 def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
     """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
+    services, person = visit.services, visit.caller.signed_in
+    headers = list(ended.headers)
+    if person is not None or visit.form:
+        # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
+        headers += NO_STORE
     if isinstance(ended, SeeOther):
+        ended = replace(ended, headers=headers)
         if not ended.notice:
             return ended
         assert ended.notice in NOTICES, f"no notice is called {ended.notice}"
         mark = "&" if "?" in ended.path else "?"
         path, hash_mark, place = ended.path.partition("#")
         return replace(ended, path=f"{path}{mark}{urlencode({'notice': ended.notice})}{hash_mark}{place}")
-    services, person = visit.services, visit.caller.signed_in
     common = _common(services) | {
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
@@ -110,10 +115,6 @@ def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
         "form": visit.form,
         "form_id": services.entropy.token(FORM_BYTES).hex(),
     }
-    headers = list(ended.headers)
-    if person is not None or visit.form:
-        # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
-        headers.append(("cache-control", "no-store"))
     return replace(ended, values=common | dict(ended.values), headers=headers)
 
 
