@@ -94,8 +94,9 @@ def _frame(page: Markup) -> list[str]:
     faults = []
     if page.one("html").attributes.get("lang") != "en":
         faults.append("it does not say its language")
-    if not re.fullmatch(r"\S.* - Catalog", page.one("title").text):
-        faults.append(f"its title is {page.one('title').text!r}")
+    titles = [element.text for element in page.all("title") if "head" in element.above]
+    if len(titles) != 1 or not re.fullmatch(r"\S.* - Catalog", titles[0]):
+        faults.append(f"its titles are {titles}")
     if len(page.all("main")) != 1:
         faults.append("it has not one main part")
     if sum(element.attributes.get("aria-current") == "page" for element in page.elements) > 1:

@@ -3,10 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from service.links import Page as Link
 from service.pages.page import Page, Who
 from tests.http.asgi import Response
-from tests.http.sponsors import add_slot, sponsor
+from tests.http.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.http.world import World
 
 ANN, ADMIN = "ann@example.com", "admin@example.com"
@@ -14,28 +13,57 @@ HERE = "127.0.0.1"
 """Some pages are for this machine only."""
 
 
+async def _sold(world: World) -> str:
+    """The id of the booking of a slot by Ann, which is made where there is none: it is to be paid, and its campaign waits
+    for review."""
+    if not world.memory.bookings:
+        world.sponsorship_store.keep(add_slot(world))
+        person = sponsor(world, ANN)
+        await person.profile()
+        await person.checkout((await person.booking(await person.campaign()))["id"])
+        await world.settled()
+    [booking_id] = world.memory.bookings
+    return booking_id
+
+
 async def _checkout(world: World) -> str:
-    """A booking that is to be paid."""
-    add_slot(world)
-    person = sponsor(world)
-    await person.profile()
-    booking = await person.booking(await person.campaign())
-    return (await person.checkout(booking["id"])).removeprefix(world.services.base_url)
+    booking = world.memory.bookings[await _sold(world)]
+    return world.services.links.checkout_url(booking).removeprefix(world.services.base_url)
 
 
 async def _receipt(world: World) -> str:
-    path = await _checkout(world)
-    booking_id = world.services.links.booking_id(Link.CHECKOUT, path.rpartition("/")[2])
-    paid = await world.client.post(path, body=b"do=pay")
+    paid = await world.client.post(await _checkout(world), body=b"do=pay")
     assert paid.status == 200
-    assert booking_id is not None
-    url = world.services.links.receipt_url(world.memory.bookings[booking_id])
+    url = world.services.links.receipt_url(world.memory.bookings[await _sold(world)])
     assert url is not None
     return url.removeprefix(world.services.base_url)
 
 
+async def _bookings_paid(world: World) -> str:
+    await _receipt(world)
+    return "/admin/bookings"
+
+
+async def _campaign(world: World) -> str:
+    return f"/sponsor/campaigns/{world.memory.bookings[await _sold(world)].campaign_id}"
+
+
+async def _booking(world: World) -> str:
+    return f"/sponsor/bookings/{await _sold(world)}"
+
+
 def at(path: str) -> Callable[[World], Awaitable[str]]:
     async def address(world: World) -> str:
+        return path
+
+    return address
+
+
+def with_something(path: str) -> Callable[[World], Awaitable[str]]:
+    """A page that has something to show."""
+
+    async def address(world: World) -> str:
+        await _sold(world)
         return path
 
     return address
@@ -46,8 +74,16 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/bots/{slug}": at("/bots/bot-00"),
     "/checkout/{token}": _checkout,
     "/receipt/{token}": _receipt,
+    "/sponsor/campaigns/{id}": _campaign,
+    "/sponsor/bookings/{id}": _booking,
+    "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
+    "/admin/bookings": _bookings_paid,
+    "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
-"""Pages whose path has parameters, by that path: what they show is made first."""
+"""Where pages are looked at that are about something, by their path: what they show is made first."""
+
+OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
+"""Pages that are for whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +113,8 @@ def visitors_of(world: World, page: Page) -> list[Visitor]:
     stranger = Visitor(world)
     person = Visitor(world, world.session(ANN))
     admin = Visitor(world, world.session(ADMIN, admin=True))
+    if page.path in OF_ANN:
+        return [person]
     return {
         Who.ANYBODY: [stranger, person, admin],
         Who.ACCOUNT: [person, admin],
@@ -85,8 +123,6 @@ def visitors_of(world: World, page: Page) -> list[Visitor]:
 
 
 async def address_of(world: World, page: Page) -> str:
-    """Where a page is looked at."""
-    if "{" not in page.path:
-        return page.path
-    assert page.path in ADDRESSES, f"ADDRESSES of {__name__} needs a row for {page.path}"
-    return await ADDRESSES[page.path](world)
+    """Where a page is looked at: with what it is about, and lists with something in them."""
+    assert "{" not in page.path or page.path in ADDRESSES, f"ADDRESSES of {__name__} needs a row for {page.path}"
+    return await ADDRESSES.get(page.path, with_something(page.path))(world)

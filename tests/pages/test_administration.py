@@ -6,6 +6,7 @@ import pytest
 
 from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
+from service.pages.notices import NOTICES
 from service.pages.page import Who
 from service.pages.table import PAGES
 from tests.http.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor, tables
@@ -276,6 +277,16 @@ async def test_a_slot_is_created_with_all_that_was_typed(world: World) -> None:
     assert (slot.package_kind, slot.description, slot.side) == (PackageKind.YOUTUBE, "A video", "right")
 
 
+async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
+    visitor = boss(world)
+    unnamed = {name: value for name, value in SLOT.items() if name != "id"}
+    [form_id] = (await visitor.look("/admin/slots")).values("form_id")
+    for notice in ("slot_created", "sent_already"):
+        after = await visitor.led("/admin/slots", do="create", form_id=form_id, **unnamed)
+        assert NOTICES[notice] in after.text
+    assert len(world.memory.slots) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -478,6 +489,7 @@ async def test_operations_are_shown_when_the_database_goes_away_after_the_sign_i
     visitor = boss(world)
     before, asked = world.memory.before, 0
     await world.pass_seconds(1)
+    await world.settled()
 
     async def away_after_the_sign_in() -> None:
         nonlocal asked

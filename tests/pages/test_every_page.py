@@ -5,18 +5,21 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 
-from service.pages.page import Page, Who
+from service.app import build_app
+from service.metrics import Metrics
+from service.operations import OPERATIONS
+from service.pages.page import Page, Shown, Visit, Who
 from service.pages.table import PAGES
-from tests.http.world import World
+from tests.http.asgi import Client
+from tests.http.conformity import check
+from tests.http.world import DESCRIBED, World
 from tests.pages.markup import Markup, faults_of
-from tests.pages.samples import Visitor, address_of, visitors_of
+from tests.pages.samples import ANN, Visitor, address_of, visitors_of
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-EXPECTED = {"/sign-in", "/sign-out", "/dashboard", "/sponsor", "/admin", "/ops"} - {page.path for page in PAGES}
-"""Places of the navigation that are pages of the table once they are built."""
 
 
 def test_each_path_stands_in_the_table_once() -> None:
@@ -44,8 +47,6 @@ async def test_a_page_leads_nowhere_that_is_not_there(world: World, page: Page) 
         html = (await visitor.get(path)).body.decode()
         for target in sorted(_targets(html, path)):
             place, _, fragment = target.partition("#")
-            if place.partition("?")[0] in EXPECTED:
-                continue
             response = await visitor.get(place)
             assert response.status < 400, f"{path} leads to {target}"
             if fragment:
@@ -67,9 +68,10 @@ async def test_a_page_of_an_account_asks_who_is_not_signed_in_to_and_comes_back(
     for page in PAGES:
         if page.who is not Who.ANYBODY:
             path = await address_of(world, page)
-            response = await Visitor(world).get(f"{path}?a=b")
+            asked = path if "?" in path else f"{path}?a=b"
+            response = await Visitor(world).get(asked)
             assert response.status == 303
-            assert response.header("location") == f"/sign-in?next={quote(f'{path}?a=b', safe='')}"
+            assert response.header("location") == f"/sign-in?next={quote(asked, safe='')}"
 
 
 async def test_a_page_of_administrators_is_refused_to_others(world: World) -> None:
@@ -110,10 +112,41 @@ async def test_the_forms_of_a_page_name_acts_that_it_has(world: World, page: Pag
         assert bool(named) == bool(targets)
 
 
-@pytest.mark.parametrize("path", ["/usecases/{}", "/bots/{}", "/checkout/{}", "/receipt/{}"])
-async def test_an_unknown_name_in_a_path_is_a_page_that_says_so(world: World, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "refusal"),
+    [("/dashboard", "-"), ("/sponsor/bookings/nothing", "not_found"), ("/dashboard?days=0", "invalid_request")],
+)
+async def test_a_page_is_logged_and_counted_as_a_page_whatever_it_asks(
+    world: World, caplog: pytest.LogCaptureFixture, path: str, refusal: str
+) -> None:
+    person = Visitor(world, world.session(ANN))
+    with caplog.at_level("INFO", "service.access"):
+        await person.get(path)
+    [line] = [vars(record) for record in caplog.records if record.name == "service.access"]
+    assert (line["operation"], line["refusal"]) == ("page", refusal)
+
+
+async def test_a_refusal_that_a_page_makes_nothing_of_is_not_noted(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def anyway(visit: Visit) -> Shown:
+        assert (await visit.ask("getBooking", path={"id": "nothing"})).refused is not None
+        return Shown("sign_out.html")
+
+    page = Page("/anyway", anyway, who=Who.ACCOUNT)
+    app = build_app(world.services, OPERATIONS, DESCRIBED, Metrics(), (page,))
+    headers = Visitor(world, world.session(ANN)).headers
+    with caplog.at_level("INFO", "service.access"):
+        assert (await Client(app, check).get("/anyway", headers=headers)).status == 200
+    [line] = [vars(record) for record in caplog.records if record.name == "service.access"]
+    assert (line["operation"], line["refusal"]) == ("page", "-")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "{" in page.path], ids=lambda page: page.path)
+async def test_an_unknown_name_in_a_path_is_a_page_that_says_so(world: World, page: Page) -> None:
+    path, visitor = re.sub(r"\{\w+\}", "{}", page.path), visitors_of(world, page)[-1]
     for name in ("nobody", "%00", "%ff", "..%2f..", "x" * 3_000, "<script>", "%F0%9F%98%80", "a%2Fb"):
-        response = await Visitor(world).get(path.format(name))
+        response = await visitor.get(path.format(name))
         assert response.status == 404
         html = response.body.decode()
         assert faults_of(html) == []

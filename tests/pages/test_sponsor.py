@@ -179,6 +179,16 @@ async def test_a_form_sent_twice_reserves_once(world: World) -> None:
     assert len(world.memory.bookings) == 1
 
 
+async def test_a_campaign_form_sent_twice_makes_one_campaign(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/campaigns/new")
+    form = person.form_with("create")
+    await person.send(form, "create", **CAMPAIGN)
+    await person.send(form, "create", **CAMPAIGN)
+    assert NOTICES["sent_already"] in person.text
+    assert len(world.memory.campaigns) == 1
+
+
 async def test_a_form_that_was_sent_for_another_week_says_so_and_gets_a_new_name(world: World) -> None:
     await stock(world)
     person, _ = await with_campaign(world)
