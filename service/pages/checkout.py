@@ -10,7 +10,7 @@ from actors.clock import DAY_MS
 from actors.values import Agent, Refused
 from service.links import Page as Link
 from service.pages.page import Page, Shown, Visit, nothing_here
-from service.pages.words import day, moment, money
+from service.pages.words import day, money
 from service.services import Services
 from service.wire import NO_STORE
 
@@ -65,9 +65,7 @@ async def receipt(visit: Visit) -> Shown:
     booking = view.booking
     values = {
         "state": booking.status_at(services.clock.now_ms()).value,
-        "paid": moment(booking.paid_ms)
-        if booking.paid_ms is not None and services.links.receipt_url(booking)
-        else None,
+        "paid": booking.paid_ms if services.links.receipt_url(booking) else None,
         "refunded": money(booking.refunded_cents, booking.currency) if booking.refunded_cents else None,
         "reference": booking.payment_id,
         "issue": booking.payment_issue,
@@ -110,7 +108,7 @@ def _purchase(visit: Visit, view: BookingView) -> dict[str, object]:
         "first_day": day(booking.week_start_ms),
         "last_day": day(booking.week_end_ms - DAY_MS),
         "amount": money(booking.amount_cents, booking.currency),
-        "held_until": moment(booking.hold_ms),
+        "held_until": booking.hold_ms,
         "test_mode": booking.mode is Mode.TEST,
         "demo": booking.demo,
     }

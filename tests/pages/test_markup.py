@@ -16,7 +16,8 @@ SOUND = """
 <h2>Two</h2><h3>Three</h3><h2>Two again</h2><p>Words<br>and words</p><a href="#top">Up</a><a href="/docs">On</a>
 <form method="post"><label for="a">A</label><input id="a" name="a"><label>B <input type="checkbox"></label>
 <input type="hidden" name="b"><button type="submit">Go</button></form><img src="/static/icon.svg" alt="">
-<svg role="img"><title>A plot</title></svg><a href="https://example.com/" rel="noopener nofollow">Away</a><script src="/embed.js" defer></script>
+<svg role="img"><title>A plot</title></svg>
+<a href="https://example.com/" rel="noopener nofollow">Away</a><script src="/embed.js" defer></script>
 """
 
 FAULTS = {
