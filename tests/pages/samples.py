@@ -1,16 +1,13 @@
 """An address and a visitor for each page of the table, so that every page is looked at as somebody who may."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from service.pages.page import Page, Who
-from tests.http.asgi import Response
 from tests.http.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.http.world import World
+from tests.pages.visitors import Visitor
 
 ANN, ADMIN = "ann@example.com", "admin@example.com"
-HERE = "127.0.0.1"
-"""Some pages are for this machine only."""
 
 
 async def _sold(world: World) -> str:
@@ -84,28 +81,6 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
 
 OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
 """Pages that are for whose they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """Somebody with a browser; `token` is of his session, where he is signed in."""
-
-    world: World
-    token: str | None = None
-
-    @property
-    def headers(self) -> dict[str, str]:
-        told = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", "Sec-Fetch-Site": "same-origin"}
-        return told if self.token is None else told | {"Cookie": f"__Host-session={self.token}"}
-
-    async def get(self, path: str) -> Response:
-        return await self.world.client.get(path, headers=self.headers, address=HERE)
-
-    async def send(self, path: str, body: bytes, **headers: str) -> Response:
-        """Send a form; `headers` stand in the place of those of a browser on our page."""
-        told = {**self.headers, "Content-Type": "application/x-www-form-urlencoded"}
-        told |= {name.replace("_", "-"): value for name, value in headers.items()}
-        return await self.world.client.post(path, headers=told, body=body, address=HERE)
 
 
 def visitors_of(world: World, page: Page) -> list[Visitor]:

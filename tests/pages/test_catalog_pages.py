@@ -11,7 +11,7 @@ from tests.http.asgi import Response
 from tests.http.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.http.world import GUIDE, World, away
 from tests.pages.markup import Markup, faults_of
-from tests.pages.samples import Visitor
+from tests.pages.visitors import Visitor
 
 HOSTILE = (
     "<script>alert(1)</script>",

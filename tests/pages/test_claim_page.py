@@ -7,7 +7,7 @@ import pytest
 from tests.http.asgi import Response
 from tests.http.world import World, away
 from tests.pages.markup import Markup, faults_of
-from tests.pages.samples import Visitor
+from tests.pages.visitors import Visitor
 
 ANN = "ann@example.com"
 FORM = "/claim/form"
@@ -20,7 +20,7 @@ USED_BY_SCRIPT = (
 
 
 async def _send(world: World, do: str, **fields: str) -> Response:
-    return await Visitor(world).send(FORM, urlencode({"do": do, **fields}).encode())
+    return await Visitor(world).post(FORM, urlencode({"do": do, **fields}).encode())
 
 
 def _step(response: Response) -> str:

@@ -14,7 +14,8 @@ from tests.http.asgi import Client
 from tests.http.conformity import check
 from tests.http.world import DESCRIBED, World
 from tests.pages.markup import Markup, faults_of
-from tests.pages.samples import ANN, Visitor, address_of, visitors_of
+from tests.pages.samples import ANN, address_of, visitors_of
+from tests.pages.visitors import Visitor
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -85,13 +86,13 @@ async def test_a_page_of_administrators_is_refused_to_others(world: World) -> No
 async def test_a_form_does_only_what_the_page_has_and_only_from_a_page_of_ours(world: World, page: Page) -> None:
     path, visitor = await address_of(world, page), visitors_of(world, page)[-1]
     if not page.acts:
-        refused = await visitor.send(path, b"do=anything")
+        refused = await visitor.post(path, b"do=anything")
         assert (refused.status, refused.header("allow")) == (405, "GET, HEAD")
         return
     for body in (b"", b"do=", b"do=no-such-act", b"\xff\xfe", b"&&=", b"do=no-such-act&" + b"x=1&" * 200):
-        assert (await visitor.send(path, body)).status == 400
+        assert (await visitor.post(path, body)).status == 400
     for act in page.acts:
-        refused = await visitor.send(path, f"do={act}".encode(), Sec_Fetch_Site="cross-site")
+        refused = await visitor.post(path, f"do={act}".encode(), Sec_Fetch_Site="cross-site")
         assert (refused.status == 403) is not page.sealed, act
 
 

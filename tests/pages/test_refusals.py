@@ -8,7 +8,7 @@ from service.negotiation import wants_page
 from tests.http.asgi import Response
 from tests.http.world import World, away, broken, open_world
 from tests.pages.markup import Markup, faults_of
-from tests.pages.samples import HERE, Visitor
+from tests.pages.visitors import HERE, Visitor
 
 BROWSERS = (
     "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8",
@@ -77,19 +77,19 @@ def _page_of(response: Response) -> Markup:
 
 
 async def _not_allowed(world: World) -> Response:
-    return await Visitor(world).send("/usecases", b"")
+    return await Visitor(world).post("/usecases", b"")
 
 
 async def _foreign_form(world: World) -> Response:
-    return await Visitor(world).send("/claim/form", b"do=start", Sec_Fetch_Site="cross-site")
+    return await Visitor(world).post("/claim/form", b"do=start", Sec_Fetch_Site="cross-site")
 
 
 async def _no_act(world: World) -> Response:
-    return await Visitor(world).send("/claim/form", b"do=nothing")
+    return await Visitor(world).post("/claim/form", b"do=nothing")
 
 
 async def _too_large(world: World) -> Response:
-    return await Visitor(world).send("/claim/form", b"do=start&email=" + b"x" * 20_000)
+    return await Visitor(world).post("/claim/form", b"do=start&email=" + b"x" * 20_000)
 
 
 async def _too_many(world: World) -> Response:

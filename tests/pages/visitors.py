@@ -8,22 +8,34 @@ from tests.http.asgi import Response
 from tests.http.world import World
 
 FORM = "application/x-www-form-urlencoded"
+HERE = "127.0.0.1"
+"""Some pages are for this machine only."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Visitor:
-    """A browser, signed in where it has a token."""
+    """Somebody with a browser; `token` is of his session, where he is signed in."""
 
     world: World
     token: str | None = None
 
+    @property
+    def headers(self) -> dict[str, str]:
+        told = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", "Sec-Fetch-Site": "same-origin"}
+        return told if self.token is None else told | {"Cookie": f"__Host-session={self.token}"}
+
     async def get(self, path: str) -> Response:
-        return await self.world.client.get(path, headers=self._headers())
+        return await self.world.client.get(path, headers=self.headers, address=HERE)
+
+    async def post(self, path: str, body: bytes, **headers: str) -> Response:
+        """Send a body as a form; `headers` stand in the place of those of a browser on our page."""
+        told = {**self.headers, "Content-Type": FORM}
+        told |= {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.world.client.post(path, headers=told, body=body, address=HERE)
 
     async def send(self, path: str, **fields: str) -> Response:
-        """A form of this service's own page."""
-        headers = self._headers() | {"Content-Type": FORM, "Sec-Fetch-Site": "same-origin"}
-        return await self.world.client.post(path, headers=headers, body=urlencode(fields).encode())
+        """Send a form of this service's own page."""
+        return await self.post(path, urlencode(fields).encode())
 
     async def look(self, path: str) -> "Seen":
         """A page that is shown."""
@@ -36,12 +48,6 @@ class Visitor:
         response = await self.send(path, **fields)
         assert response.status == 303, Seen.of(response).text
         return await self.look(response.header("location") or "")
-
-    def _headers(self) -> dict[str, str]:
-        headers = {"Accept": "text/html"}
-        if self.token is not None:
-            headers["Cookie"] = f"__Host-session={self.token}"
-        return headers
 
 
 class Seen(HTMLParser):
