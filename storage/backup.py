@@ -1,0 +1,223 @@
+"""A backup of the embedded database as one file, and its way back into an empty data directory.
+
+The file is a tar archive of a manifest, the dump that `pg_dump` makes (one consistent moment, also beside a running
+server), and the server's secret where the data directory holds it: without that neither codes nor links nor visitors
+would be the same. Must not know what the tables mean.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import trio
+
+from storage.children import account_of, run
+from storage.cluster import MAJOR_VERSION, find_binaries, half_restored
+from storage.embedded import Endpoint, endpoint_of_running, running_postgres
+from storage.schema import migrations
+
+FORMAT = 1
+MANIFEST, DUMP, SECRET = "manifest.json", "database.dump", "secret"
+CHUNK_BYTES = 1024 * 1024
+MANIFEST_BYTES = 64 * 1024
+
+
+class BackupError(Exception):
+    """A backup cannot be made, or is of no use; the text is one line for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup says of itself. `sums` are the SHA-256 of its other files, `schema` is the number of migrations that
+    the program had which made it."""
+
+    format: int
+    made_ms: int
+    postgres: str
+    schema: int
+    sums: Mapping[str, str]
+
+
+async def back_up(data_dir: Path, file: Path, now_ms: int, *, os_user: str | None = None) -> Manifest:
+    """Write a backup of the database of `data_dir` to `file`, mode 0600, which is whole or absent.
+
+    Works beside a running server; where none runs, Postgres is started for it. Raises `BackupError` or `EmbeddedError`.
+    """
+    _check_places(data_dir, file)
+    with _workshop(file) as place:
+        running = endpoint_of_running(data_dir)
+        if running is not None:
+            await _dump(running, place / DUMP)
+        else:
+            async with running_postgres(data_dir, os_user=os_user) as postgres:
+                await _dump(postgres.endpoint, place / DUMP)
+        return await trio.to_thread.run_sync(_pack, place, data_dir / SECRET, file, now_ms)
+
+
+async def restore(file: Path, data_dir: Path, *, os_user: str | None = None) -> Manifest:
+    """Make the database of `data_dir`, which must hold none, from a backup.
+
+    The file is checked as a whole before anything is made. An interrupted restore leaves a mark, and nothing will serve
+    from that directory. Raises `BackupError` or `EmbeddedError`.
+    """
+    _check_empty(data_dir)
+    with _workshop(data_dir) as place:
+        manifest = await trio.to_thread.run_sync(_unpack, file, place)
+        with half_restored(data_dir):
+            async with running_postgres(data_dir, os_user=os_user, restoring=True) as postgres:
+                # One transaction: all of it or nothing.
+                await _client(
+                    "pg_restore",
+                    postgres.endpoint,
+                    "--single-transaction",
+                    "--exit-on-error",
+                    "--no-owner",
+                    f"--dbname={postgres.endpoint.database}",
+                    place / DUMP,
+                )
+            if SECRET in manifest.sums:
+                _keep_secret(place / SECRET, data_dir / SECRET)
+    return manifest
+
+
+def _check_places(data_dir: Path, file: Path) -> None:
+    if file.exists():
+        raise BackupError(f"{file} exists already: name another file")
+    if not (data_dir / "postgres").exists():
+        raise BackupError(f"there is no database in {data_dir}: name another --data-dir")
+
+
+def _check_empty(data_dir: Path) -> None:
+    cluster = data_dir / "postgres"
+    if cluster.exists() or cluster.is_symlink() or (data_dir / SECRET).exists():
+        raise BackupError(f"{data_dir} holds a database already: restore into an empty --data-dir")
+
+
+async def _dump(endpoint: Endpoint, target: Path) -> None:
+    await _client(
+        "pg_dump", endpoint, "--format=custom", "--no-owner", f"--file={target}", f"--dbname={endpoint.database}"
+    )
+
+
+async def _client(name: str, endpoint: Endpoint, *options: str | Path) -> None:
+    """Run a program of Postgres as the user whom the embedded server lets in."""
+    account = account_of(os.geteuid())
+    place = (f"--host={endpoint.host}", f"--port={endpoint.port}", f"--username={endpoint.user}", "--no-password")
+    await run([find_binaries(account) / name, *place, *options], account)
+
+
+@contextmanager
+def _workshop(whole: Path) -> Iterator[Path]:
+    """A private directory for the parts, on the disk where the whole will be."""
+    beside = whole.absolute().parent
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=".backup-", dir=beside))
+    except OSError as error:
+        raise BackupError(f"cannot write to {beside}: {error.strerror}") from None
+    try:
+        yield place
+    except OSError as error:
+        raise BackupError(f"{error.filename or beside}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
+    """The parts as one file, the manifest first, which is whole or absent, and on disk when this returns."""
+    if secret.exists():
+        shutil.copyfile(secret, place / SECRET)
+    sums = {path.name: _sum(path) for path in sorted(place.iterdir())}
+    manifest = Manifest(FORMAT, now_ms, MAJOR_VERSION, len(migrations()), sums)
+    (place / MANIFEST).write_text(json.dumps(asdict(manifest)))
+    fresh = place / "whole"
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        with tarfile.open(fileobj=stream, mode="w") as archive:
+            for name in (MANIFEST, DUMP, SECRET):
+                if (place / name).exists():
+                    archive.add(place / name, name, filter=_anonymous)
+        stream.flush()
+        os.fsync(stream.fileno())
+    try:
+        os.link(fresh, file)
+    except FileExistsError:
+        raise BackupError(f"{file} exists already: name another file") from None
+    directory = os.open(file.absolute().parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return manifest
+
+
+def _anonymous(part: tarfile.TarInfo) -> tarfile.TarInfo:
+    part.uid = part.gid = 0
+    part.uname = part.gname = ""
+    part.mode = 0o600
+    return part
+
+
+def _unpack(file: Path, place: Path) -> Manifest:
+    """Check a backup and lay its parts out; raises `BackupError` where anything is not as the manifest says."""
+    try:
+        with tarfile.open(file, mode="r:") as archive:
+            manifest = _manifest(file, archive)
+            for name, promised in manifest.sums.items():
+                _extract(file, archive, name, place / name)
+                if not hmac.compare_digest(_sum(place / name), promised):
+                    raise BackupError(f"{file} is damaged: {name} is not what was written")
+    except tarfile.TarError:
+        raise BackupError(f"{file} is damaged, or no backup of this service") from None
+    except OSError as error:
+        raise BackupError(f"cannot read {file}: {error.strerror}") from None
+    return manifest
+
+
+def _manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
+    first = archive.next()
+    stream = None if first is None or first.name != MANIFEST else archive.extractfile(first)
+    if stream is None:
+        raise BackupError(f"{file} is no backup of this service")
+    try:
+        manifest = Manifest(**json.loads(stream.read(MANIFEST_BYTES)))
+        known = manifest.format == FORMAT and DUMP in manifest.sums and manifest.sums.keys() <= {DUMP, SECRET}
+    except (ValueError, TypeError, AttributeError):
+        raise BackupError(f"{file} is damaged: its manifest cannot be read") from None
+    if not known:
+        raise BackupError(f"{file} was made by another version of this program, which has to restore it")
+    if int(manifest.postgres) > int(MAJOR_VERSION) or manifest.schema > len(migrations()):
+        raise BackupError(f"{file} was made by a newer version of this program, which has to restore it")
+    return manifest
+
+
+def _extract(file: Path, archive: tarfile.TarFile, name: str, target: Path) -> None:
+    try:
+        stream = archive.extractfile(name)
+    except KeyError:
+        stream = None
+    if stream is None:
+        raise BackupError(f"{file} is damaged: it has no {name}")
+    with stream, target.open("xb") as copy:
+        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
+
+
+def _keep_secret(source: Path, target: Path) -> None:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(source.read_bytes())
+        stream.flush()
+        os.fsync(stream.fileno())

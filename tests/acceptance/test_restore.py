@@ -1,0 +1,104 @@
+"""A backup of a running service, restored elsewhere: what was answered before it is there, and nothing else changed."""
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.processes import command, complaint, run, serving
+
+
+@pytest.fixture(scope="module")
+def saved(playground: Path, new_data_dir: Callable[[str], Path]) -> tuple[Path, Path, list[str]]:
+    """A backup that was made beside a running service, its data directory, and the keys that were minted before it."""
+    data_dir = new_data_dir("restore")
+    file = data_dir.parent / "saved.tar"
+    with serving(data_dir) as service:
+        keys = [service.mint()["apiKey"] for _ in range(5)]
+        for number, key in enumerate(keys):
+            for _ in range(number):
+                service.get("/api/v1/bots?limit=1", key)
+        service.command("backup", file)
+        service.mint()
+    return file, data_dir, keys
+
+
+def test_a_restored_database_has_what_was_answered_and_serves(saved: tuple[Path, Path, list[str]]) -> None:
+    file, data_dir, keys = saved
+    target = data_dir.parent / "restored"
+    assert "restored" in command("restore", file, "--data-dir", target)
+    assert (target / "secret").read_bytes() == (data_dir / "secret").read_bytes()
+    with serving(target) as service:
+        assert [service.usage(key)["requestsUsed"] for key in keys] == [0, 1, 2, 3, 4]
+        service.mint()
+        assert "ok: the server's secret is that of the database" in service.command("doctor")
+
+
+def test_a_backup_is_private_and_says_what_it_holds(saved: tuple[Path, Path, list[str]]) -> None:
+    file, _, _ = saved
+    assert file.stat().st_mode & 0o777 == 0o600
+    with tarfile.open(file) as archive:
+        assert archive.getnames() == ["manifest.json", "database.dump", "secret"]
+        assert {part.mode for part in archive} == {0o600}
+    assert not list(file.parent.glob(".backup-*")), "the workshop is left behind"
+
+
+def test_what_cannot_be_saved_or_restored_is_refused_in_one_line(saved: tuple[Path, Path, list[str]]) -> None:
+    file, data_dir, _ = saved
+    place = data_dir.parent
+    foreign = place / "foreign.tar"
+    foreign.write_text("no archive")
+    elsewhere = {"database.url": "postgresql://nobody@localhost/nothing"}
+    refusals = {
+        "exists already": run("backup", file, "--data-dir", data_dir),
+        "there is no database": run("backup", place / "b.tar", "--data-dir", place / "nothing"),
+        "holds a database already": run("restore", file, "--data-dir", data_dir),
+        "no backup of this service": run("restore", foreign, "--data-dir", place / "new"),
+        "cannot read": run("restore", place / "absent.tar", "--data-dir", place / "new"),
+        "by its own means": run("backup", place / "b.tar", "--data-dir", data_dir, settings=elsewhere),
+    }
+    for words, done in refusals.items():
+        assert words in complaint(done)
+    assert not (place / "new").exists()
+    assert not (place / "b.tar").exists()
+
+
+@pytest.mark.parametrize("damage", ["a bit", "the end", "the manifest", "a newer version"])
+def test_a_damaged_backup_makes_nothing(saved: tuple[Path, Path, list[str]], damage: str) -> None:
+    file, data_dir, _ = saved
+    whole = bytearray(file.read_bytes())
+    match damage:
+        case "a bit":
+            whole[len(whole) // 2] ^= 1
+        case "the end":
+            del whole[len(whole) // 2 :]
+        case "the manifest":
+            whole = bytearray(whole.replace(b'"sums"', b'"sumz"', 1))
+        case "a newer version":
+            whole = bytearray(whole.replace(b'"schema": ', b'"schema":9', 1))
+    broken = data_dir.parent / f"{damage.replace(' ', '-')}.tar"
+    broken.write_bytes(whole)
+    words = complaint(run("restore", broken, "--data-dir", data_dir.parent / "new"))
+    assert "damaged" in words or "newer version" in words
+    assert not (data_dir.parent / "new").exists()
+
+
+def test_nothing_serves_from_a_restore_that_did_not_end(saved: tuple[Path, Path, list[str]]) -> None:
+    file, data_dir, _ = saved
+    target = data_dir.parent / "half"
+    command("restore", file, "--data-dir", target)
+    (target / "restoring").touch()
+    for arguments in (("serve", "--bind", "127.0.0.1:0"), ("migrate",), ("backup", data_dir.parent / "c.tar")):
+        assert "did not end" in complaint(run(*arguments, "--data-dir", target))
+
+
+def test_the_manifest_is_json(saved: tuple[Path, Path, list[str]]) -> None:
+    file, _, _ = saved
+    with tarfile.open(file) as archive:
+        stream = archive.extractfile("manifest.json")
+        assert stream is not None
+        manifest = json.load(stream)
+    assert manifest["format"] == 1
+    assert manifest["sums"].keys() == {"database.dump", "secret"}
