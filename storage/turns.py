@@ -1,10 +1,15 @@
 """The journal of turns: what makes a batch safe to run again."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 from actors.values import Turn
 from storage.pool import Connection, Database
 from storage.statements import statements
 
 SQL = statements("turns")
+
+D = TypeVar("D")
 
 
 async def take_turn(connection: Connection, turn: Turn) -> bool:
@@ -14,6 +19,19 @@ async def take_turn(connection: Connection, turn: Turn) -> bool:
     unknown has ended, one way or the other, before this returns.
     """
     return await connection.fetchval(SQL.take, turn.owner, turn.seq) is not None
+
+
+async def decide_once(database: Database, turn: Turn, work: Callable[[Connection], Awaitable[D]]) -> D:
+    """Run `work`, which decides and keeps, in the transaction of its turn. A turn that was kept before is not decided again:
+    its decision is returned."""
+
+    async def once(connection: Connection) -> D:
+        if await take_turn(connection, turn):
+            turn.decided = await work(connection)
+        decided: D = turn.decided
+        return decided
+
+    return await database.transact(once)
 
 
 async def forget_ended(database: Database) -> None:

@@ -13,7 +13,7 @@ from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.quota import SQL as QUOTA
 from storage.statements import statements
-from storage.turns import take_turn
+from storage.turns import decide_once
 
 SQL = statements("devices")
 
@@ -26,14 +26,11 @@ class PostgresDevices:
 
     async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
-            if not await take_turn(connection, turn):
-                decided: Decision = turn.decided
-                return decided
-            decision = turn.decided = decide(await _snapshot(connection, wanted, now_ms))
+            decision = decide(await _snapshot(connection, wanted, now_ms))
             await _keep(connection, decision)
             return decision
 
-        return await self._database.transact(work)
+        return await decide_once(self._database, turn, work)
 
     async def prune(self, before_ms: int, limit: int) -> int:
         async def work(connection: Connection) -> int:

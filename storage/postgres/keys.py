@@ -14,7 +14,7 @@ from storage.postgres.columns import columns
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
-from storage.turns import take_turn
+from storage.turns import decide_once
 
 SQL = statements("keys")
 
@@ -27,14 +27,11 @@ class PostgresKeys:
 
     async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
-            if not await take_turn(connection, turn):
-                decided: Decision = turn.decided
-                return decided
-            decision = turn.decided = decide(await _snapshot(connection, wanted, now_ms))
+            decision = decide(await _snapshot(connection, wanted, now_ms))
             await _keep(connection, decision)
             return decision
 
-        return await self._database.transact(work)
+        return await decide_once(self._database, turn, work)
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(hashes)))

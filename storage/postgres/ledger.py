@@ -26,7 +26,7 @@ from storage.postgres.sponsorship_rows import (
     sponsor_of,
 )
 from storage.statements import statements
-from storage.turns import take_turn
+from storage.turns import decide_once
 
 SQL = statements("ledger")
 
@@ -54,15 +54,12 @@ class PostgresLedger:
 
     async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
         async def work(connection: Connection) -> Decision:
-            if not await take_turn(connection, turn):
-                decided: Decision = turn.decided
-                return decided
             snapshot = await _snapshot(connection, wanted)
-            decision = turn.decided = decide(snapshot)
+            decision = decide(snapshot)
             await _keep(connection, snapshot, decision)
             return decision
 
-        return await self._database.transact(work)
+        return await decide_once(self._database, turn, work)
 
 
 @dataclass(slots=True)

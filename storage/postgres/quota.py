@@ -8,7 +8,7 @@ from actors.quota.store import Decide
 from actors.values import Tenant, Tier, Turn
 from storage.pool import Connection, Database
 from storage.statements import statements
-from storage.turns import take_turn
+from storage.turns import decide_once
 
 SQL = statements("quota")
 
@@ -21,11 +21,8 @@ class PostgresQuota:
 
     async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         async def work(connection: Connection) -> Decision:
-            if not await take_turn(connection, turn):
-                decided: Decision = turn.decided
-                return decided
             rows = await connection.fetch(SQL.lock, sorted(tenant_ids))
-            decision = turn.decided = decide({row["id"]: tenant_of(row) for row in rows})
+            decision = decide({row["id"]: tenant_of(row) for row in rows})
             if decision.changed:
                 changed = [decision.changed[tenant_id] for tenant_id in sorted(decision.changed)]
                 await connection.execute(
@@ -40,7 +37,7 @@ class PostgresQuota:
                 )
             return decision
 
-        return await self._database.transact(work)
+        return await decide_once(self._database, turn, work)
 
     async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.days, tenant_id, first, last))

@@ -11,7 +11,7 @@ from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
 from storage.statements import statements
-from storage.turns import take_turn
+from storage.turns import decide_once
 
 SQL = statements("sessions")
 
@@ -24,15 +24,12 @@ class PostgresSessions:
 
     async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
-            if not await take_turn(connection, turn):
-                decided: Decision = turn.decided
-                return decided
             snapshot = await _snapshot(connection, wanted, now_ms)
-            decision = turn.decided = decide(snapshot)
+            decision = decide(snapshot)
             await _keep(connection, snapshot, decision)
             return decision
 
-        return await self._database.transact(work)
+        return await decide_once(self._database, turn, work)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(token_hashes)))

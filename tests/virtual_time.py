@@ -1,0 +1,25 @@
+"""Tests of a room on a clock that jumps when everybody waits. The fixture `autojump_clock` does that only for tests that name
+it themselves."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.abc import Clock, Instrument
+from trio.testing import MockClock
+
+
+def _in_virtual_time(
+    test: Callable[[], Awaitable[Any]], *, clock: Clock | None = None, instruments: Sequence[Instrument] = ()
+) -> Any:
+    return trio.run(test, clock=clock or MockClock(autojump_threshold=0), instruments=instruments)
+
+
+def mark_virtual(items: Sequence[pytest.Item], room: Path) -> None:
+    """Run each asynchronous test of this folder so, unless it says otherwise."""
+    for item in items:
+        if item.path.parent == room and iscoroutinefunction(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.trio(run=_in_virtual_time))
