@@ -12,21 +12,36 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.acceptance.processes import Service, serving
+from tests.browser.people import Person
 from tests.browser.sites import Site, serving_site
 from tests.browser.visitors import Visitor
 from tests.memory import in_memory
 
 Visit = Callable[..., Visitor]
+Meet = Callable[..., Person]
+
+ADMIN = "admin@example.com"
+SETTINGS = {
+    "admin.emails": f'["{ADMIN}"]',
+    "claim.code_pause_seconds": 0,
+    "claim.codes_per_day": 100,
+    "device.interval_seconds": 1,
+    "device.starts_per_hour": 1_000,
+    "pages.per_minute": 100_000,
+    "sessions.completions_per_hour": 1_000,
+    "sessions.starts_per_hour": 1_000,
+}
+"""Limits by address that nobody here runs into, and a pace of polls for which nobody waits long."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def node() -> Iterator[Service]:
-    """A node just after its first start, so that the demo's placements are live."""
+    """A node just after its first start, so that the demo's placements are live. Who adds to them takes it away again."""
     place = Path(tempfile.mkdtemp(prefix="catalog-browser-", dir=in_memory()))
     # The unprivileged user of Postgres passes through.
     place.chmod(0o711)
     try:
-        with serving(place / "data") as service:
+        with serving(place / "data", SETTINGS) as service:
             yield service
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -43,9 +58,9 @@ def plain_asyncio() -> Iterator[None]:
         asyncio.set_event_loop_policy(policy)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser a module."""
+    """One browser for all tests of this room; each of its visitors is somebody else."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("there is no Chromium here (Debian's package is `chromium`)")
@@ -80,3 +95,19 @@ def visit(browser: Browser, node: Service, site: Site) -> Iterator[Visit]:
     for visitor in visitors:
         visitor.context.close()
     assert [error for visitor in visitors for error in visitor.errors] == []
+
+
+@pytest.fixture
+def meet(browser: Browser, node: Service) -> Iterator[Meet]:
+    """Somebody new at the pages of the service. In the end nothing may have gone wrong in anybody's browser."""
+    people: list[Person] = []
+
+    def meeting(**options: object) -> Person:
+        person = Person(browser, node, **options)
+        people.append(person)
+        return person
+
+    yield meeting
+    for person in people:
+        person.context.close()
+    assert [fault for person in people for fault in person.faults] == []

@@ -1,0 +1,56 @@
+"""Looking at a page: what axe-core finds, what sticks out, and pictures of it."""
+
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import FloatRect, Page
+
+PICTURES = Path(__file__).resolve().parents[2] / "build/screenshots"
+LONGEST_PICTURE = 3_000
+"""Pixels from the top of a page to the end of its picture: what follows looks like what came before."""
+
+SEVERE = ("serious", "critical")
+"""What axe-core calls a fault that keeps some people from using a page."""
+
+EVERYTHING: dict[str, Any] = {"resultTypes": ["violations"]}
+CONTRAST: dict[str, Any] = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
+
+_STICKING_OUT = """() => {
+  const root = document.documentElement;
+  if (root.scrollWidth <= root.clientWidth) return [];
+  return [...document.body.querySelectorAll("*")]
+    .filter((each) => each.getBoundingClientRect().right > root.clientWidth + 1)
+    .filter((each) => !each.parentElement.closest(".scroll, pre"))
+    .slice(0, 5)
+    .map((each) => `${each.tagName}.${each.className} ${each.textContent.trim().slice(0, 40)}`)
+    .concat(`${root.scrollWidth} wide in ${root.clientWidth}`);
+}"""
+
+
+def violations(page: Page, options: dict[str, Any] = EVERYTHING) -> list[str]:
+    """What axe-core calls serious or critical, with the elements."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("async (options) => (await axe.run(document, options)).violations", options)
+    return [
+        f"{each['id']} ({each['impact']}) {node['target']}: {node['failureSummary']}"
+        for each in found
+        if each["impact"] in SEVERE
+        for node in each["nodes"]
+    ]
+
+
+def sticking_out(page: Page) -> list[str]:
+    """Elements by which the page scrolls sideways; empty where it does not."""
+    found: list[str] = page.evaluate(_STICKING_OUT)
+    return found
+
+
+def picture(page: Page, *names: str) -> None:
+    """Keep a picture of the page from its top down, where those who look find it."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    width, height = page.evaluate("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+    clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": min(height, LONGEST_PICTURE)}
+    path = PICTURES / f"{'-'.join(names)}.jpg"
+    page.screenshot(path=path, type="jpeg", quality=60, full_page=True, clip=clip, caret="initial")

@@ -1,0 +1,145 @@
+"""Somebody with a browser of their own at the pages of the service, and everything that went wrong in it."""
+
+import re
+from html import unescape
+from typing import Any
+
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, expect
+
+from tests.acceptance.processes import Service
+from tests.browser.visitors import AGENT
+
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+_LETTER = re.compile(r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre>\n(.*?)</pre>", re.DOTALL)
+_CODE = re.compile(r"^\s*(\d{6})\s*$", re.MULTILINE)
+
+
+def code_for(node: Service, email: str) -> str:
+    """The code of the newest letter to an email."""
+    answer = node.get("/dev/outbox")
+    assert answer.status_code == 200, answer.text
+    letters = [unescape(text) for recipient, text in _LETTER.findall(answer.text) if unescape(recipient) == email]
+    [code] = _CODE.findall(letters[0])
+    return str(code)
+
+
+class Person:
+    """One browser context with one page.
+
+    `faults` are errors of scripts and of the console, what the policy of a page has stopped, requests that failed or were
+    refused, requests to another origin, and dialogs. Who expects a refusal takes it away with `refused`.
+    """
+
+    def __init__(self, browser: Browser, node: Service, **options: Any) -> None:
+        self.node = node
+        self.faults: list[str] = []
+        usual: dict[str, Any] = {
+            "base_url": node.url,
+            "user_agent": AGENT,
+            "viewport": DESKTOP,
+            "reduced_motion": "reduce",
+        }
+        self.context = browser.new_context(**(usual | options))
+        self.context.set_default_timeout(10_000)
+        self.context.on("page", self._opened)
+        self.context.on("request", self._requested)
+        self.context.on("requestfailed", self._failed)
+        self.context.on("response", self._answered)
+        self.page: Page = self.context.new_page()
+
+    # What goes wrong.
+
+    def _wrong(self, fault: str) -> None:
+        self.faults.append(fault)
+
+    def _opened(self, page: Page) -> None:
+        page.on("pageerror", lambda error: self._wrong(f"thrown: {error}"))
+        page.on("console", self._written)
+        page.on("dialog", self._asked)
+
+    def _written(self, message: ConsoleMessage) -> None:
+        # What was refused is known by its status.
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            self._wrong(f"console: {message.text}")
+
+    def _asked(self, dialog: Dialog) -> None:
+        self._wrong(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _requested(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.node.url}/", "data:")):
+            self._wrong(f"to another origin: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # Who goes on to another page does not wait for the icon of this one.
+        if request.failure != "net::ERR_ABORTED":
+            self._wrong(f"failed: {request.url} {request.failure}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self._wrong(f"{response.status} {response.url.removeprefix(self.node.url)}")
+
+    def told_faults(self) -> list[str]:
+        """What has gone wrong since this was asked last."""
+        told, self.faults = self.faults, []
+        return told
+
+    def refused(self, status: int, path: str) -> None:
+        """One request was refused, and that was right."""
+        self.faults.remove(f"{status} {path}")
+
+    def leaves(self, url: str) -> None:
+        """A link led to another site, and that was meant."""
+        self.faults.remove(f"to another origin: {url}")
+
+    # What people do.
+
+    def opens(self, path: str) -> None:
+        self.page.goto(path)
+
+    def reads(self, heading: str) -> None:
+        """Wait for the page whose main heading this is."""
+        expect(self.page.get_by_role("heading", level=1, name=heading, exact=True)).to_be_visible()
+
+    def told(self, words: str) -> None:
+        """Wait for a notice that says this."""
+        expect(self.page.get_by_role("status").filter(has_text=words).first).to_be_visible()
+
+    def fills(self, **fields: str) -> None:
+        """Type into the fields with these labels."""
+        for label, text in fields.items():
+            self.page.get_by_label(label, exact=True).fill(text)
+
+    def fills_in_the_code(self, email: str) -> None:
+        """Type the code that came by mail, once the page asks for it."""
+        code = self.page.get_by_label("Code", exact=True)
+        expect(code).to_be_visible()
+        code.fill(code_for(self.node, email))
+
+    def presses(self, button: str) -> None:
+        self.page.get_by_role("button", name=button, exact=True).click()
+
+    def follows(self, link: str) -> None:
+        self.page.get_by_role("link", name=link, exact=True).first.click()
+
+    def comes(self, email: str, path: str) -> None:
+        """Open a page with a session that began without the forms of the page for it."""
+        requests, ours = self.context.request, {"origin": self.node.url}
+        sent = requests.post("/api/v1/auth/session", data={"email": email}, headers=ours)
+        assert sent.ok, sent.text()
+        typed = {"email": email, "code": code_for(self.node, email)}
+        begun = requests.post("/api/v1/auth/session/complete", data=typed, headers=ours)
+        assert begun.ok, begun.text()
+        self.opens(path)
+
+    def signs_in(self, email: str, onward: str = "/dashboard") -> None:
+        """Come to a page by way of signing in."""
+        self.opens(onward)
+        self.reads("Sign in")
+        self.fills(Email=email)
+        self.presses("Send the code")
+        self.fills_in_the_code(email)
+        self.presses("Sign in")
+        self.told("You are signed in.")

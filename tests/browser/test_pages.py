@@ -1,0 +1,223 @@
+"""Every page of the service, as everybody who may see it, on a phone and on a desk, by day and by night.
+
+Pictures of all of them are left in `build/screenshots`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser
+
+from service.pages.page import Who
+from service.pages.table import PAGES
+from tests.acceptance.processes import Service
+from tests.browser import looking
+from tests.browser.conftest import ADMIN, Meet
+from tests.browser.people import DESKTOP, PHONE, Person
+
+ACCOUNT = "demo-sponsor@example.com"
+EVERYBODY = ("visitor", "account", "administrator")
+WHO = {Who.ANYBODY: EVERYBODY, Who.ACCOUNT: EVERYBODY[1:], Who.ADMIN: EVERYBODY[2:]}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A page at an address. `who` are those who look, where that is not everybody who may; `pressed` is the button that
+    leads on to what is looked at; `coloured` pages have colours of their own, which have to be told apart at night, too; and
+    `alike` names parts that are like others before them, and not looked at but for their measures."""
+
+    name: str
+    path: str
+    address: str = ""
+    who: tuple[str, ...] = ()
+    status: int = 200
+    coloured: bool = False
+    pressed: str = ""
+    alike: str = ""
+
+
+LOOKS = (
+    Look("home", "/", coloured=True),
+    Look("usecases", "/usecases"),
+    Look("usecases-none", "/usecases", "/usecases?q=zeppelins", ("visitor",)),
+    Look("usecase", "/usecases/{slug}", "/usecases/USECASE", coloured=True),
+    Look("bots", "/bots"),
+    Look("bot", "/bots/{slug}", "/bots/BOT"),
+    Look("claim", "/claim", "/claim#clm_0123456789", coloured=True),
+    Look("claim-form", "/claim/form"),
+    Look("sign-in", "/sign-in", who=("visitor",), coloured=True),
+    Look("sign-out", "/sign-out", who=("account",)),
+    Look("checkout", "/checkout/{token}", "CHECKOUT", coloured=True),
+    Look("receipt", "/receipt/{token}", "RECEIPT", coloured=True),
+    Look("checkout-cancelled", "/checkout-cancelled"),
+    Look("outbox", "/dev/outbox", coloured=True),
+    Look("device", "/device"),
+    Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue", coloured=True),
+    Look("dashboard", "/dashboard", coloured=True),
+    Look("sponsor", "/sponsor", coloured=True),
+    Look("sponsor-profile", "/sponsor/profile"),
+    Look("sponsor-inventory", "/sponsor/inventory", coloured=True),
+    Look("sponsor-book", "/sponsor/book", "/sponsor/book?slotId=demo-left-top"),
+    Look("sponsor-campaigns", "/sponsor/campaigns"),
+    Look("sponsor-campaign-new", "/sponsor/campaigns/new"),
+    Look(
+        "sponsor-campaign",
+        "/sponsor/campaigns/{id}",
+        "/sponsor/campaigns/demo-campaign-receipts",
+        ("account",),
+        coloured=True,
+    ),
+    Look("sponsor-bookings", "/sponsor/bookings"),
+    Look("sponsor-booking", "/sponsor/bookings/{id}", "/sponsor/bookings/PAID", ("account",), coloured=True),
+    Look("sponsor-booking-held", "/sponsor/bookings/{id}", "/sponsor/bookings/HELD", ("account",), coloured=True),
+    Look("admin", "/admin", coloured=True),
+    Look("admin-bookings", "/admin/bookings", coloured=True),
+    Look("admin-slots", "/admin/slots"),
+    Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
+    Look("admin-sponsors", "/admin/sponsors"),
+    Look("admin-accounts", "/admin/accounts"),
+    Look("admin-audit", "/admin/audit", coloured=True),
+    Look("ops", "/ops", coloured=True),
+    Look(
+        "reference",
+        "/docs",
+        who=("visitor",),
+        alike="section ~ section ~ section, .contents li ~ li ~ li ~ li",
+        coloured=True,
+    ),
+    Look("not-found", "/nothing", who=("visitor",), status=404, coloured=True),
+    Look("forbidden", "/admin", who=("account",), status=403),
+)
+NO_PAGES = {"/docs", "/nothing"}
+"""What is looked at, too, and stands in no table."""
+
+
+def lookers(look: Look) -> tuple[str, ...]:
+    return look.who or WHO[next(page.who for page in PAGES if page.path == look.path)]
+
+
+def test_every_page_is_looked_at() -> None:
+    assert {look.path for look in LOOKS} - NO_PAGES == {page.path for page in PAGES}
+
+
+@pytest.fixture(scope="module")
+def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
+    """One of each kind, who stays for all pages."""
+    met = {who: Person(browser, node, viewport=PHONE, color_scheme="light") for who in EVERYBODY}
+    met["account"].comes(ACCOUNT, "/dashboard")
+    met["administrator"].comes(ADMIN, "/dashboard")
+    yield met
+    for person in met.values():
+        person.context.close()
+
+
+@pytest.fixture(scope="module")
+def found(node: Service) -> dict[str, str]:
+    """What addresses hold that only the service knows, by the word that stands for it in a look."""
+    key = node.command("issue-key", "--email", ACCOUNT).strip()
+
+    def get(path: str) -> dict[str, object]:
+        answer = node.get(f"/api/v1/{path}", key)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    bookings = get("sponsors/bookings")["items"]
+    paid = max((each for each in bookings if each["status"] == "paid"), key=lambda each: each["impressions"])
+    held = next(each for each in bookings if "heldUntil" in each)
+    receipt = get(f"sponsors/bookings/{paid['id']}")["receipt"]["url"]
+    again = node.http.post(
+        f"/api/v1/sponsors/bookings/{held['id']}/checkout", headers={"authorization": f"Bearer {key}"}
+    )
+    assert again.status_code == 200, again.text
+    return {
+        "USECASE": get("usecases?limit=1")["data"][0]["slug"],
+        "BOT": get("bots?limit=1")["data"][0]["slug"],
+        "PAID": paid["id"],
+        "HELD": held["id"],
+        "RECEIPT": receipt.removeprefix(node.url),
+        "CHECKOUT": again.json()["checkoutUrl"].removeprefix(node.url),
+        "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
+    }
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+def test_a_page_is_sound_in_every_form(people: dict[str, Person], found: dict[str, str], look: Look) -> None:
+    address = re.sub(r"[A-Z]{3,}", lambda word: found[word[0]], look.address or look.path)
+    first, *_ = lookers(look)
+    for who in lookers(look):
+        person = people[who]
+        person.opens(address)
+        if look.status != 200:
+            person.refused(look.status, address)
+        if look.pressed:
+            person.presses(look.pressed)
+        wrong = in_every_form(person, look, who) if who == first else in_both_sizes(person)
+        assert wrong + person.told_faults() == []
+
+
+def in_both_sizes(person: Person) -> list[str]:
+    """What is wrong with the measures of a page of which others have seen all but what is this person's own."""
+    wrong = []
+    for viewport in (DESKTOP, PHONE):
+        person.page.set_viewport_size(viewport)
+        wrong += looking.sticking_out(person.page)
+    return wrong
+
+
+def in_every_form(person: Person, look: Look, who: str) -> list[str]:
+    """What is wrong with the page in any of its forms, of each of which a picture is taken."""
+    page, wrong = person.page, in_both_sizes(person)
+    if look.alike:
+        page.evaluate("(alike) => document.querySelectorAll(alike).forEach((part) => part.remove())", look.alike)
+    for size, viewport in (("phone", PHONE), ("desktop", DESKTOP)):
+        page.set_viewport_size(viewport)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            looking.picture(page, look.name, who, scheme, size)
+            if size == "desktop" and (scheme == "light" or look.coloured):
+                wrong += looking.violations(page, looking.EVERYTHING if scheme == "light" else looking.CONTRAST)
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="light")
+    return wrong
+
+
+def test_the_looks_find_what_is_wrong(meet: Meet) -> None:
+    person = meet(viewport=PHONE, color_scheme="light")
+    person.opens("/claim/form")
+    page = person.page
+    assert in_both_sizes(person) + looking.violations(page) == []
+    page.evaluate(
+        "document.querySelector('h1').style.cssText = 'color: #aaa; background: #fff; width: 500px';"
+        "document.querySelector('label[for=email]').remove()"
+    )
+    assert kinds_of(looking.violations(page)) == {"color-contrast", "label", "label-title-only"}
+    assert kinds_of(looking.violations(page, looking.CONTRAST)) == {"color-contrast"}
+    assert "H1." in kinds_of(in_both_sizes(person))
+    page.evaluate(
+        "console.error('wrong'); document.body.append(Object.assign(document.createElement('script'), "
+        "{ textContent: 'alert(1)' }), Object.assign(new Image(), { src: 'https://elsewhere.example.com/' }));"
+        "setTimeout(() => { throw Error('thrown') })"
+    )
+    page.evaluate("fetch('/no/such/page')")
+    faults = person.told_faults()
+    assert kinds_of(faults) == {"console:", "thrown:", "404", "to", "failed:"}
+    assert [fault for fault in faults if "Content Security Policy" in fault] != []
+
+
+def kinds_of(faults: list[str]) -> set[str]:
+    return {fault.partition(" ")[0] for fault in faults}
+
+
+def test_who_may_not_see_a_page_is_asked_to_sign_in_or_told_so(people: dict[str, Person]) -> None:
+    visitor, account = people["visitor"].context.request, people["account"].context.request
+    page = {"accept": "text/html"}
+    for each in PAGES:
+        address = re.sub(r"{\w+}", "some", each.path)
+        if each.who is not Who.ANYBODY:
+            asked = visitor.get(address, headers=page, max_redirects=0)
+            assert (asked.status, asked.headers["location"][:14]) == (303, "/sign-in?next="), address
+        if each.who is Who.ADMIN:
+            told = account.get(address, headers=page)
+            assert (told.status, "Only administrators" in told.text()) == (403, True), address

@@ -1,0 +1,255 @@
+"""People at the pages of the service: a newcomer's key, devices, sessions, and what they see when something goes wrong."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.processes import REPOSITORY, Service, children_of, environment, until
+from tests.browser.conftest import Meet
+from tests.browser.people import Person, code_for
+
+GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+# Keys.
+
+
+def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Service, meet: Meet) -> None:
+    email, minted, person = "newcomer@example.com", node.mint(), meet()
+    person.opens(minted["claimUrl"])
+    assert minted["claimToken"] not in person.page.url
+    person.fills(Email=email)
+    person.presses("Send the code")
+    person.fills_in_the_code(email)
+    person.presses("Claim the key")
+    expect(person.page.get_by_role("heading", name="The key is claimed")).to_be_focused()
+    assert node.usage(minted["apiKey"])["email"] == email
+    assert node.status("/api/v1/bots", minted["apiKey"]) == 200
+
+    person.follows("sign in")
+    person.fills(Email=email)
+    person.presses("Send the code")
+    person.fills_in_the_code(email)
+    person.presses("Sign in")
+    person.reads("Dashboard")
+    expect(person.page.get_by_label("Today", exact=True)).to_have_attribute("value", "1")
+    expect(person.page.get_by_role("img", name="Requests by day")).to_be_visible()
+    assert prefixes(person) == [minted["apiKey"][:12]]
+
+    made = made_key(person)
+    assert node.usage(made)["email"] == email
+    person.follows("I have copied it: back to the dashboard")
+    assert prefixes(person) == [made[:12], minted["apiKey"][:12]]
+    assert made not in person.page.content()
+
+    person.page.get_by_text(f"Revoke {made[:12]}…").click()
+    person.presses("Revoke this key for good")
+    person.told("The key is revoked.")
+    assert prefixes(person) == [minted["apiKey"][:12]]
+    assert node.status("/api/v1/usage", made) == 401
+
+    person.presses("Sign out")
+    person.told("You are signed out.")
+    person.opens("/dashboard")
+    person.reads("Sign in")
+
+
+def made_key(person: Person) -> str:
+    """A full key that was made on the dashboard."""
+    form = person.page.locator("section").filter(has=person.page.get_by_role("heading", name="Create a full key"))
+    form.last.get_by_label("Name", exact=True).fill("Night jobs")
+    person.presses("Create a full key")
+    person.reads("Your new key")
+    return str(person.page.get_by_label("The key", exact=True).locator("pre").inner_text()).strip()
+
+
+def prefixes(person: Person) -> list[str]:
+    """What the keys of the dashboard begin with."""
+    person.reads("Dashboard")
+    keys = person.page.get_by_role("region", name="Keys", exact=True).locator("h3 code").all_inner_texts()
+    return [key.rstrip("…") for key in keys]
+
+
+def test_a_wrong_code_is_refused_in_words_and_the_right_one_still_counts(node: Service, meet: Meet) -> None:
+    email, person = "fumbler@example.com", meet()
+    person.opens("/sign-in")
+    person.fills(Email=email)
+    person.presses("Send the code")
+    code = code_for(node, email)
+    person.page.get_by_label("Code", exact=True).fill(f"{(int(code) + 1) % 1_000_000:06}")
+    person.presses("Sign in")
+    expect(person.page.get_by_role("alert")).to_contain_text("code")
+    person.refused(400, "/sign-in")
+    person.page.get_by_label("Code", exact=True).fill(code)
+    person.presses("Sign in")
+    person.reads("Dashboard")
+
+
+# Devices.
+
+
+@contextmanager
+def logging_in(node: Service, home: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A command line that logs in: its process, and the code that it shows."""
+    home.mkdir()
+    said = home / "said"
+    with said.open("w") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.catalogctl", "login", "--no-browser", "--url", node.url],
+            cwd=REPOSITORY,
+            env={**environment({}), "XDG_CONFIG_HOME": str(home), "NO_PROXY": "127.0.0.1"},
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
+        )
+    try:
+        until(lambda: process.poll() is not None or "Waiting" in said.read_text(), what="the code to be shown")
+        shown = re.search(r"^Enter +(\S+)$", said.read_text(), re.MULTILINE)
+        assert shown, said.read_text()
+        yield process, shown[1]
+    finally:
+        process.kill()
+        process.communicate(timeout=10)
+
+
+def test_a_command_line_logs_in_while_its_person_approves_and_another_is_denied(
+    node: Service, meet: Meet, tmp_path: Path
+) -> None:
+    email, person = "operator@example.com", meet()
+    person.comes(email, "/device")
+    with (
+        logging_in(node, tmp_path / "mine") as (mine, code),
+        logging_in(node, tmp_path / "foreign") as (foreign, other),
+    ):
+        for shown, button, notice in (
+            (code, "Approve", "The device is approved."),
+            (other, "Deny", "The device was refused."),
+        ):
+            person.opens("/device")
+            person.page.get_by_label("Code", exact=True).fill(shown.lower().replace("-", " "))
+            person.presses("Continue")
+            person.reads("Approve this device?")
+            expect(person.page.get_by_role("region", name="What is asked")).to_contain_text(shown)
+            person.presses(button)
+            person.told(notice)
+        assert mine.wait(30) == 0
+        assert foreign.wait(30) == 1
+        assert mine.stdout is not None
+        assert f"Logged in to {node.url} with the key cs_user_" in mine.stdout.read()
+    assert "denied" in (tmp_path / "foreign/said").read_text()
+
+
+def test_signing_in_and_approving_a_device_need_no_mouse(node: Service, meet: Meet) -> None:
+    email, person = "keyboard@example.com", meet()
+    started = node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()
+    person.opens("/device")
+    person.reads("Sign in")
+    typed_into(person.page, "Email", email)
+    pressed(person.page, "Send the code")
+    expect(person.page.get_by_label("Code", exact=True)).to_be_focused()
+    person.page.keyboard.type(code_for(node, email))
+    person.page.keyboard.press("Enter")
+    person.reads("Connect a device")
+    typed_into(person.page, "Code", started["user_code"])
+    person.page.keyboard.press("Enter")
+    person.reads("Approve this device?")
+    pressed(person.page, "Approve")
+    person.told("The device is approved.")
+    polled = node.http.post(
+        "/api/v1/auth/device/token", data={"grant_type": GRANT, "device_code": started["device_code"]}
+    )
+    assert node.usage(polled.json()["apiKey"])["email"] == email
+
+
+def walked_to(page: Page, role: str, name: str) -> None:
+    """Press Tab until something is in focus, which has to be seen."""
+    wanted = page.get_by_role(role, name=name, exact=True)  # type: ignore[arg-type]
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("(element) => element === document.activeElement"):
+            assert wanted.evaluate("(element) => getComputedStyle(element).outlineStyle") != "none", name
+            return
+    raise AssertionError(f"no Tab leads to {name!r}")
+
+
+def typed_into(page: Page, label: str, text: str) -> None:
+    walked_to(page, "textbox", label)
+    page.keyboard.type(text)
+
+
+def pressed(page: Page, button: str) -> None:
+    walked_to(page, "button", button)
+    page.keyboard.press("Enter")
+
+
+# Sessions.
+
+
+def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> None:
+    email, there, here = "two-places@example.com", meet(user_agent="Somebody else's browser"), meet()
+    there.comes(email, "/dashboard")
+    here.comes(email, "/dashboard")
+    sessions = here.page.get_by_role("region", name="Browsers that are signed in", exact=True).get_by_role("listitem")
+    other = sessions.filter(has=here.page.get_by_role("heading", name="Somebody else's browser"))
+    other.get_by_text("End the session since").click()
+    other.get_by_role("button", name="End this session").click()
+    here.told("The session is ended.")
+    there.opens("/sponsor")
+    there.reads("Sign in")
+    here.opens("/sponsor")
+    here.reads("Sponsor")
+
+
+def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet) -> None:
+    email, person = "no-scripts@example.com", meet(java_script_enabled=False)
+    person.signs_in(email)
+    assert node.usage(made_key(person))["email"] == email
+
+
+# What goes wrong.
+
+
+def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
+    person = meet()
+    person.opens("/no/such/page")
+    person.reads("Not Found")
+    person.refused(404, "/no/such/page")
+    person.follows("front page")
+    assert person.page.url == f"{person.node.url}/"
+
+
+def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_it_does(
+    node: Service, meet: Meet
+) -> None:
+    person, visitor = meet(), meet()
+    person.comes("patient@example.com", "/dashboard")
+    with stopped(node):
+        person.opens("/dashboard")
+        person.reads("Service Unavailable")
+        person.refused(503, "/dashboard")
+        visitor.opens("/usecases")
+        visitor.reads("Use cases")
+    until(node.is_ready, what="the database to answer")
+    person.opens("/dashboard")
+    person.reads("Dashboard")
+
+
+@contextmanager
+def stopped(node: Service) -> Iterator[None]:
+    """The database's processes stand still."""
+    postmaster = node.postmaster_pid
+    halted = [postmaster, *children_of(postmaster)]
+    for pid in halted:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in halted:
+            os.kill(pid, signal.SIGCONT)

@@ -1,0 +1,234 @@
+"""Sponsors, administrators and visitors at the pages of the service, each in a browser of their own."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.acceptance.postgres import ask
+from tests.acceptance.processes import Service, until
+from tests.browser.conftest import ADMIN, Meet, Visit
+from tests.browser.people import Person
+from tests.browser.visitors import PLACEMENTS
+
+EMBEDDING = '<!doctype html><title>A site</title><div data-placements="right"></div><script src="https://HOST/embed.js"></script>'
+PLAIN = {
+    "Name of the campaign": "Spring",
+    "Headline": "Ledgers that balance themselves",
+    "Text": "Every evening, before anybody asks.",
+    "Call to action": "See how",
+    "Address that it leads to": "https://ledgers.example.com/spring",
+    "Letters of the logo": "LE",
+}
+HOSTILE = {
+    "Name of the campaign": "<img src=x onerror=alert(1)>{{ 7 * 7 }}",
+    "Headline": "</h2><script>alert(2)</script><img src=x onerror=x>",
+    "Text": "\"'><svg onload=alert(3)><script>alert(document.cookie)</script>&lt;b&gt;",
+    "Call to action": "<b onclick=alert(4)>x",
+    "Address that it leads to": "https://hostile.example.com/?q=%3Cscript%3E",
+    "Letters of the logo": "<b>",
+}
+HOSTILE_BRAND = "<script>alert(5)</script><img src=x onerror=alert(6)>"
+HOSTILE_SLOT = "<img src=x onerror=alert(7)></th><script>alert(8)</script>"
+MADE_OF_TEXT = "img[src=x], main script, svg[onload], [onclick], [onerror]"
+"""What would stand on a page on which hostile text became markup."""
+
+
+@pytest.fixture
+def admin(meet: Meet) -> Person:
+    """An administrator at the review."""
+    person = meet()
+    person.comes(ADMIN, "/admin")
+    return person
+
+
+# What each does.
+
+
+def makes_a_slot(admin: Person, name: str) -> None:
+    admin.opens("/admin/slots")
+    admin.fills(**{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description": name})
+    admin.page.get_by_label("Side", exact=True).select_option("Right")
+    admin.page.get_by_label("Active: it is sold").check()
+    admin.presses("Create the slot")
+    admin.told("The slot is created.")
+
+
+def saves_a_profile(sponsor: Person, brand: str, website: str) -> None:
+    sponsor.follows("Save your profile")
+    sponsor.fills(Brand=brand, Website=website)
+    sponsor.presses("Save the profile")
+    sponsor.told("Your profile is saved.")
+
+
+def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
+    """Returns its path."""
+    sponsor.follows("New campaign")
+    sponsor.fills(**creative)
+    preview = sponsor.page.get_by_role("region", name="Preview", exact=True)
+    for part in ("Headline", "Text", "Call to action", "Letters of the logo"):
+        expect(preview).to_contain_text(creative[part])
+    left = 55 - len(creative["Headline"])
+    expect(sponsor.page.get_by_text(f"At most 55 characters. {left} left.")).to_be_visible()
+    sponsor.presses("Make the campaign")
+    sponsor.told("The campaign is made")
+    return sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
+
+
+def books(sponsor: Person, slot: str) -> None:
+    """From the calendar to the form for the first week of a slot that is free."""
+    sponsor.opens("/sponsor/inventory")
+    weeks = sponsor.page.get_by_role("row").filter(has_text=slot)
+    weeks.get_by_role("link", name="Free: book").first.click()
+    sponsor.reads(f"Book {slot}")
+
+
+def pays(sponsor: Person, price: str) -> str:
+    """Reserve, go to checkout and pay there; returns the path of the booking."""
+    sponsor.presses(f"Reserve for {price}")
+    sponsor.told("The weeks are held for you.")
+    expect(sponsor.page.get_by_role("timer")).to_have_text(re.compile(r"^(30 min 0|29 min \d+) s$"))
+    path = sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
+    sponsor.presses(f"Go to checkout: {price}")
+    sponsor.reads("Checkout")
+    sponsor.presses(f"Pay {price} in test mode")
+    sponsor.reads("Paid")
+    sponsor.follows("Back to the booking")
+    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("It is paid")
+    return path
+
+
+def approves(admin: Person, campaign: str) -> None:
+    admin.opens("/admin")
+    review = admin.page.get_by_role("article", name=campaign, exact=True)
+    review.get_by_role("button", name=f"Approve {campaign}", exact=True).click()
+    admin.told("The campaign is approved")
+
+
+def is_placed(node: Service, headline: str) -> bool:
+    return any(each["headline"] == headline for each in node.get(PLACEMENTS).json()["placements"])
+
+
+def moves(sponsor: Person, campaign: str, button: str, headline: str, *, shown: bool) -> None:
+    """Press a button of a campaign, and wait until its placement follows."""
+    sponsor.opens(campaign)
+    sponsor.presses(button)
+    until(lambda: is_placed(sponsor.node, headline) == shown, what="the placements to follow")
+
+
+@contextmanager
+def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, str]) -> Iterator[None]:
+    """A campaign that is paid for is approved and shown; in the end it is paused, and the placements are as before."""
+    headline = creative["Headline"]
+    approves(admin, creative["Name of the campaign"])
+    until(lambda: is_placed(sponsor.node, headline), what="the placement to be shown")
+    try:
+        yield
+    finally:
+        moves(sponsor, campaign, "Pause", headline, shown=False)
+
+
+# What they do together.
+
+
+def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_see_is_counted(
+    node: Service, meet: Meet, admin: Person
+) -> None:
+    slot, headline, target = "Reading room", PLAIN["Headline"], PLAIN["Address that it leads to"]
+    makes_a_slot(admin, slot)
+    sponsor, visitor = meet(), meet()
+    sponsor.comes("ledgers@example.com", "/sponsor")
+    saves_a_profile(sponsor, "Ledgers", "https://ledgers.example.com")
+    campaign = makes_a_campaign(sponsor, PLAIN)
+    books(sponsor, slot)
+    booking = pays(sponsor, "USD 12.00")
+    assert not is_placed(node, headline)
+
+    with placed(sponsor, admin, campaign, PLAIN):
+        link = visitor.page.get_by_role("link", name=headline, exact=True)
+        visitor.opens("/")
+        expect(visitor.page.get_by_role("list", name="Sponsored")).not_to_have_count(0)
+        link.scroll_into_view_if_needed()
+        until(lambda: counted(node, booking) == (1, 0), what="the impression to be counted")
+        visitor.context.route(target, lambda route: route.fulfill(body="a sponsor's page"))
+        link.click()
+        visitor.page.wait_for_url(target)
+        visitor.leaves(target)
+        until(lambda: counted(node, booking) == (1, 1), what="the click to be counted")
+
+        sponsor.opens(booking)
+        expect(sponsor.page.get_by_role("img", name="Delivery by day")).to_be_visible()
+        sponsor.page.get_by_text("The same as a table").click()
+        today = sponsor.page.get_by_role("row").last.get_by_role("cell").all_inner_texts()
+        assert today[:2] == ["1", "1"]
+
+        moves(sponsor, campaign, "Pause", headline, shown=False)
+        visitor.opens("/")
+        expect(link).to_have_count(0)
+        moves(sponsor, campaign, "Resume", headline, shown=True)
+        visitor.opens("/")
+        expect(link).to_be_visible()
+
+
+def counted(node: Service, booking: str) -> tuple[int, int]:
+    """The impressions and clicks of a booking that are kept."""
+    [row] = ask(
+        node.sockets,
+        "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
+        f"from delivery_days where booking_id = '{booking.rpartition('/')[2]}'",
+    )
+    return row["impressions"], row["clicks"]
+
+
+def test_people_without_scripts_book_and_pay_in_one_form(meet: Meet) -> None:
+    sponsor = meet(java_script_enabled=False)
+    sponsor.signs_in("no-scripts-sponsor@example.com", "/sponsor/inventory")
+    books(sponsor, "Right column, top")
+    sponsor.fills(
+        Brand="Plain Paper",
+        Website="https://paper.example.com",
+        Headline="Paper that stays flat",
+        Text="By the ream, by the box, by the lorry.",
+    )
+    pays(sponsor, "USD 89.00")
+
+
+def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
+    meet: Meet, admin: Person, visit: Visit
+) -> None:
+    makes_a_slot(admin, HOSTILE_SLOT)
+    sponsor, visitor = meet(), meet()
+    sponsor.comes("hostile@example.com", "/sponsor")
+    saves_a_profile(sponsor, HOSTILE_BRAND, "https://hostile.example.com")
+    campaign = makes_a_campaign(sponsor, HOSTILE)
+    books(sponsor, HOSTILE_SLOT)
+    booking = pays(sponsor, "USD 12.00")
+    name, headline = HOSTILE["Name of the campaign"], HOSTILE["Headline"]
+    shown = (HOSTILE_BRAND, *(HOSTILE[part] for part in ("Headline", "Text", "Call to action", "Letters of the logo")))
+
+    says(sponsor, "/sponsor", HOSTILE_BRAND, name, headline, HOSTILE_SLOT)
+    says(sponsor, "/sponsor/inventory", HOSTILE_SLOT)
+    says(sponsor, campaign, name, *shown)
+    says(sponsor, booking, name, HOSTILE_SLOT)
+    sponsor.opens(booking)
+    sponsor.follows("see the receipt")
+    says(sponsor, sponsor.page.url, HOSTILE_BRAND, name, HOSTILE_SLOT)
+    says(admin, "/admin", name, *shown)
+    with placed(sponsor, admin, campaign, HOSTILE):
+        says(visitor, "/", *shown)
+        elsewhere = visit(EMBEDDING)
+        card = elsewhere.filled().get_by_role("listitem").filter(has_text=headline)
+        assert set(shown) <= set(card.locator("[part]").all_text_contents())
+        assert elsewhere.page.locator(MADE_OF_TEXT).count() == 0
+    for path in ("/admin?status=paused", "/admin/bookings", "/admin/slots", "/admin/sponsors", "/admin/audit"):
+        says(admin, path, HOSTILE_SLOT if "slots" in path else HOSTILE_BRAND)
+
+
+def says(person: Person, address: str, *texts: str) -> None:
+    """The page shows these texts as they were typed, and makes nothing of them."""
+    person.opens(address)
+    for text in texts:
+        expect(person.page.get_by_text(text).filter(visible=True)).not_to_have_count(0)
+    assert person.page.locator(MADE_OF_TEXT).count() == 0, address
