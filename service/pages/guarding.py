@@ -8,7 +8,7 @@ from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
-from actors.values import Code, Refused
+from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.callers import Caller, signed_in
 from service.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.dispatch import failure, read_form
@@ -34,7 +34,7 @@ async def visited(services: Services, page: Page, request: Request) -> Shown | S
         refused = too_fast(services.budgets.page(request.client))
         if refused is not None:
             return refused
-        person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+        person = await _person(services, page, request)
         caller = person or Caller(request.client)
         used = False
         if person is not None and person.signed_in is not None:
@@ -46,6 +46,16 @@ async def visited(services: Services, page: Page, request: Request) -> Shown | S
         return error.refused
     except Exception as error:
         return failure(f"the page {page.path}", error)
+
+
+async def _person(services: Services, page: Page, request: Request) -> Caller | None:
+    """Who is signed in. Where that cannot be found out, what anybody may read is shown as to anybody."""
+    try:
+        return await signed_in(request, services.base_url, services.session_reader, services.clock)
+    except (StorageUnavailable, Overloaded):
+        if page.who is not Who.ANYBODY or request.method not in SAFE:
+            raise
+        return None
 
 
 async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:

@@ -107,9 +107,12 @@ async def test_a_cursor_of_one_list_is_no_cursor_of_the_other(world: World) -> N
 
 
 async def test_lists_and_entries_are_there_without_the_database_and_a_search_says_what_is_wrong(world: World) -> None:
+    person = Visitor(world, world.session("ann@example.com"))
     world.memory.before = world.catalog_memory.before = away
     for path in ("/", "/usecases", "/bots", "/usecases/case-04", "/bots/bot-00"):
         await look(world, path)
+        # Whether he is signed in cannot be found out: he sees what anybody does.
+        assert (await person.get(path)).status == 200
     response = await Visitor(world).get("/usecases?q=anything")
     assert response.header("retry-after") == "1"
     assert "You can try again in a second" in _sound(response).text

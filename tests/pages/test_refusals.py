@@ -118,7 +118,7 @@ async def _no_database_for_a_person(world: World) -> Response:
     """Not even who looks can be found out."""
     person = Visitor(world, world.session("ann@example.com"))
     world.memory.before = away
-    return await person.get("/")
+    return await person.get("/dashboard")
 
 
 MET: dict[str, tuple[Callable[[World], Awaitable[Response]], int, str]] = {
