@@ -174,6 +174,7 @@ def booking_facts(booking: Entry) -> dict[str, str]:
         "Amount": money(booking.get("amountCents"), booking.get("currency")),
         "Refunded": money(refunded, booking.get("currency")) if refunded else "",
         "Status": shown(booking.get("status")),
+        "Held until": moment(booking.get("heldUntil")),
         "Mode": shown(booking.get("mode")),
         "Impressions": shown(booking.get("impressions")),
         "Clicks": shown(booking.get("clicks")),
