@@ -49,6 +49,7 @@ async def book(visit: Visit) -> Shown | SeeOther:
         "more_campaigns": campaigns["hasMore"],
         "first": me["profile"] is None or not bookable,
         "key": _key(visit),
+        "now_ms": visit.services.clock.now_ms(),
     }
     return Shown("sponsor_book.html", values)
 
@@ -109,10 +110,12 @@ async def booking(visit: Visit) -> Shown:
     path = {"id": visit.path_values["id"]}
     read = (await visit.ask("getBooking", path=path)).or_refused()
     delivery = (await visit.ask("getDelivery", path=path)).or_refused()
+    campaign = (await visit.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
     values = {
         "booking": read["booking"],
         "receipt": read["receipt"],
         "delivery": delivery,
+        "campaign": campaign["campaign"],
         "chart": chart_of(delivery),
         "now_ms": visit.services.clock.now_ms(),
     }

@@ -111,12 +111,14 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     assert booking in person.page.links
     await person.open(booking)
     assert "It is paid, and the weeks are yours." in person.text
+    assert "once an administrator has approved its campaign" in person.text
     assert receipt in person.page.links
     assert "checkout" not in [button for form in person.page.forms for button in form.buttons]
 
     await approve(world, campaign)
     world.memory.delivery_days[booking.rpartition("/")[2], day_of(THIS_WEEK) + 1] = (1_000, 25)
     await person.open(booking)
+    assert "It is shown" not in person.text
     assert "svg" in person.page.tags
     for words in ("Impressions 1,000", "Clicks 25", "Click-through rate 2.50 %", "17 Nov 2026: 1,000 impressions"):
         assert words in person.text, words
@@ -124,6 +126,8 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await person.open(campaign)
     await person.press("pause")
     assert NOTICES["campaign_pause"] in person.text
+    assert "while its campaign is paused" in (await person.open(booking)).text
+    await person.open(campaign)
     await world.settled()
     assert (await world.client.get("/api/v1/sponsors/placements")).json["placements"] == []
     await person.press("resume")
