@@ -4,7 +4,9 @@ it, the same forms are sent to an address of their own."""
 import re
 from collections.abc import Mapping
 
+from service.pages.outbox import is_open
 from service.pages.page import Again, Page, SeeOther, Shown, Visit
+from service.pages.typed import code_of
 
 FORM = "/claim/form"
 TOKEN = re.compile(r"clm_[0-9A-Za-z]+")
@@ -40,9 +42,14 @@ async def change(visit: Visit) -> Shown:
 
 def _at(step: str, visit: Visit, *, sent: bool = False) -> Shown:
     done = step == "start" and visit.query.get("notice") == "claimed" and visit.request.path == FORM
-    return Shown(
-        "claim.html", {"step": "done" if done else step, "sent": sent, "typed": _typed(visit), "form_path": FORM}
-    )
+    values = {
+        "step": "done" if done else step,
+        "sent": sent,
+        "typed": _typed(visit),
+        "form_path": FORM,
+        "outbox": is_open(visit),
+    }
+    return Shown("claim.html", values)
 
 
 def _typed(visit: Visit, *names: str) -> Mapping[str, str]:
@@ -51,7 +58,7 @@ def _typed(visit: Visit, *names: str) -> Mapping[str, str]:
     if "claimToken" in form and (found := TOKEN.search(form["claimToken"])):
         form["claimToken"] = found[0]
     if "code" in form:
-        form["code"] = re.sub(r"[\s-]", "", form["code"])
+        form["code"] = code_of(form["code"])
     return form
 
 

@@ -61,10 +61,12 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
 async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
     posted = visit.request.method not in SAFE
     if posted and not page.sealed and not from_our_page(visit.request, visit.services.base_url):
-        raise PageRefused(Refused(Code.FORBIDDEN, "This form has to be sent from a page of this service."))
+        words = "This form has to be sent from a page of this service. Load that page anew, and send it again."
+        raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Who.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
-        return SeeOther(f"/sign-in?next={quote(here, safe='')}")
+        asked = SeeOther(f"/sign-in?next={quote(here, safe='')}", "sign_in_again" if posted else "")
+        return _dressed(visit, asked)
     if page.who is Who.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
     return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
@@ -121,11 +123,16 @@ def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
         "notice": NOTICES.get(visit.query.get("notice", "")),
-        "problem": None if visit.problem is None else visit.problem.message,
+        "problem": None if visit.problem is None else _for_a_person(visit.problem),
         "form": visit.form,
         "form_id": services.entropy.token(FORM_BYTES).hex(),
     }
     return replace(ended, values=common | dict(ended.values), headers=headers)
+
+
+def _for_a_person(problem: Refused) -> str:
+    """Why a form came to nothing, in the words of the operation: a person has typed fields, and no body."""
+    return problem.message.replace("The body is not valid: ", "Please correct this: ", 1)
 
 
 def _common(services: Services) -> dict[str, object]:

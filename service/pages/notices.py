@@ -8,6 +8,7 @@ from collections.abc import Mapping
 NOTICES: Mapping[str, str] = {
     "signed_in": "You are signed in.",
     "signed_out": "You are signed out.",
+    "sign_in_again": "You are not signed in, and nothing was done. Sign in, and send the form again.",
     "claimed": "The key is claimed.",
     "profile_saved": "Your profile is saved.",
     "campaign_created": "The campaign is made, and waits for review. You can book a week for it now.",
@@ -29,7 +30,7 @@ NOTICES: Mapping[str, str] = {
     "refund_ordered": "The refund is ordered.",
     "video_saved": "The video is described.",
     "tier_set": "The tier is set, on every node within a second.",
-    "device_approved": "The device is approved. Go back to it: it has its key within seconds.",
+    "device_approved": "The device is approved. Go back to it: it has its key within seconds, and the dashboard shows it.",
     "device_denied": "The device was refused. It gets no key.",
     "sent_already": "That form was sent already; nothing was done twice.",
 }

@@ -6,9 +6,14 @@ from service.pages.page import Page, Shown, Visit, nothing_here
 
 
 async def outbox(visit: Visit) -> Shown:
-    if visit.services.config.mail.smtp_url or not _from_this_machine(visit):
+    if not is_open(visit):
         raise nothing_here()
     return Shown("outbox.html", {"letters": await visit.services.mail.recent(50)})
+
+
+def is_open(visit: Visit) -> bool:
+    """Whether there is an outbox for who looks."""
+    return not visit.services.config.mail.smtp_url and _from_this_machine(visit)
 
 
 def _from_this_machine(visit: Visit) -> bool:

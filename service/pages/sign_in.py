@@ -4,7 +4,9 @@ import re
 
 from actors.values import Code
 from service.cookies import drop_cookie
+from service.pages.outbox import is_open
 from service.pages.page import Again, Page, SeeOther, Shown, Visit
+from service.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
 """Where who has signed in goes unless he was on his way to somewhere."""
@@ -42,7 +44,7 @@ async def send(visit: Visit) -> Shown | Again:
 
 
 async def complete(visit: Visit) -> SeeOther | Again:
-    body = {"email": visit.form.get("email", "").strip(), "code": visit.form.get("code", "").strip()}
+    body = {"email": visit.form.get("email", "").strip(), "code": code_of(visit.form.get("code", ""))}
     told = await visit.ask("completeSignIn", body=body)
     if told.refused is not None:
         return Again(told.refused)
@@ -53,7 +55,13 @@ def _shown(visit: Visit, onward: str, *, code_sent: bool, just_sent: bool = Fals
     minutes = visit.services.config.claim.code_minutes
     return Shown(
         "sign_in.html",
-        {"next": onward, "code_sent": code_sent, "just_sent": just_sent, "minutes": minutes},
+        {
+            "next": onward,
+            "code_sent": code_sent,
+            "just_sent": just_sent,
+            "minutes": minutes,
+            "outbox": is_open(visit),
+        },
     )
 
 

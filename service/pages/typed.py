@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from actors.clock import SECOND_MS
 
 _AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
+_GAPS = re.compile(r"[\s-]")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
 
 
@@ -42,6 +43,11 @@ def moment_text(moment_ms: int) -> str:
 def whole_of(text: str) -> int | None:
     """A whole number of at most six digits."""
     return int(text) if text.isascii() and text.strip().isdigit() and len(text.strip()) < 7 else None
+
+
+def code_of(text: str) -> str:
+    """A code from a mail, without the gaps that it is typed or pasted with."""
+    return _GAPS.sub("", text)
 
 
 def text_of(form: Mapping[str, str], name: str) -> str | None:

@@ -123,7 +123,7 @@ async def test_keys_are_listed_with_prefix_scopes_and_last_use_and_never_whole(w
     assert others[:12] not in html
     assert '<span class="badge">library:read</span> <span class="badge">sponsor:read</span>' in html
     assert html.count("18 November 2026, 12:00 UTC") >= 4, "three were created then, and one was used"
-    assert text_of(html).count("not known") == 2
+    assert text_of(html).count("no use noted") == 2
 
 
 async def test_a_full_key_is_shown_once_and_works(world: World, ann: Browser) -> None:
@@ -274,13 +274,16 @@ async def test_a_session_of_another_account_is_not_ended(world: World) -> None:
     assert bobs_id in world.memory.sessions
 
 
+SIGN_IN = "/sign-in?next=%2Fdashboard&notice=sign_in_again"
+
+
 async def test_who_ends_his_own_session_is_signed_out_and_keeps_no_cookie(world: World, ann: Browser) -> None:
     [session_id] = world.memory.sessions
     done = await ann.send({"do": "end-session", "id": session_id})
     assert (done.status, done.header("location")) == (303, "/?notice=signed_out")
     assert done.all("set-cookie") == ["__Host-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure"]
     assert done.header("cache-control") == "no-store"
-    assert (await ann.send({"do": "create-full"})).header("location") == "/sign-in?next=%2Fdashboard"
+    assert (await ann.send({"do": "create-full"})).header("location") == SIGN_IN
 
 
 # The page itself.

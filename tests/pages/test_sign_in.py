@@ -72,6 +72,28 @@ async def test_a_wrong_code_leaves_the_person_where_the_code_is_asked_for(world:
     assert (await post(world, "/sign-in", do="complete", email=ANN, code=code)).status == 303
 
 
+@pytest.mark.parametrize("gap", [" ", "-", "\u00a0"])
+async def test_a_code_may_have_gaps(world: World, gap: str) -> None:
+    code = await code_for(world)
+    assert (await post(world, "/sign-in", do="complete", email=ANN, code=f"{code[:3]}{gap}{code[3:]} ")).status == 303
+
+
+async def test_where_no_mail_leaves_the_outbox_is_linked_for_who_may_see_it(world: World) -> None:
+    link = '<a href="/dev/outbox"'
+    for email, address, shown in ((ANN, "127.0.0.1", True), ("bob@example.com", "203.0.113.7", False)):
+        body = urlencode({"do": "send", "email": email}).encode()
+        sent = await world.client.post("/sign-in", headers=FORM, body=body, address=address)
+        claim = await world.client.get("/claim", address=address)
+        assert (sent.status, claim.status) == (200, 200)
+        assert (link in words(sent), link in words(claim)) == (shown, shown)
+
+
+async def test_a_form_whose_session_has_ended_leads_to_sign_in_and_says_that_it_did_nothing(world: World) -> None:
+    sent = await post(world, "/sponsor/profile", do="save", name="Acme")
+    assert (sent.status, sent.header("location")) == (303, "/sign-in?next=%2Fsponsor%2Fprofile&notice=sign_in_again")
+    assert "nothing was done" in words(await world.client.get(sent.header("location") or ""))
+
+
 async def test_a_form_that_is_sent_twice_asks_for_the_code_that_was_sent(world: World) -> None:
     code = await code_for(world)
     again = await post(world, "/sign-in", do="send", email=ANN)
@@ -309,5 +331,5 @@ async def test_a_name_that_no_form_has_is_refused(world: World, counter: Counter
 async def test_a_form_of_a_revoked_session_leads_to_signing_in(world: World, counter: Counter) -> None:
     client = with_page(world, counter.page)
     response = await post(world, "/count", world.session(ANN, revoked=True), client, do="count", form_id=ONE)
-    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fcount")
+    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fcount&notice=sign_in_again")
     assert counter.done == 0
