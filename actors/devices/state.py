@@ -188,9 +188,7 @@ class _Desk:
 
     def _guessed(self, message: Look | Decide) -> Device | Refused:
         """The device with a user code. A wrong one is charged to the session in the transaction of the comparison."""
-        guesses = self.decision.changed.guesses.get(message.session_id) or self._snapshot.guesses.get(
-            message.session_id
-        )
+        guesses = self._guesses(message.session_id)
         if guesses is None:
             return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
         if self._now_ms < guesses.locked_until_ms:
@@ -199,11 +197,7 @@ class _Desk:
         if device_id is None:
             self._charge(guesses)
             return Refused(Code.INVALID_CODE, "No device shows this code. Compare it with what the device shows.")
-        device = self._as_of_now(device_id)
-        if device.status is Status.PENDING and guesses != Guesses(guesses.session_id):
-            # Codes that have ended prove nothing: one can be known for long.
-            self.decision.changed.guesses[guesses.session_id] = Guesses(guesses.session_id)
-        return device
+        return self._as_of_now(device_id)
 
     def _charge(self, guesses: Guesses) -> None:
         wrong = guesses.wrong + 1
@@ -212,6 +206,13 @@ class _Desk:
         else:
             charged = Guesses(guesses.session_id, 0, self._now_ms + self._rules.lock_ms)
         self.decision.changed.guesses[guesses.session_id] = charged
+
+    def _forgive(self, session_id: str) -> None:
+        """Begin to count anew after a decision, which a device login takes only once: who begins one of his own and looks at
+        its code between his guesses gains nothing."""
+        fresh = Guesses(session_id)
+        if self._guesses(session_id) != fresh:
+            self.decision.changed.guesses[session_id] = fresh
 
     def _decide(self, decide: Decide, device: Device) -> Answer:
         if device.status is Status.EXPIRED:
@@ -236,6 +237,7 @@ class _Desk:
                 decided_ms=self._now_ms,
             )
         )
+        self._forgive(decide.session_id)
         self._audit(decide, device, f"device.{device.status}", "device", device.id, {"agent": device.agent})
         return Seen(device)
 
@@ -247,6 +249,9 @@ class _Desk:
         return Refused(Code.INVALID_STATE, f"This was {'approved' if approved else 'denied'} already.")
 
     # Rows, with this batch's changes in front.
+
+    def _guesses(self, session_id: str) -> Guesses | None:
+        return self.decision.changed.guesses.get(session_id) or self._snapshot.guesses.get(session_id)
 
     def _as_of_now(self, device_id: str) -> Device:
         """The device; one whose time is over is kept as expired, so that it stays so on nodes whose clocks are behind."""

@@ -326,10 +326,24 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
     assert guessed([look("WWWWZZZZ")], after_ms=15 * MINUTE, ses_ann=kept) == (["invalid_code"], Guesses("ses_ann", 1))
 
 
-def test_a_right_code_resets_what_was_guessed() -> None:
-    words, kept = guessed([*WRONG[:4], look(), *WRONG[:4]])
-    assert words == ["invalid_code"] * 4 + ["pending"] + ["invalid_code"] * 4
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_decision_resets_what_was_guessed(approve: bool) -> None:
+    words, kept = guessed([*WRONG[:4], deciding(approve=approve), *WRONG[:4]])
+    assert words == ["invalid_code"] * 4 + ["approved" if approve else "denied"] + ["invalid_code"] * 4
     assert kept == Guesses("ses_ann", 4)
+
+
+def test_a_look_at_a_code_of_ones_own_brings_no_more_guesses() -> None:
+    words, kept = guessed([*WRONG[:4], look(), *WRONG[:2]])
+    assert words == ["invalid_code"] * 4 + ["pending", "invalid_code", "rate_limited"]
+    assert kept == Guesses("ses_ann", 0, NOW + 15 * MINUTE)
+
+
+def test_a_decision_that_is_repeated_or_refused_brings_no_more_guesses() -> None:
+    words, _ = guessed([deciding(), *WRONG[:4], deciding(), deciding(approve=False), *WRONG[:2]])
+    assert words == ["approved", *["invalid_code"] * 4, "approved", "invalid_state", "invalid_code", "rate_limited"]
+    full = decide(snapshot(device(), live=10, ses_ann=Guesses("ses_ann", 4)), [deciding()], NOW, RULES)
+    assert (word(full.answers[0]), full.changed.guesses) == ("key_limit", {})
 
 
 @pytest.mark.parametrize("status", [Status.DENIED, Status.REDEEMED, Status.APPROVED, Status.EXPIRED])

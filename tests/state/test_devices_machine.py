@@ -89,8 +89,7 @@ class Model:
             if self.wrong[who] == RULES.wrong_codes:
                 self.wrong[who], self.locked_ms[who] = 0, now_ms + RULES.lock_ms
             return "invalid_code"
-        if self._now(login, now_ms) == "pending":
-            self.wrong[who] = 0
+        self._now(login, now_ms)
         return f"{login.status} {code}" if act == "look" else self._decide(act, login, who, now_ms)
 
     def _decide(self, act: str, login: Login, who: str, now_ms: int) -> str:
@@ -98,7 +97,7 @@ class Model:
         if login.status == "pending":
             if act == "approve" and self.promised(who, now_ms) >= RULES.full_keys_per_account:
                 return "key_limit"
-            login.status, login.who = wish, who
+            login.status, login.who, self.wrong[who] = wish, who, 0
         elif login.status == "expired":
             return "expired_token"
         elif login.who != who or (login.status == "denied") != (act == "deny"):
