@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import shutil
 import tarfile
 import tempfile
@@ -28,6 +29,10 @@ FORMAT = 1
 MANIFEST, DUMP, SECRET = "manifest.json", "database.dump", "secret"
 CHUNK_BYTES = 1024 * 1024
 MANIFEST_BYTES = 64 * 1024
+LAST_MS = 253_402_300_799_999
+"""The last moment that a calendar has, in the year 9999."""
+
+_MAJOR = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class BackupError(Exception):
@@ -189,26 +194,38 @@ def _unpack(file: Path, place: Path) -> Manifest:
 
 def _manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
     first = archive.next()
-    stream = None if first is None or first.name != MANIFEST else archive.extractfile(first)
+    stream = None if first is None or first.name != MANIFEST or not first.isfile() else archive.extractfile(first)
     if stream is None:
         raise BackupError(f"{file} is no backup of this service")
     try:
         manifest = Manifest(**json.loads(stream.read(MANIFEST_BYTES)))
-        known = manifest.format == FORMAT and DUMP in manifest.sums and manifest.sums.keys() <= {DUMP, SECRET}
-    except (ValueError, TypeError, AttributeError):
-        raise BackupError(f"{file} is damaged: its manifest cannot be read") from None
-    if not known:
+    except (ValueError, TypeError, RecursionError):
+        manifest = None
+    if manifest is None or not _is_readable(manifest):
+        raise BackupError(f"{file} is damaged: its manifest cannot be read")
+    if manifest.format != FORMAT or DUMP not in manifest.sums or not manifest.sums.keys() <= {DUMP, SECRET}:
         raise BackupError(f"{file} was made by another version of this program, which has to restore it")
     if int(manifest.postgres) > int(MAJOR_VERSION) or manifest.schema > len(migrations()):
         raise BackupError(f"{file} was made by a newer version of this program, which has to restore it")
     return manifest
 
 
+def _is_readable(manifest: Manifest) -> bool:
+    """Whether its values are of the types that it names: a file says what it likes."""
+    made_ms, sums = manifest.made_ms, manifest.sums
+    return (
+        all(type(number) is int and number >= 0 for number in (manifest.format, made_ms, manifest.schema))
+        and made_ms <= LAST_MS
+        and isinstance(manifest.postgres, str)
+        and _MAJOR.fullmatch(manifest.postgres) is not None
+        and isinstance(sums, dict)
+        and all(isinstance(each, str) and each.isascii() for each in sums.values())
+    )
+
+
 def _extract(file: Path, archive: tarfile.TarFile, name: str, target: Path) -> None:
-    try:
-        stream = archive.extractfile(name)
-    except KeyError:
-        stream = None
+    part = next((each for each in archive if each.name == name and each.isfile()), None)
+    stream = None if part is None else archive.extractfile(part)
     if stream is None:
         raise BackupError(f"{file} is damaged: it has no {name}")
     with stream, target.open("xb") as copy:
