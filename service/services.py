@@ -32,11 +32,8 @@ from service.watch import Watch
 
 @dataclass(slots=True)
 class Budgets:
-    """Limits per client address in memory: readers without a key, events, polls and pages by the minute, minting, claiming
-    and device logins by the hour."""
-
-    """Limits per client address in memory: readers without a key, events and pages by the minute, minting, claiming and
-    signing in by the hour."""
+    """Limits per client address in memory: readers without a key, events, polls and pages by the minute, minting, claiming,
+    signing in and device logins by the hour."""
 
     config: Config
     clock: Clock
