@@ -34,12 +34,17 @@ class EmailedCode:
     sent_today: int = 0
 
 
+WRONG_CLOCK_MS = DAY_MS
+"""What was sent so far ahead was sent by a wrong clock, and holds nothing back: nobody waits until that time comes."""
+
 C = TypeVar("C", bound=EmailedCode)
 
 
 def send(row: C, proof: bytes, now_ms: int, rules: CodeRules, to: str) -> C | Refused:
     """The row with a new code, which kills the old one; refused where the last one was sent too short a while ago, or too
     many were. `to` says in words what has them."""
+    if row.sent_ms > now_ms + WRONG_CLOCK_MS:
+        row = replace(row, sent_ms=0, sent_day=0, sent_today=0)
     wait_ms = row.sent_ms + rules.pause_ms - now_ms
     if wait_ms > 0:
         return _wait("A code was sent a moment ago.", wait_ms)

@@ -165,6 +165,20 @@ def test_a_claimed_key_sends_no_codes_and_says_so_before_all_else(registry: Regi
     assert len(registry.letters) == 1
 
 
+@pytest.mark.parametrize(("ahead_ms", "sent"), [(24 * HOUR, False), (24 * HOUR + 1, True), (1_000_000 * HOUR, True)])
+def test_what_a_clock_sent_that_was_wrong_by_more_than_a_day_holds_no_code_back(
+    registry: Registry, ahead_ms: int, sent: bool
+) -> None:
+    spend_the_day(registry)
+    ahead = replace(registry.claims[token("1")], sent_ms=registry.now_ms + ahead_ms, sent_day=2**31 - 1)
+    registry.claims[token("1")] = ahead
+    assert (registry.one(registry.start("1")) == Sent()) is sent
+    if sent:
+        kept = registry.claims[token("1")]
+        assert (kept.sent_ms, kept.sent_today) == (registry.now_ms, 1)
+        assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 60
+
+
 def test_a_clock_behind_the_node_that_sent_does_not_start_the_day_again(registry: Registry) -> None:
     spend_the_day(registry)
     sent = registry.claims[token("1")]
