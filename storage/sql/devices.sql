@@ -41,9 +41,9 @@ on conflict (session_id) do update set wrong = excluded.wrong, locked_until_ms =
 
 -- name: prune
 -- Forget device logins whose time was over before a moment; those that somebody is at are left for later.
-with ended as (
-    select id from devices where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-), gone as (
-    delete from devices using ended where devices.id = ended.id returning 1
+with gone as (
+    delete from devices where id = any (array(
+        select id from devices where expires_ms < $1 order by expires_ms limit $2 for update skip locked
+    )) returning 1
 )
 select count(*) from gone

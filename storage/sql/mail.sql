@@ -30,10 +30,10 @@ where id = $1 and attempts = $2 and sent_ms is null and failed_ms is null
 -- name: prune
 -- Delete letters that were done long ago; returns how many.
 with gone as (
-    delete from outbox where id in (
+    delete from outbox where id = any (array(
         select id from outbox where coalesce(sent_ms, failed_ms) < $1
         order by coalesce(sent_ms, failed_ms) limit $2 for update skip locked
-    ) returning id
+    )) returning 1
 )
 select count(*) from gone
 
