@@ -11,7 +11,7 @@ PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test lint simulate fuzz soak abuse bench bench-memory lock clean
+.PHONY: serve setup test thorough lint simulate fuzz soak abuse bench bench-memory lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -21,6 +21,10 @@ setup: $(VENV)/run.stamp
 # Two workers: tests of real processes mostly wait, and leave a core to the others.
 test: $(VENV)/test.stamp
 	$(VENV)/bin/python -m pytest -n 2 --dist loadscope
+
+# With what takes longer, as CI does: every planted bug, pictures of all pages in build/screenshots, an installation anew.
+thorough: export CATALOG_TEST_SLOW = 1
+thorough: test
 
 lint: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .

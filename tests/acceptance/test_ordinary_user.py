@@ -12,14 +12,23 @@ from storage.cluster import make_directory, reaches
 from tests.acceptance.processes import REPOSITORY, serving
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.acceptance.story import do_main_job
+from tests.slow import SLOW
 
 PYTHON = Path("/usr/bin/python3.11")
 NOBODY = 65534
 
+
+def _can_make_environments() -> bool:
+    """Debian's Python may come without venv."""
+    if not PYTHON.exists():
+        return False
+    return subprocess.run([PYTHON, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
+
+
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("CATALOG_TEST_SLOW"), reason="installs anew; set CATALOG_TEST_SLOW=1"),
+    pytest.mark.skipif(not SLOW, reason="installs anew: make thorough"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; all tests run as an ordinary one"),
-    pytest.mark.skipif(not PYTHON.exists(), reason=f"there is no {PYTHON}"),
+    pytest.mark.skipif(SLOW and not _can_make_environments(), reason=f"there is no {PYTHON} with venv"),
 ]
 
 

@@ -1,6 +1,6 @@
 """Every page of the service, as everybody who may see it, on a phone and on a desk, by day and by night.
 
-Pictures of all of them are left in `build/screenshots`.
+`make thorough` leaves pictures of all of them in `build/screenshots`.
 """
 
 import re
@@ -16,6 +16,7 @@ from tests.acceptance.processes import Service
 from tests.browser import looking
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import DESKTOP, PHONE, Person
+from tests.slow import SLOW
 
 ACCOUNT = "demo-sponsor@example.com"
 EVERYBODY = ("visitor", "account", "administrator")
@@ -174,9 +175,12 @@ def in_every_form(person: Person, look: Look, who: str) -> list[str]:
     for size, viewport in (("phone", PHONE), ("desktop", DESKTOP)):
         page.set_viewport_size(viewport)
         for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            looking.picture(page, look.name, who, scheme, size)
-            if size == "desktop" and (scheme == "light" or look.coloured):
+            judged = size == "desktop" and (scheme == "light" or look.coloured)
+            if SLOW or judged:
+                page.emulate_media(color_scheme=scheme)
+            if SLOW:
+                looking.picture(page, look.name, who, scheme, size)
+            if judged:
                 wrong += looking.violations(page, looking.EVERYTHING if scheme == "light" else looking.CONTRAST)
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="light")

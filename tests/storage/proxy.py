@@ -1,9 +1,10 @@
 """A proxy between the pool and Postgres that can hold or cut what passes: what a network does on a bad day."""
 
+import re
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from storage.pool import Target
 
 SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
+PARSE = re.compile(rb"P.{4}(__asyncpg_\w+__)\x00(.*?)\x00", re.DOTALL)
+BIND = re.compile(rb"B.{4}\x00(__asyncpg_\w+__)\x00", re.DOTALL)
+ITS_OWN_TRANSACTION = b"as taken"
+"""How the one statement ends that is a whole transaction: events that are new throughout. Its execution is its commit."""
 
 
 class Weather(Enum):
@@ -27,6 +32,23 @@ class Weather(Enum):
     CUT_AFTER_COMMIT = "the connection breaks when the server answers a commit; the client never sees that"
 
 
+@dataclass(eq=False, slots=True)
+class Line:
+    """One connection that is carried, and whether a commit is under way on it."""
+
+    client: trio.SocketStream
+    server: trio.SocketStream
+    committing: bool = False
+    _transactions: set[bytes] = field(default_factory=set)
+
+    def commits(self, sent: bytes) -> bool:
+        """Whether what the client sends commits something."""
+        for name, text in PARSE.findall(sent):
+            if text.endswith(ITS_OWN_TRANSACTION):
+                self._transactions.add(name)
+        return COMMIT in sent or not self._transactions.isdisjoint(BIND.findall(sent))
+
+
 class Proxy:
     """Carries connections to a Postgres behind it; `weather` holds for all of them."""
 
@@ -35,8 +57,7 @@ class Proxy:
         self._weather = Weather.FAIR
         self._changed = trio.Event()
         self._behind = behind
-        self._carried: list[tuple[trio.SocketStream, trio.SocketStream]] = []
-        self._committing = False
+        self._carried: list[Line] = []
 
     @property
     def weather(self) -> Weather:
@@ -55,33 +76,38 @@ class Proxy:
             # Nobody is behind us at the moment.
             client.socket.close()
             return
-        self._carried.append((client, server))
+        line = Line(client, server)
+        self._carried.append(line)
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._copy, client, server, nursery)
-                nursery.start_soon(self._copy, server, client, nursery)
+                nursery.start_soon(self._copy, line, client, server, nursery)
+                nursery.start_soon(self._copy, line, server, client, nursery)
         finally:
-            if (client, server) in self._carried:
-                self._carried.remove((client, server))
+            self._carried.remove(line)
             for stream in (client, server):
                 stream.socket.close()
 
-    async def _copy(self, source: trio.SocketStream, sink: trio.SocketStream, nursery: trio.Nursery) -> None:
+    async def _copy(
+        self, line: Line, source: trio.SocketStream, sink: trio.SocketStream, nursery: trio.Nursery
+    ) -> None:
         try:
-            while data := await source.receive_some(65_536):
+            while data := bytes(await source.receive_some(65_536)):
                 if self.weather is Weather.SILENT:
                     await trio.sleep_forever()
                 if self.weather is Weather.SLOW:
                     await trio.sleep(SLOW_SECONDS)
                 while self.weather is Weather.HELD:
                     await self._changed.wait()
-                if self.weather is Weather.SILENT_AT_LISTEN and b"LISTEN" in bytes(data):
+                if self.weather is Weather.SILENT_AT_LISTEN and b"LISTEN" in data:
                     await trio.sleep_forever()
-                if self.weather is Weather.CUT_BEFORE_COMMIT and COMMIT in bytes(data):
+                answers = source is line.server
+                commits = not answers and line.commits(data)
+                if self.weather is Weather.CUT_BEFORE_COMMIT and commits:
                     break
-                if self.weather is Weather.CUT_AFTER_COMMIT and self._committing:
+                if self.weather is Weather.CUT_AFTER_COMMIT and answers and line.committing:
                     break
-                self._committing = COMMIT in bytes(data)
+                # A batch comes in several pieces; whatever the server says ends it.
+                line.committing = not answers and (commits or line.committing)
                 await sink.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
@@ -89,8 +115,8 @@ class Proxy:
 
     async def cut_all(self) -> None:
         """Break every connection that is open now."""
-        for pair in list(self._carried):
-            for stream in pair:
+        for line in list(self._carried):
+            for stream in (line.client, line.server):
                 await trio.aclose_forcefully(stream)
 
 

@@ -1,0 +1,6 @@
+"""What `make test` leaves to `make thorough`, so that it stays a matter of minutes: nothing that is not shown in part."""
+
+import os
+
+SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
+"""Every planted bug instead of every third, pictures of all pages, and the installation anew."""

@@ -1,0 +1,44 @@
+"""Events whose one statement is its own commit, while the network breaks in the middle of it: nothing is lost or counted
+twice, and whoever repeats learns the truth."""
+
+import pytest
+
+from actors.events.messages import Kind, Row
+from actors.values import OutcomeUnknown, Turn
+from storage.pool import Connection, Target, open_database
+from storage.postgres.events import PostgresEvents
+from tests.storage.proxy import Weather, proxied
+
+DAY = 20_775
+ROWS = [Row("bok_1", bytes([number]) * 16, Kind.CLICK if number % 3 == 0 else Kind.IMPRESSION) for number in range(9)]
+KEPT = "select (select count(*) from events), sum(impressions)::int, sum(clicks)::int from delivery_days"
+
+
+async def _kept(connection: Connection) -> tuple[int, ...]:
+    return tuple(await connection.fetchrow(KEPT))
+
+
+@pytest.mark.parametrize(
+    ("weather", "at_first"), [(Weather.CUT_BEFORE_COMMIT, (0, None, None)), (Weather.CUT_AFTER_COMMIT, (9, 6, 3))]
+)
+async def test_a_batch_of_new_keys_is_settled_after_its_connection_broke(
+    database_target: Target, weather: Weather, at_first: tuple[int, ...]
+) -> None:
+    async with (
+        open_database(database_target) as beside,
+        proxied(database_target) as proxy,
+        open_database(proxy.target) as database,
+    ):
+        events = PostgresEvents(database)
+        await events.prepare([DAY])
+        turn = Turn("one/events", 1)
+        proxy.weather = weather
+        with pytest.raises(OutcomeUnknown):
+            await events.record(turn, DAY, ROWS)
+        assert await beside.read(_kept) == at_first
+        proxy.weather = Weather.FAIR
+        for _ in range(2):
+            assert sorted(await events.record(turn, DAY, ROWS)) == [row.key for row in ROWS]
+        assert await beside.read(_kept) == (9, 6, 3)
+        assert not await events.record(Turn("one/events", 2), DAY, ROWS)
+        assert await beside.read(_kept) == (9, 6, 3)
