@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench.load import generator
 from bench.memory import follow, publish
+from bench.plots import memory as plot_memory
 from bench.plots import write_plots
 from bench.report import WRONG, absolute, published
 from bench.results import Result, Setting
@@ -77,6 +78,7 @@ async def follow_memory(minutes: float, data_dir: Path | None, directory: Path) 
         f"{os.cpu_count() or 1} cores, Python {platform.python_version()}, Linux {kernel()}, {generator_version()}."
     )
     sys.stdout.write(publish(course, setting, directory))
+    plot_memory(course.seconds, course.shares, directory / "memory.svg")
     return course.flat and course.kept_right
 
 
@@ -102,7 +104,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.memory:
         if not asyncio.run(follow_memory(given.memory, data_dir, results or RESULTS)):
-            sys.exit("bench: memory grew, or what was counted is not what was answered")
+            sys.exit(
+                "bench: memory grew, was not followed for long enough, or what was counted is not what was answered"
+            )
     elif not asyncio.run(run(plan, only, data_dir, results)):
         sys.exit("bench: what was counted is not what was answered")
 

@@ -10,12 +10,12 @@ import selectors
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from itertools import cycle
+from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from bench.workloads import HOST
+from bench.workloads import HOST, Events, Reads, Workload
 
 DRAIN_SECONDS = 20.0
 
@@ -31,10 +31,10 @@ class _Connection:
         self.sent_at = 0.0
         self._received = bytearray()
 
-    def send(self, line: bytes) -> None:
+    def send(self, request: bytes) -> None:
         self._received.clear()
         self.sent_at = time.perf_counter()
-        self.socket.sendall(line)
+        self.socket.sendall(request)
 
     def receive(self) -> int | None:
         """The status once the whole answer is there."""
@@ -56,10 +56,10 @@ class _Connection:
 
 
 class _Run:
-    """Keeps all connections busy until `ends` or the last line, then waits for the answers that are still due."""
+    """Keeps all connections busy until `ends` or the last request, then waits for the answers that are still due."""
 
-    def __init__(self, port: int, connections: int, lines: Iterator[bytes]) -> None:
-        self._lines = lines
+    def __init__(self, port: int, connections: int, requests: Iterator[bytes]) -> None:
+        self._requests = requests
         self._ready = selectors.DefaultSelector()
         self._due = 0
         self.failures = 0
@@ -78,9 +78,9 @@ class _Run:
         self.failures += self._due
 
     def _next(self, connection: _Connection, ends: float) -> None:
-        line = next(self._lines, None) if time.perf_counter() < ends else None
-        if line is not None:
-            connection.send(line)
+        request = next(self._requests, None) if time.perf_counter() < ends else None
+        if request is not None:
+            connection.send(request)
             self._due += 1
 
     def _take(self, connection: _Connection, ends: float) -> None:
@@ -102,10 +102,15 @@ class _Run:
         self._next(connection, ends)
 
 
-def run(port: int, connections: int, seconds: float, lines: Sequence[str], *, once: bool) -> dict[str, float]:
-    """Load `port` from this process; the fields of `load.Measured`."""
-    requests = [line.replace("~", "\r\n").encode() for line in lines]
-    load = _Run(port, connections, iter(requests) if once else cycle(requests))
+def requests_of(workload: Workload) -> Iterator[bytes]:
+    """Requests without an end: reads in turn, events each made when it is due."""
+    lines = workload.requests() if isinstance(workload, Events) else cycle(workload.lines)
+    return (line.replace("~", "\r\n").encode() for line in lines)
+
+
+def run(port: int, connections: int, seconds: float, requests: Iterator[bytes]) -> dict[str, float]:
+    """Load `port` from this process until the time or the requests are over; the fields of `load.Measured`."""
+    load = _Run(port, connections, requests)
     started = time.perf_counter()
     load.until(started + seconds)
     spent = time.perf_counter() - started
@@ -129,11 +134,13 @@ def main() -> None:
     parser.add_argument("port", type=int)
     parser.add_argument("connections", type=int)
     parser.add_argument("seconds", type=float)
-    parser.add_argument("requests", type=Path, help="a file of requests, one a line, with ~ for line ends")
-    parser.add_argument("--once", action="store_true", help="end after the last line instead of beginning anew")
+    parser.add_argument("workload", type=Path, help="a file with the fields of `workloads.Events` or `.Reads` as JSON")
+    parser.add_argument("--most", type=int, help="end after as many requests")
     given: Any = parser.parse_args()
-    lines = given.requests.read_text().splitlines()
-    sys.stdout.write(json.dumps(run(given.port, given.connections, given.seconds, lines, once=given.once)) + "\n")
+    fields = json.loads(given.workload.read_text())
+    workload: Workload = Reads(**fields) if "lines" in fields else Events(**fields)
+    requests = islice(requests_of(workload), given.most)
+    sys.stdout.write(json.dumps(run(given.port, given.connections, given.seconds, requests)) + "\n")
 
 
 if __name__ == "__main__":

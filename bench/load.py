@@ -5,13 +5,12 @@ every answer before it ends, so that what it counts is exact.
 """
 
 import asyncio
-import itertools
 import json
 import resource
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.programs import ROOT, pinned_to
@@ -19,7 +18,7 @@ from bench.workloads import HOST, Events, Workload
 
 SCRIPT = ROOT / "bench" / "load.lua"
 EXACT_EVENTS = 20_000
-"""Events of an exact run, which are made beforehand and sent once."""
+"""Events of an exact run, whose answers are all waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,11 @@ def _command(
     directory: Path, port: int, workload: Workload, connections: int, seconds: float, exact: bool
 ) -> list[str]:
     if generator(exact=exact) == "python":
-        lines = directory / "requests"
-        lines.write_text("".join(f"{line}\n" for line in _lines(workload)))
-        once = ["--once"] if isinstance(workload, Events) else []
-        return [sys.executable, "-m", "bench.generator", str(port), str(connections), str(seconds), str(lines), *once]
+        described = directory / "workload.json"
+        described.write_text(json.dumps(asdict(workload)))
+        most = ["--most", str(EXACT_EVENTS // workload.size)] if exact and isinstance(workload, Events) else []
+        numbers = [str(port), str(connections), str(seconds)]
+        return [sys.executable, "-m", "bench.generator", *numbers, str(described), *most]
     # wrk knows whole seconds only.
     options = ["-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "20s", "-s", str(SCRIPT)]
     return ["wrk", *options, f"http://{HOST}:{port}", "--", *_arguments(directory, workload)]
@@ -90,12 +90,6 @@ def _arguments(directory: Path, workload: Workload) -> list[str]:
     lines = directory / "requests"
     lines.write_text("".join(f"{line}\n" for line in workload.lines))
     return ["requests", str(lines)]
-
-
-def _lines(workload: Workload) -> list[str]:
-    if isinstance(workload, Events):
-        return list(itertools.islice(workload.requests(), EXACT_EVENTS // workload.size))
-    return list(workload.lines)
 
 
 def _children_cpu() -> float:

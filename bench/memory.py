@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import median
 
 from bench.load import Measured, measure
-from bench.plots import memory as plot
 from bench.stage import Stage, set_up, tell
 from bench.usage import memory_bytes
 
@@ -38,11 +37,18 @@ class Course:
         return median(self.shares[-WINDOW:])
 
     @property
+    def long_enough(self) -> bool:
+        """Whether the two windows are different samples, and load was there to make memory grow."""
+        return len(self.shares) >= 2 * WINDOW and self.answers >= REMEMBERED
+
+    @property
     def flat(self) -> bool:
-        return self.growth <= MOST_GROWTH
+        return self.long_enough and self.growth <= MOST_GROWTH
 
     @property
     def verdict(self) -> str:
+        if not self.long_enough:
+            return f"**not shown**: it takes {2 * WINDOW} s and {REMEMBERED:,} answers"
         return "reached" if self.flat else f"**missed**: it grew by {self.growth - 1:.1%}"
 
 
@@ -82,9 +88,8 @@ async def _sample(pid: int, samples: list[int]) -> None:
 
 
 def publish(course: Course, setting: str, directory: Path) -> str:
-    """Write the plot and its words; returns the words."""
+    """Write the words that stand beside the plot `memory.svg`; returns them."""
     directory.mkdir(parents=True, exist_ok=True)
-    plot(course.seconds, course.shares, directory / "memory.svg")
     kept = "as many as were answered, but for those in flight at the end" if course.kept_right else "WRONG"
     words = (
         f"# Memory\n\n{setting}\n\nSingle events of unique visitors over {CONNECTIONS} connections for "

@@ -3,6 +3,7 @@
 import json
 import random
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -37,16 +38,16 @@ class Events:
     def requests(self) -> Iterator[str]:
         """For a generator that cannot make them itself, in the spelling of `Reads.lines`. Without an end."""
         chance = random.Random(self.seed)
-        sent: list[dict[str, str]] = []
+        sent: deque[dict[str, str]] = deque(maxlen=RECENT)
         while True:
             events = [self._event(chance, sent) for _ in range(self.size)]
             body = json.dumps(events[0] if self.size == 1 else {"events": events}, separators=(",", ":"))
             head = f"POST {self.path} HTTP/1.1~Host: {HOST}~Content-Type: application/json"
             yield f"{head}~Content-Length: {len(body)}~~{body}"
 
-    def _event(self, chance: random.Random, sent: list[dict[str, str]]) -> dict[str, str]:
+    def _event(self, chance: random.Random, sent: deque[dict[str, str]]) -> dict[str, str]:
         if sent and chance.randrange(100) < self.repeats:
-            return chance.choice(sent[-RECENT:])
+            return chance.choice(sent)
         sent.append(
             {
                 "bookingId": chance.choice(self.bookings),

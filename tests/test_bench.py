@@ -5,14 +5,16 @@ import json
 
 import pytest
 
+from bench.generator import requests_of
 from bench.goals import Goal, outcomes
 from bench.ledger import Charges, Recorded
 from bench.load import Measured
+from bench.memory import REMEMBERED, WINDOW, Course
 from bench.programs import OURS
 from bench.results import Cell, Ratio, Result, Run, verdict
 from bench.scenarios import INSERT, Kind, Plan, Scenario
 from bench.usage import Usage
-from bench.workloads import Events
+from bench.workloads import Events, Reads, read
 
 CONNECTIONS = 4
 
@@ -90,3 +92,25 @@ def test_every_scenario_begins_with_the_service_and_stands_once():
     scenarios = Plan(100, 1, 1, (32, 128, 512), audit=True).scenarios()
     assert len(set(scenarios)) == len(scenarios)
     assert all(each.programs[0] == OURS for each in scenarios)
+
+
+def followed(*shares: float, answers: int = REMEMBERED) -> Course:
+    return Course([float(at) for at in range(len(shares))], list(shares), answers, failures=0, kept_right=True)
+
+
+def test_memory_is_called_flat_only_when_it_was_followed_for_long_enough() -> None:
+    steady = [1.0] * (2 * WINDOW)
+    assert followed(*steady).flat
+    assert not followed(*steady[1:]).flat
+    assert not followed(*steady, answers=REMEMBERED - 1).flat
+    assert followed(*steady[1:]).verdict.startswith("**not shown**")
+    grown = followed(*steady, *[1.06] * WINDOW)
+    assert not grown.flat
+    assert grown.verdict == "**missed**: it grew by 6.0%"
+
+
+def test_the_own_generator_sends_reads_in_turn_and_events_that_differ_without_an_end() -> None:
+    reads = requests_of(Reads([read("/a"), read("/b")]))
+    assert [next(reads).split()[1] for _ in range(5)] == [b"/a", b"/b", b"/a", b"/b", b"/a"]
+    events = requests_of(Events(["spb_1"], seed=1))
+    assert len({next(events) for _ in range(1_000)}) == 1_000

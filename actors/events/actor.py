@@ -13,33 +13,47 @@ from actors.events.state import EventRules, Seals, bucket_of, rows_of
 from actors.events.store import EventStore
 from actors.values import Turn
 
+SETS = 256
+"""A key, which is a hash, belongs to the one that its last byte names."""
+
 
 class Seen:
-    """A bounded memory of keys that are known to be committed; the oldest is forgotten first."""
+    """A bounded memory of keys that are known to be committed; the oldest is forgotten first.
+
+    Many small sets instead of one: a set whose keys come and go copies itself from time to time, and copies of one of a
+    hundred thousand keys are megabytes that memory grows and breaks up by.
+    """
 
     def __init__(self, capacity: int) -> None:
         assert capacity > 0
         self.capacity = capacity
-        self._keys: set[bytes] = set()
+        self._sets: list[set[bytes]] = [set() for _ in range(SETS)]
         # Not the order of a dict: finding the first of its keys takes ever longer while the first ones are deleted.
         self._ages: deque[bytes] = deque()
 
     def add(self, *keys: bytes) -> None:
         """Remember keys that differ from one another."""
-        new = [key for key in keys if key not in self._keys][-self.capacity :]
-        for _ in range(len(self._keys) + len(new) - self.capacity):
-            self._keys.remove(self._ages.popleft())
-        self._keys.update(new)
-        self._ages.extend(new)
+        sets, ages = self._sets, self._ages
+        new = [key for key in keys if key not in sets[key[-1]]][-self.capacity :]
+        for _ in range(len(ages) + len(new) - self.capacity):
+            oldest = ages.popleft()
+            sets[oldest[-1]].remove(oldest)
+        for key in new:
+            sets[key[-1]].add(key)
+        ages.extend(new)
 
     def knows_none(self, keys: Iterable[bytes]) -> bool:
-        return self._keys.isdisjoint(keys)
+        sets = self._sets
+        for key in keys:  # noqa: SIM110 - a generator would cost more than all of its look-ups
+            if key in sets[key[-1]]:
+                return False
+        return True
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._keys
+        return key in self._sets[key[-1]]
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._ages)
 
     def __repr__(self) -> str:
         return f"<Seen {len(self)}/{self.capacity}>"
