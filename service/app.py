@@ -1,7 +1,6 @@
 """The Quart-Trio application: a route for every operation and every page, and JSON for everything that goes wrong."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -11,7 +10,6 @@ from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
-from werkzeug.routing import BaseConverter, Map
 
 from actors.values import Code, Refused
 from service.dispatch import dispatch, failure, refusal, refusal_of
@@ -21,12 +19,15 @@ from service.lane import Lane, noted_client, query_of
 from service.metrics import Metrics
 from service.openapi import Described
 from service.operation import Operation
-from service.pages.documents import add_documents
+from service.pages.documents import document_views
 from service.pages.page import Page
-from service.pages.serving import add_pages, refusal_response
+from service.pages.serving import page_view, prepare_templates, refusal_response
 from service.pages.table import PAGES
+from service.routing import Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
 from service.services import Services
 from service.wire import Answer, Request, joined, note
+
+View = Callable[..., Awaitable[Response]]
 
 RESPONSE_SECONDS = 60.0
 PREFLIGHT_SECONDS = 86_400
@@ -49,27 +50,27 @@ def build_app(
     described: Described,
     metrics: Metrics,
     pages: Sequence[Page] = PAGES,
+    routing: Routing | None = None,
 ) -> App:
-    """The ASGI application of a node."""
+    """The ASGI application of a node. `routing` is made of `operations` and `pages` where it is not at hand."""
     app = QuartTrio("service", template_folder="templates", static_folder="static", static_url_path="/static")
     app.asgi_http_class = ShieldedConnection
     app.request_class = _bounded({each.path: each.body_bytes for each in operations if each.body_bytes is not None})
-    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
     # Static files have an ETag; a longer life would let a new page meet an old script after an upgrade.
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 0
-    app.url_map.merge_slashes = False
-    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.url_map.converters["unnamed"] = Unnamed
-    paths = tuple(dict.fromkeys(operation.path for operation in operations))
-    for operation in operations:
-        _add_operation(app, services, operation, _rule(operation.path, paths))
-    for path in dict.fromkeys(operation.path for operation in operations if operation.cors):
-        _add_preflight(app, path, [operation for operation in operations if operation.path == path])
-    add_documents(app, services, described, metrics)
-    add_pages(app, services, pages)
+    prepare_templates(app)
+    routing = routing or Routing.of(operations, pages)
+    app.url_map = routing.url_map
+    app.view_functions |= {
+        **{operation.name: _operation_view(services, operation) for operation in operations},
+        **{preflight_endpoint(path): _preflight_view(path, operations) for path in called_from_elsewhere(operations)},
+        **document_views(services, described, metrics),
+        **{page_endpoint(page): page_view(services, page) for page in pages},
+    }
+    assert app.view_functions.keys() == routing.endpoints, "each rule leads to a view, and each view has one"
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = Lane(cast(App, app), services, operations)
@@ -87,25 +88,19 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
     return BoundedRequest
 
 
-def _add_operation(app: QuartTrio, services: Services, operation: Operation, rule: str) -> None:
+def _operation_view(services: Services, operation: Operation) -> View:
     async def view(**path_values: str) -> Response:
         note(operation=operation.name)
         reads = operation.body is not None or operation.raw_body
         body = cast(bytes, await request.get_data(cache=False)) if reads else b""
         return _response(await dispatch(services, operation, _request(services, path_values, body)))
 
-    app.add_url_rule(
-        rule,
-        endpoint=operation.name,
-        view_func=view,
-        methods=[operation.method],
-        provide_automatic_options=False,
-    )
+    return view
 
 
-def _add_preflight(app: QuartTrio, path: str, operations: Sequence[Operation]) -> None:
+def _preflight_view(path: str, operations: Sequence[Operation]) -> View:
     """Answer a browser's question whether another site's page may call these operations: yes, without credentials."""
-    methods = ", ".join(operation.method for operation in operations)
+    methods = ", ".join(operation.method for operation in operations if operation.path == path)
 
     async def view(**_: str) -> Response:
         headers = [
@@ -116,13 +111,7 @@ def _add_preflight(app: QuartTrio, path: str, operations: Sequence[Operation]) -
         ]
         return _response(Answer(204, headers=headers))
 
-    app.add_url_rule(
-        _rule(path, ()),
-        endpoint=f"preflight {path}",
-        view_func=view,
-        methods=["OPTIONS"],
-        provide_automatic_options=False,
-    )
+    return view
 
 
 def _refuse_doubled_slash(app: QuartTrio) -> None:
@@ -136,23 +125,6 @@ def _refuse_doubled_slash(app: QuartTrio) -> None:
 
 def _doubled() -> bool:
     return bool(request.scope["path"].startswith("//"))
-
-
-class Unnamed(BaseConverter):
-    """A part of a path that is none of these names: they are paths of their own, with methods of their own."""
-
-    def __init__(self, rules: Map, *names: str) -> None:
-        super().__init__(rules)
-        self.regex = rf"(?!(?:{'|'.join(map(re.escape, names))})\Z)[^/]+"
-
-
-def _rule(path: str, paths: Collection[str]) -> str:
-    """A path of the table for Werkzeug, which else would read `start` as the id of a booking."""
-    above, _, parameter = path.partition("/{")
-    names = [name for base, _, name in (other.rpartition("/") for other in paths) if base == above and name[0] != "{"]
-    if names and parameter:
-        path = f"{above}/{{unnamed({', '.join(repr(name) for name in names)}):{parameter}"
-    return path.replace("{", "<").replace("}", ">")
 
 
 def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:

@@ -7,6 +7,8 @@ import ipaddress
 import json
 import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -302,7 +304,7 @@ def load(path: Path | None, environment: Mapping[str, str]) -> Config:
 
     Raises `ConfigError`.
     """
-    settings = _read(DEFAULTS)
+    settings = deepcopy(_shipped())
     if path is not None:
         _overlay(settings, _read(path), str(path))
     _overlay(settings, _from_environment(environment), "the environment")
@@ -310,6 +312,12 @@ def load(path: Path | None, environment: Mapping[str, str]) -> Config:
         return Config.model_validate(settings)
     except ValidationError as error:
         raise ConfigError("; ".join(_lines(error))) from None
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    """The settings of the project's own `config.toml`, for copies."""
+    return _read(DEFAULTS)
 
 
 def _read(path: Path) -> dict[str, Any]:

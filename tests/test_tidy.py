@@ -98,7 +98,10 @@ def test_asyncio_and_asyncpg_stand_in_one_file():
 @pytest.mark.parametrize(
     ("packages", "rooms"),
     [
-        (("quart", "quart_trio", "werkzeug"), {"service.app", "service.pages.documents", "service.pages.serving"}),
+        (
+            ("quart", "quart_trio", "werkzeug"),
+            {"service.app", "service.routing", "service.pages.documents", "service.pages.serving"},
+        ),
         (("httptools",), {"service.heads"}),
         (("hypercorn",), {"service.http2"}),
     ],

@@ -1,10 +1,10 @@
 """What is served beside operations and pages: the OpenAPI document and its readable form, metrics, the script for other
 sites, the icon."""
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from quart import Response, render_template, request
-from quart_trio import QuartTrio
 
 from service.cookies import cookie_name
 from service.metrics import CONTENT_TYPE, Metrics
@@ -14,20 +14,22 @@ from service.pages.guarding import PAGE_HEADERS
 from service.pages.reference import chapters
 from service.services import Services
 
+DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js")
+"""Their paths. Each is public."""
 
-def add_documents(app: QuartTrio, services: Services, described: Described, metrics: Metrics) -> None:
-    """Route them. Each is public."""
 
-    @app.get("/openapi.json")
+def document_views(
+    services: Services, described: Described, metrics: Metrics
+) -> dict[str, Callable[[], Awaitable[Response]]]:
+    """What answers each, by its path."""
+
     async def openapi() -> Response:
         headers = {"cache-control": "public, max-age=60"}
         return Response(described.text, content_type="application/json", headers=headers)
 
-    @app.get("/metrics")
     async def scrape() -> Response:
         return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
-    @app.get("/docs")
     async def docs() -> Response:
         html = await render_template(
             "docs.html",
@@ -39,16 +41,17 @@ def add_documents(app: QuartTrio, services: Services, described: Described, metr
         )
         return Response(html, content_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
 
-    @app.get("/favicon.ico")
     async def favicon() -> Response:
         return Response(b"", 301, {"location": "/static/icon.svg"}, content_type="image/svg+xml")
 
     script = Embed()
 
-    @app.get("/embed.js")
     async def embed() -> Response:
         answer = script.answer(request.headers.get("if-none-match"))
         response = Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             del response.headers["content-length"], response.headers["content-type"]
         return response
+
+    views = (openapi, scrape, docs, favicon, embed)
+    return dict(zip(DOCUMENTS, views, strict=True))

@@ -1,6 +1,6 @@
 """Pages on Quart: their routes, and what they end in as responses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from quart import Response, render_template, request
@@ -19,14 +19,15 @@ from service.services import Services
 from service.wire import Request, joined
 
 
-def add_pages(app: QuartTrio, services: Services, pages: Sequence[Page]) -> None:
-    """Route the pages."""
+def prepare_templates(app: QuartTrio) -> None:
+    """What the templates rely on."""
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(money=words.money, day=words.day, short_day=words.short_day, moment=words.moment)
-    for page in pages:
-        _add_page(app, services, page)
 
 
-def _add_page(app: QuartTrio, services: Services, page: Page) -> None:
+def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Response]]:
+    """What answers requests for the page."""
+
     async def view(**path_values: str) -> Response:
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
         asked = _request(services, path_values, body)
@@ -35,13 +36,7 @@ def _add_page(app: QuartTrio, services: Services, page: Page) -> None:
             return await refusal_response(services, ended, asked.headers)
         return await response_of(ended)
 
-    app.add_url_rule(
-        page.path.replace("{", "<").replace("}", ">"),
-        endpoint=f"page {page.path}",
-        view_func=view,
-        methods=["GET", "POST"] if page.acts else ["GET"],
-        provide_automatic_options=False,
-    )
+    return view
 
 
 def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:

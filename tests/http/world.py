@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import trio
+from jinja2.bccache import Bucket, BytecodeCache
+from quart_trio import QuartTrio
 from trio.testing import wait_all_tasks_blocked
-from werkzeug.routing import Rule
 
 from actors import credentials
 from actors.bookings.actor import BookingLedger
@@ -40,8 +41,10 @@ from service.main import event_members, key_uses
 from service.metrics import Metrics
 from service.openapi import Described
 from service.operations import OPERATIONS
+from service.pages.table import PAGES
 from service.paying import payments_of
 from service.placements import Placements
+from service.routing import Routing
 from service.rules import (
     actor_limits,
     booking_rules,
@@ -84,21 +87,25 @@ IDLE = PoolStatistics(
 DESCRIBED = Described.of(OPERATIONS, BASE_URL)
 
 
-def _compiled_once(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    """Each rule of each application compiles two functions that build addresses, and they follow from its text alone."""
-    made: dict[tuple[object, ...], Any] = {}
-
-    def compile_builder(rule: Rule, append_unknown: bool = True) -> Any:
-        key = (rule.rule, tuple(rule._trace), repr(rule.defaults), append_unknown)
-        if key not in made:
-            made[key] = compiled(rule, append_unknown)
-        return made[key]
-
-    return compile_builder
+ROUTING = Routing.of(OPERATIONS, PAGES)
+"""More than a thousand tests make an application each, and all of them have the same addresses."""
 
 
-# More than a thousand tests make an application each.
-Rule._compile_builder = _compiled_once(Rule._compile_builder)  # type: ignore[method-assign]
+class CompiledTemplates(BytecodeCache):
+    """Templates compiled once for all applications of a process."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._compiled:
+            bucket.bytecode_from_string(self._compiled[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key] = bucket.bytecode_to_string()
+
+
+QuartTrio.jinja_options = {"bytecode_cache": CompiledTemplates()}
 
 
 class Postbox:
@@ -352,7 +359,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     metrics.watch_snapshots(catalog.statistics, placements.statistics)
     metrics.watch_events(events.desk.fates)
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
-    client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics), check)
+    client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
     async with running(
         [changes, catalog, placements, *actors, mail, cashier, services.key_uses, events.keeper],
         intensity=Intensity(5, 60.0),
