@@ -10,11 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
 from typing import Generic, TypeVar
 
 import trio
 
-from actors.mailbox import Envelope, Mailbox, request_id, twin
+from actors.mailbox import Envelope, Mailbox, answer_due, request_id, twin
 from actors.values import ActorFailed, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable, Turn
 
 M = TypeVar("M")
@@ -84,9 +87,13 @@ class Actor(Generic[M, R]):
         """Told the size (in what `weigh` counts) and the commit time in seconds of each batch: metrics hook in here."""
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
-        # Whoever has asked, oldest first and so first due, until the answer is given.
+        # Whoever has asked, first due first, until the answer is given: nearly always in the order in which they asked, apart
+        # from those whose request was late already. `_looks_at` is when `_give_up_late` looks at them next.
         self._asked: deque[Envelope[M, R]] = deque()
+        self._hurried: list[tuple[float, int, Envelope[M, R]]] = []
+        self._hurry = count()
         self._asking = trio.lowlevel.ParkingLot()
+        self._looks_at = inf
         self._turns = 0
         self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
         self._last_batch = 0
@@ -118,17 +125,21 @@ class Actor(Generic[M, R]):
         """Post a message and wait for its answer.
 
         Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
-        the work is done all the same.
+        the work is done all the same. It is given up after `answer_seconds`, or when its request has to be answered.
         """
-        due = trio.current_time() + self.limits.answer_seconds
+        due = min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
         envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due, request_id=request_id.get())
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
             self._refused += 1
             raise
-        self._asked.append(envelope)
-        self._asking.unpark()
+        if not self._asked or self._asked[-1].due <= due:
+            self._asked.append(envelope)
+        else:
+            heappush(self._hurried, (due, next(self._hurry), envelope))
+        if due < self._looks_at:
+            self._asking.unpark()
         return await envelope.reply.wait()
 
     def tell(self, message: M) -> bool:
@@ -198,17 +209,19 @@ class Actor(Generic[M, R]):
     # Those who wait.
 
     async def _give_up_late(self) -> None:
-        """Refuse whoever has waited for too long. One task looks at the oldest: a deadline of each caller's own would cost
-        more than all else that an actor does for a message."""
+        """Refuse whoever has waited for too long. One task looks at the first due: a deadline of each caller's own would
+        cost more than all else that an actor does for a message."""
         while True:
             self._forget_answered()
-            if not self._asked:
+            asked = self._asked[0].due if self._asked else inf
+            self._looks_at = min(asked, self._hurried[0][0] if self._hurried else inf)
+            with trio.move_on_at(self._looks_at):
                 await self._asking.park()
-                continue
-            await trio.sleep_until(self._asked[0].due)
             now = trio.current_time()
             while self._asked and self._asked[0].due <= now:
                 self._give_up(self._asked.popleft())
+            while self._hurried and self._hurried[0][0] <= now:
+                self._give_up(heappop(self._hurried)[2])
 
     def _give_up(self, envelope: Envelope[M, R]) -> None:
         if envelope.reply.given:
@@ -216,12 +229,14 @@ class Actor(Generic[M, R]):
         # A refused request must not be carried out later. One that is in a batch by now may be: see `undo`.
         self._mailbox.withdraw(envelope)
         envelope.given_up = True
-        envelope.reply.fail(StorageUnavailable(f"{self.name} gave no answer within {self.limits.answer_seconds:g} s"))
+        envelope.reply.fail(StorageUnavailable(f"{self.name} gave no answer in time"))
 
     def _forget_answered(self) -> None:
         """Messages are answered in about the order in which they came."""
         while self._asked and self._asked[0].reply.given:
             self._asked.popleft()
+        while self._hurried and self._hurried[0][2].reply.given:
+            heappop(self._hurried)
 
     # One batch.
 

@@ -22,6 +22,9 @@ R = TypeVar("R")
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The request on whose behalf the current task works; an envelope remembers it for the log."""
 
+answer_due: ContextVar[float] = ContextVar("answer_due", default=inf)
+"""Until when that request is answered (Trio's clock): whatever is asked on its behalf is given up by then."""
+
 
 class Reply(Generic[R]):
     """A slot that is filled once and read by at most one task.

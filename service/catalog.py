@@ -13,6 +13,7 @@ from typing import NamedTuple
 import trio
 
 from actors.catalog.store import CatalogStore, Entry, Kind
+from actors.mailbox import answer_due
 from actors.values import Overloaded
 from service.etags import DIGEST_BYTES, digest_of, etag_of
 from service.following import Follower
@@ -179,7 +180,7 @@ class CatalogLimits:
     searches: int = 4
     search_waiters: int = 64
     remembered_searches: int = 256
-    search_seconds: float = 20.0
+    search_seconds: float = 4.0
     remembered_pages: int = 16
     remembered_page_bytes: int = 256 * 1024
 
@@ -239,13 +240,13 @@ class Catalog(Follower):
         return item
 
     async def search(self, kind: Kind, q: str, limit: int) -> Page:
-        """At most `limit` entries that match `q`, best first, within `search_seconds`. Raises `Overloaded`,
-        `StorageUnavailable` or `trio.TooSlowError`."""
+        """At most `limit` entries that match `q`, best first, within `search_seconds` and before the request is due. Raises
+        `Overloaded`, `StorageUnavailable` or `trio.TooSlowError`."""
         assert len(q) <= SEARCH_CHARACTERS, "a longer q is refused by the handler"
         remembered, key = self._remembered, (kind, q, limit)
         slugs = remembered.pop(key, None)
         if slugs is None:
-            with trio.fail_after(self._limits.search_seconds):
+            with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
                 slugs = await self._search(kind, q, limit)
         else:
             await trio.lowlevel.checkpoint()

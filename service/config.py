@@ -211,6 +211,7 @@ class Catalog(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
     searches: Count
     search_waiters: Count
+    search_seconds: Seconds
 
 
 class Actors(Section):
@@ -224,6 +225,7 @@ class Actors(Section):
 
 class Http(Section):
     body_bytes: Annotated[int, Field(ge=1_024, le=16 * 1024 * 1024)]
+    answer_seconds: Seconds
     head_seconds: Seconds
     request_seconds: Seconds
     stall_seconds: Seconds
@@ -267,6 +269,10 @@ class Config(Section):
         )
         _below("database.command_seconds", database.command_seconds, "actors.drain_seconds", actors.drain_seconds)
         _below("database.command_seconds", database.command_seconds, "actors.answer_seconds", actors.answer_seconds)
+        # What an actor gives up is told by the actor, which undoes what it finds to be done later.
+        _below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
+        _below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
+        _below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
         _at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
         _at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
         _at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)

@@ -29,6 +29,7 @@ from actors.values import (
 from service.authorization import authorize
 from service.callers import Caller, authenticate, no_session, signed_in
 from service.cookies import from_our_page
+from service.due import answer_seconds, begin, in_any_case, in_time, pays
 from service.errors import Family, body_of, headers_of, internal_error, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
@@ -38,21 +39,17 @@ M = TypeVar("M", bound=BaseModel)
 
 log = logging.getLogger(__name__)
 
-GIVE_BACK_SECONDS = 2.0
-"""How long a 5xx waits for its charge to be given back; what is sent by then is done all the same."""
-
-HANDLER_SECONDS = 20.0
-"""The last bound on a handler; every wait inside has a shorter one of its own."""
-
 
 async def dispatch(services: Services, operation: Operation, request: Request, visitor: Caller | None = None) -> Answer:
-    """Answer one request of one operation. Raises nothing but cancellation.
+    """Answer one request of one operation, within `http.answer_seconds`. Raises nothing but cancellation.
 
-    `visitor` is who looks at the page that asks, which knows him already, has its own limit for each address, and is
-    noted by itself.
+    `visitor` is who looks at the page that asks, which knows him already, has its own limit for each address and its own
+    time to answer, and is noted by itself.
     """
     if visitor is None:
         note(operation=operation.name)
+    if visitor is None or pays(services.config, operation):
+        begin(answer_seconds(services.config, operation))
     visit = _Visit(services, operation, request, visitor)
     outcome: Answer | Refused
     try:
@@ -101,18 +98,17 @@ class _Visit:
         return await self._operation.handler(self._services, call)
 
     async def outcome_in_time(self) -> Answer | Refused:
-        """The outcome, within `HANDLER_SECONDS`. Hot operations do without that bound, which would cost them as much as
-        their handlers do: all that they wait for are actors and searches, and those give up by themselves."""
-        with trio.fail_after(HANDLER_SECONDS):
+        """The outcome, or `trio.TooSlowError` when it is due. Hot operations do without that bound, which would cost them as
+        much as their handlers do: all that they wait for are actors and searches, and those know when it is due."""
+        with in_time():
             return await self.outcome()
 
     async def give_back(self) -> None:
-        """A 5xx does not count, and what a handler found to be too much was not let through. The refund is sent in any case
-        and awaited for a moment only."""
+        """A 5xx does not count, and what a handler found to be too much was not let through."""
         if self._charged is None:
             return
         tenant, self._charged = self._charged, None
-        with trio.move_on_after(GIVE_BACK_SECONDS):
+        with in_any_case():
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase)
             except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:

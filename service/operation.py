@@ -72,7 +72,7 @@ class Operation:
     come from a page of this service. `body_bytes` bounds the body where the bound of the configuration does not fit.
     `leads_to` names operations whose path parameter `id` stands in the answer, and where: a JSON pointer. `plain_text`
     ones are documented to take their JSON as text too, as all do. `headers` are those of a 200 beside the ones that
-    follow from the other fields.
+    follow from the other fields. `pays` ones ask the payment processor, and may take as much longer as it may.
     """
 
     name: str
@@ -105,6 +105,7 @@ class Operation:
     cors: bool = False
     cacheable: bool = False
     hot: bool = False
+    pays: bool = False
 
     @property
     def path_names(self) -> tuple[str, ...]:

@@ -53,7 +53,10 @@ def cashier_limits(config: Config) -> CashierLimits:
 def catalog_limits(config: Config) -> CatalogLimits:
     catalog = config.catalog
     return CatalogLimits(
-        check_seconds=catalog.check_seconds, searches=catalog.searches, search_waiters=catalog.search_waiters
+        check_seconds=catalog.check_seconds,
+        searches=catalog.searches,
+        search_waiters=catalog.search_waiters,
+        search_seconds=catalog.search_seconds,
     )
 
 

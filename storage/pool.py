@@ -8,7 +8,7 @@ the connection, and its errors are translated once. Knows nothing of what the tr
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ import trio_asyncio
 from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage.errands import Errands, open_errands
 
 T = TypeVar("T")
 Connection = Any
@@ -129,6 +130,7 @@ class Database:
 
     target: Target
     limits: PoolLimits
+    _errands: Errands
     _counts: _Counts = field(default_factory=_Counts)
     _idle: list[Any] = field(default_factory=list)
     _open: int = 0
@@ -154,8 +156,9 @@ class Database:
         return await self._cross(lambda: self._plain(work, commits=True))
 
     async def read(self, work: Work[T]) -> T:
-        """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice."""
-        return await self._cross(lambda: self._plain(work))
+        """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice. Whoever
+        waits may leave, unlike those who write: what they read then is lost, and nothing else."""
+        return await self._errands.run(lambda: self._cross(lambda: self._plain(work)))
 
     async def ping(self) -> None:
         """Raise `StorageUnavailable` unless the database answers and takes writes."""
@@ -325,12 +328,12 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
 async def open_database(target: Target, limits: PoolLimits | None = None) -> AsyncIterator[Database]:
     """A database for the life of the block. Connects when first used; tasks inside the block may use it."""
     async with trio_asyncio.open_loop() as loop:
-        database = Database(target, limits or PoolLimits())
-        loop.set_exception_handler(database.on_loop_error)
-        try:
-            yield database
-        finally:
-            database._terminate_all()
+        with ExitStack() as last:
+            async with open_errands() as errands:
+                database = Database(target, limits or PoolLimits(), errands)
+                loop.set_exception_handler(database.on_loop_error)
+                last.callback(database._terminate_all)
+                yield database
 
 
 class _Listener:

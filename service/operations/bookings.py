@@ -197,6 +197,7 @@ ROWS = (
     ),
     _bookings(
         name="openCheckout",
+        pays=True,
         method="POST",
         path="/api/v1/sponsors/bookings/{id}/checkout",
         summary="Go to checkout",

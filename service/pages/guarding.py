@@ -12,6 +12,7 @@ from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.callers import Caller, signed_in
 from service.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.dispatch import failure, read_form
+from service.due import PAGE_SECONDS, begin, in_time
 from service.errors import headers_of, not_valid, status_of, too_fast
 from service.pages.notices import NOTICES
 from service.pages.once import FORM_BYTES, once
@@ -28,24 +29,30 @@ PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cac
 
 
 async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
-    """What a request of a page ends in. Raises nothing but cancellation."""
+    """What a request of a page ends in, within `http.answer_seconds`. Raises nothing but cancellation."""
     note(operation="page")
+    begin(services.config.http.answer_seconds)
     try:
-        refused = too_fast(services.budgets.page(request.client))
-        if refused is not None:
-            return refused
-        person = await _person(services, page, request)
-        caller = person or Caller(request.client)
-        used = False
-        if person is not None and person.signed_in is not None:
-            note(caller=person.signed_in.session.id)
-            used = services.sessions.touch(person.signed_in.session)
-        visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
-        return _with_cookie(visit, await _let_in(page, visit), used=used)
+        with in_time(PAGE_SECONDS):
+            return await _visited(services, page, request)
     except PageRefused as error:
         return error.refused
     except Exception as error:
         return failure(f"the page {page.path}", error)
+
+
+async def _visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
+    refused = too_fast(services.budgets.page(request.client))
+    if refused is not None:
+        return refused
+    person = await _person(services, page, request)
+    caller = person or Caller(request.client)
+    used = False
+    if person is not None and person.signed_in is not None:
+        note(caller=person.signed_in.session.id)
+        used = services.sessions.touch(person.signed_in.session)
+    visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
+    return _with_cookie(visit, await _let_in(page, visit), used=used)
 
 
 async def _person(services: Services, page: Page, request: Request) -> Caller | None:

@@ -3,10 +3,8 @@
 import logging
 import re
 
-import trio
-
 from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
-from service.dispatch import GIVE_BACK_SECONDS
+from service.due import in_any_case
 from service.errors import not_valid
 from service.pages.page import Act, Again, PageRefused, SeeOther, Shown, Visit
 
@@ -44,8 +42,8 @@ async def once(visit: Visit, act: Act) -> Shown | SeeOther | Again:
 
 
 async def _give_back(visit: Visit, session_id: str, form_id: str) -> None:
-    """Sent in any case, and awaited for a moment only; where it is lost, the page is shown with a fresh form all the same."""
-    with trio.move_on_after(GIVE_BACK_SECONDS):
+    """Where it is lost, the page is shown with a fresh form all the same."""
+    with in_any_case():
         try:
             await visit.services.sessions.give_back_form(session_id, form_id)
         except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:

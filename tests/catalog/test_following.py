@@ -66,7 +66,7 @@ async def test_a_nudge_brings_an_import_at_once(autojump_clock: MockClock) -> No
 async def test_a_nudge_during_a_load_is_not_slept_over(autojump_clock: MockClock) -> None:
     world = World(CatalogLimits(check_seconds=3_600.0))
     async with world.running() as catalog:
-        world.memory.after = Script([0.0, 5.0])
+        world.memory.after = Script([0.0, 3.0])
         await world.store.replace(of_bots(bot("a")))
         catalog.nudge()
         await trio.sleep(1)
@@ -205,7 +205,7 @@ async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_c
     world = World()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog, trio.open_nursery() as nursery:
-        world.memory.before = Script([0.0, 5.0])
+        world.memory.before = Script([0.0, 3.0])
         await world.store.replace(of_bots(bot("b", name="Fence")))
         nursery.start_soon(catalog.search, Kind.BOTS, "fence", 20)
         await trio.sleep(10)
@@ -224,7 +224,7 @@ async def test_remembered_searches_are_bounded_and_those_in_use_stay(autojump_cl
 async def test_searches_beyond_the_waiting_ones_are_refused_at_once(autojump_clock: MockClock) -> None:
     world = World(CatalogLimits(searches=1, search_waiters=1))
     async with world.running() as catalog, trio.open_nursery() as nursery:
-        world.memory.before = Script([5.0, 5.0, 5.0])
+        world.memory.before = Script([1.5, 1.5, 1.5])
         nursery.start_soon(catalog.search, Kind.BOTS, "a", 20)
         nursery.start_soon(catalog.search, Kind.BOTS, "b", 20)
         await trio.sleep(1)

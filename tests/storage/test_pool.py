@@ -259,3 +259,29 @@ async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: 
     with pytest.raises(StorageUnavailable, match="permission denied"):
         await database.transact(lambda c: c.execute("set local role powerless; create table public.own ()"))
     await database.read(lambda c: c.execute("drop role powerless"))
+
+
+async def test_who_reads_may_leave_at_once_and_the_connection_comes_back(database: Database):
+    with trio.move_on_after(0.1) as scope:
+        await database.read(lambda connection: connection.fetchval("select pg_sleep(1)"))
+    assert scope.cancelled_caught
+    assert database.statistics().busy == 1, "a query that is under way is left alone"
+    with trio.fail_after(BOUND_SECONDS):
+        while database.statistics().busy:
+            await trio.lowlevel.checkpoint()
+    assert database.statistics().open == 1
+    assert await database.read(lambda connection: connection.fetchval("select 1")) == 1
+
+
+async def test_who_leaves_the_queue_of_readers_takes_no_place_in_it(database: Database):
+    async with trio.open_nursery() as nursery:
+        for _ in range(database.limits.connections):
+            nursery.start_soon(database.read, lambda connection: connection.fetchval("select pg_sleep(0.5)"))
+        while database.statistics().busy < database.limits.connections:
+            await trio.lowlevel.checkpoint()
+        with trio.move_on_after(0.1) as scope:
+            await database.read(lambda connection: connection.fetchval("select 1"))
+        assert scope.cancelled_caught
+        with trio.fail_after(0.1):
+            while database.statistics().waiting:
+                await trio.lowlevel.checkpoint()
