@@ -29,3 +29,6 @@ class ServingLimits:
     graceful_seconds: float
     exempt_networks: tuple[Network, ...] = field(default=())
     backlog: int = 1_024
+    farewell_seconds: float = 0.0
+    """How long connections that are between two requests may ask once more before they are ended by a stop. None where
+    nobody else answers meanwhile."""

@@ -12,16 +12,20 @@ from typing import NoReturn
 
 import trio
 
-from service import backup_commands, commands, slot_commands
+from service import backup_commands, commands, parent, slot_commands
 from service.config import Config, ConfigError, load
 from service.logs import set_up
 from service.main import run
 from service.openapi import document
 from service.operations import OPERATIONS
+from service.supervisor import DiesTooOften, WorkerFailed
 from storage.opening import StorageError
 
 DATA_DIR = Path("data")
-SUCCESS, BUG, USAGE = 0, 1, 2
+SUCCESS, BUG, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+EXPECTED = (ConfigError, StorageError, commands.CommandError, WorkerFailed)
+"""What a person can mend by what its text says."""
 
 log = logging.getLogger(__name__)
 
@@ -36,20 +40,37 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the process's exit code."""
     if any(not _is_text(argument) for argument in arguments):
-        return _complain("an argument is not valid UTF-8")
+        _complain("an argument is not valid UTF-8")
+        return USAGE
     options = _parser().parse_args(arguments)
+    return outcome_of(lambda: _command(options), _complain)
+
+
+def _command(options: argparse.Namespace) -> int:
+    config = _config(options)
+    set_up(config.log.level, config.log.format)
+    return int(options.command(config, options))
+
+
+def _config(options: argparse.Namespace) -> Config:
+    """The configuration as it stands now. Raises `ConfigError`."""
+    config = load(options.config, os.environ)
+    if options.bind is None:
+        return config
+    return load(options.config, {**os.environ, "CATALOG__SERVER__BIND": options.bind})
+
+
+def outcome_of(work: Callable[[], int], complain: Callable[[str], None]) -> int:
+    """The exit code of `work`. What a person can mend is one clear line for `complain`."""
     try:
-        config = load(options.config, os.environ)
-        if options.bind is not None:
-            config = load(options.config, {**os.environ, "CATALOG__SERVER__BIND": options.bind})
-        set_up(config.log.level, config.log.format)
-        return int(options.command(config, options))
-    except (ConfigError, StorageError, commands.CommandError) as error:
-        return _complain(str(error))
+        return work()
+    except EXPECTED as error:
+        complain(str(error))
+        return USAGE
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BaseExceptionGroup as group:
-        return _of_group(group)
+        return _of_group(group, complain)
 
 
 def _is_text(argument: str) -> bool:
@@ -57,13 +78,18 @@ def _is_text(argument: str) -> bool:
     return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
 
 
-def _of_group(group: BaseExceptionGroup[BaseException]) -> int:
+def _of_group(group: BaseExceptionGroup[BaseException], complain: Callable[[str], None]) -> int:
     """What comes out of nested nurseries: a clear line for what a person can mend, else the traceback."""
-    expected, rest = group.split((ConfigError, StorageError, commands.CommandError))
+    expected, rest = group.split(EXPECTED)
     if rest is None and expected is not None:
-        return _complain(str(_first(expected)))
+        complain(str(_first(expected)))
+        return USAGE
     if group.split(KeyboardInterrupt)[1] is None:
-        return 130
+        return INTERRUPTED
+    dying, rest = group.split(DiesTooOften)
+    if rest is None and dying is not None:
+        log.critical("the service ends: %s", _first(dying))
+        return BUG
     log.critical("the service ends after a failure", exc_info=group)
     return BUG
 
@@ -75,10 +101,9 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-def _complain(words: str) -> int:
+def _complain(words: str) -> None:
     flat = " ".join(words.split())
     print(f"service: {flat}", file=sys.stderr)
-    return USAGE
 
 
 # The commands.
@@ -88,7 +113,10 @@ def _serve(config: Config, options: argparse.Namespace) -> int:
     def ready(urls: Sequence[str]) -> None:
         print("\n".join(f"listening on {url}" for url in urls), flush=True)
 
-    trio.run(run, config, options.data_dir, ready)
+    if config.server.workers == 1:
+        trio.run(run, config, options.data_dir, ready)
+    else:
+        trio.run(parent.run, config, options.data_dir, ready, partial(_config, options))
     return SUCCESS
 
 

@@ -14,9 +14,8 @@ from actors.troupe import running
 from actors.values import Agent, OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
 from service.config import Config, ConfigError
 from service.importing import Parsed, parse, unknown_bots
-from service.main import storage_options
+from service.main import key_keeper, storage_options
 from service.replacing import carry_out
-from service.rules import actor_limits, key_rules
 from service.samples.seeding import replace_demo
 from service.schemas.keys import Email
 from service.schemas.texts import one_line
@@ -212,15 +211,7 @@ async def _with_keys(config: Config, data_dir: Path, work: Callable[[KeyKeeper],
 
 async def _key_keeper(config: Config, data_dir: Path, opened: Opened) -> KeyKeeper:
     secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
-    return KeyKeeper(
-        opened.keys,
-        SystemClock(),
-        SystemEntropy(),
-        secret.codes,
-        key_rules(config),
-        node=f"cli-{SystemEntropy().token(6).hex()}",
-        limits=actor_limits(config),
-    )
+    return key_keeper(config, opened, secret, f"cli-{SystemEntropy().token(6).hex()}")
 
 
 async def _only(keys: KeyKeeper, text: str) -> str:

@@ -5,6 +5,7 @@ Knows nothing of what the settings are for. A setting that does not exist is an 
 
 import ipaddress
 import json
+import sys
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
@@ -47,8 +48,8 @@ class Server(Section):
             raise ValueError(f"server.bind: there is no port above 65535, as in {self.bind}")
         if self.secret and len(self.secret) < 32:
             raise ValueError("server.secret is shorter than 32 characters")
-        if self.workers != 1:
-            raise ValueError("server.workers: this version serves with 1 worker")
+        if self.workers > 1 and sys.platform != "linux":
+            raise ValueError("server.workers: more than 1 needs Linux, which divides connections among them")
         return self
 
 

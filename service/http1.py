@@ -23,6 +23,9 @@ HEAD_BYTES = 16 * 1024
 """How much is read at once while a head is waited for. So many pipelined requests may wait here, and no more."""
 
 
+LAST_CALL_SECONDS = 0.5
+"""How long a connection that was accepted in the moment of a stop may take to ask."""
+
 EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
 """What an application may rely on beyond ASGI."""
 
@@ -48,6 +51,10 @@ class Engine:
         if second != self._second:
             self._second = second
             self.conditions.date = b"date: " + formatdate(second, usegmt=True).encode() + b"\r\n"
+
+    def announce_stop(self) -> None:
+        """Let each connection end with its next answer. Idle ones may still ask."""
+        self.conditions.stopping = True
 
     def stop(self) -> None:
         """End idle connections now, and each other one with the answer that is under way."""
@@ -116,14 +123,14 @@ class Connection:
 
     async def _first_bytes(self) -> bytes:
         """The first bytes of a request, or none when the client ends or the time for them is over."""
-        if not self._conditions.stopping:
-            self._idle = True
-            try:
-                return await self._transport.receive(HEAD_BYTES, trio.current_time() + self._head_seconds)
-            except Late:
-                pass
-            finally:
-                self._idle = False
+        seconds = LAST_CALL_SECONDS if self._conditions.stopping else self._head_seconds
+        self._idle = True
+        try:
+            return await self._transport.receive(HEAD_BYTES, trio.current_time() + seconds)
+        except Late:
+            pass
+        finally:
+            self._idle = False
         # A request may have arrived in the very moment in which its time was over; then it is served.
         return self._transport.receive_nowait()
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
@@ -28,10 +29,13 @@ _BEGINNINGS = ("cs_", *_TOKENS, LINK_PREFIX)
 """Where none of these stands, neither pattern is found."""
 
 
-def set_up(level: str, form: Literal["text", "json"], stream: TextIO | None = None) -> None:
-    """Send all records of this process to `stream` (standard error)."""
+def set_up(
+    level: str, form: Literal["text", "json"], stream: TextIO | None = None, *, worker: int | None = None
+) -> None:
+    """Send all records of this process to `stream` (standard error). Those of a worker say which one it is."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    always = {} if worker is None else {"worker": worker}
+    handler.setFormatter(JsonLines(always) if form == "json" else TextLines(always))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -83,11 +87,19 @@ def _time_of(record: logging.LogRecord) -> str:
     return f"{_second(int(record.created))}.{int(record.msecs):03d}Z"
 
 
-class TextLines(logging.Formatter):
+class Lines(logging.Formatter):
+    """What both forms share: the facts that `always` stand in a line."""
+
+    def __init__(self, always: Mapping[str, object] = MappingProxyType({})) -> None:
+        super().__init__()
+        self._always = always
+
+
+class TextLines(Lines):
     """Time (UTC), level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = dict(_extra(record))
+        fields = {**self._always, **_extra(record)}
         if request_id.get():
             fields.setdefault("request_id", request_id.get())
         words = [record.getMessage(), *[f"{name}={value}" for name, value in fields.items()]]
@@ -100,7 +112,7 @@ class TextLines(logging.Formatter):
         return masked(line)
 
 
-class JsonLines(logging.Formatter):
+class JsonLines(Lines):
     """One JSON object a record."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -109,6 +121,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage()[:LONGEST],
+            **self._always,
         }
         if request_id.get():
             fields["request_id"] = request_id.get()

@@ -7,10 +7,9 @@ import gc
 import logging
 import resource
 import secrets
-import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,13 +72,17 @@ from service.rules import (
 from service.samples import load_demo, load_samples
 from service.secret import Secrets
 from service.services import Budgets, Services
-from service.serving import Listening, open_listeners, tls_context
+from service.serving import Listening, Server, open_listeners, tls_context
+from service.stopping import heed_signals, not_renewed
 from service.watch import Watch
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
 OTHER_FILES = 200
 """Open files beside client connections: Postgres, the loop's own, listeners, mail."""
+
+PARENT_CONNECTIONS = 2
+"""Connections to the database of a process that serves nobody, and only prepares it."""
 
 log = logging.getLogger(__name__)
 
@@ -88,26 +91,57 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
     """A whole node, from nothing until it is told to stop. Calls `ready` with its URLs once it accepts connections."""
     stop = trio.Event()
     places = listenings(config)
-    _allow_open_files(config.http.connections)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, stop)
+        await nursery.start(heed_signals, stop, not_renewed)
         async with (
             open_storage(storage_options(config), data_dir) as opened,
             open_listeners(places, serving_limits(config), SystemClock()) as server,
         ):
-            await load_samples(opened.catalog)
-            if config.billing.mode == "test":
-                # In live mode the demo's slots would be for sale.
-                await load_demo(opened.demo, SystemClock(), SystemEntropy())
-            async with open_node(config, data_dir, opened, server.url) as node:
-                _calm_collector()
-                nursery.start_soon(_say_when_stopping, node.services.health, stop)
-                app = build_app(
-                    node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics
-                )
-                refusals = Edge(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
-                await server.serve(app, refusals, stop=stop, ready=lambda: ready(server.urls))
-                log.info("listeners are closed; actors drain")
+            await prepare(config, data_dir, opened)
+            await serve(config, data_dir, opened, server, stop, lambda: ready(server.urls))
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
+    """What exists once for all nodes of this machine, for the life of the block: Postgres, its schema and first rows."""
+    options = storage_options(config)
+    options = replace(options, limits=replace(options.limits, connections=PARENT_CONNECTIONS))
+    async with open_storage(options, data_dir) as opened:
+        await prepare(config, data_dir, opened)
+        yield
+
+
+async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Callable[[], None]) -> None:
+    """One of several nodes, over the foundation of their parent, until `stop` is set."""
+    async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
+        await serve(config, data_dir, opened, server, stop, ready)
+
+
+async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
+    """Make what a first start makes: the samples, the demo, the secret, the first administrators."""
+    await load_samples(opened.catalog)
+    if config.billing.mode == "test":
+        # In live mode the demo's slots would be for sale.
+        await load_demo(opened.demo, SystemClock(), SystemEntropy())
+    secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    keys = key_keeper(config, opened, secret, f"start-{secrets.token_hex(6)}")
+    async with running([keys]):
+        await appoint_first(keys, config, Agent("system", "start"))
+
+
+async def serve(
+    config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Callable[[], None]
+) -> None:
+    """The actors around the server, until `stop` is set. Calls `ready` once connections are accepted."""
+    _allow_open_files(config.http.connections)
+    async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
+        _calm_collector()
+        nursery.start_soon(_say_when_stopping, node.services.health, stop)
+        app = build_app(node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics)
+        refusals = Edge(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
+        await server.serve(app, refusals, stop=stop, ready=ready)
+        log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
 
 
@@ -139,7 +173,6 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         metrics.watch(services.health.actors, opened.database.statistics)
         metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
         metrics.watch_events(services.events.fates)
-        await appoint_first(services.keys, config, Agent("system", node_id))
         log.info("node %s is up: %r", node_id, members)
         yield Node(services, metrics)
 
@@ -149,7 +182,7 @@ def _services(
 ) -> tuple[Services, list[Actor[Any, Any]], list[Member]]:
     clock, entropy = SystemClock(), SystemEntropy()
     limits = actor_limits(config)
-    keys = KeyKeeper(opened.keys, clock, entropy, secret.codes, key_rules(config), node=node, limits=limits)
+    keys = key_keeper(config, opened, secret, node)
     directory = KeyDirectory(
         opened.keys,
         clock,
@@ -239,17 +272,6 @@ async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
 async def _say_when_stopping(health: Health, stop: trio.Event) -> None:
     await stop.wait()
     health.stopping = True
-
-
-async def _stop_on_signal(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """The first SIGTERM or SIGINT begins the graceful stop; the second cuts requests off, and actors still drain."""
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        async for number in signals:
-            if stop.is_set():
-                raise KeyboardInterrupt
-            log.info("stopping on %s", signal.Signals(number).name)
-            stop.set()
 
 
 def _allow_open_files(connections: int) -> None:
@@ -344,7 +366,13 @@ def storage_options(config: Config) -> StorageOptions:
         url=database.url or None,
         os_user=database.os_user or None,
         allow_unsafe=database.allow_unsafe,
+        nodes=config.server.workers,
     )
+
+
+def key_keeper(config: Config, opened: Opened, secret: Secrets, node: str) -> KeyKeeper:
+    rules, limits = key_rules(config), actor_limits(config)
+    return KeyKeeper(opened.keys, SystemClock(), SystemEntropy(), secret.codes, rules, node=node, limits=limits)
 
 
 def key_uses(config: Config, store: UseStore, clock: Clock) -> KeyUses:

@@ -38,6 +38,9 @@ TICK_SECONDS = 0.25
 """How often overdue waits are looked for, so how late one may be ended."""
 
 
+LAST_CALL_TURNS = 2
+"""After so many turns of the scheduler every connection that was accepted has begun, and is counted."""
+
 TELL_SECONDS = 10.0
 """How often the log says that connections were turned away."""
 
@@ -142,22 +145,32 @@ class Server:
         engine, http2 = Engine(app, refusals, self._limits, self._clock), Http2(app, self._limits)
         async with trio.open_nursery() as open_connections:
             open_connections.start_soon(watch, engine, connections)
+            doors = [
+                (listener, _Handler(engine, http2, self._limits, connections, tls)) for listener, tls in self._listeners
+            ]
             async with trio.open_nursery() as accepting:
-                for listener, tls in self._listeners:
-                    handle = _Handler(engine, http2, self._limits, connections, tls)
+                for listener, handle in doors:
+                    listener.listen(self._limits.backlog)
                     accepting.start_soon(_accept, handle, listener, open_connections)
                 ready()
                 await stop.wait()
                 accepting.cancel_scope.cancel()
-            for listener, _ in self._listeners:
-                listener.close()
-            engine.stop()
-            await http2.stop()
-            await self._see_off(connections)
+            for listener, handle in doors:
+                _accept_last(handle, listener, open_connections, self._limits.backlog)
+            for _ in range(LAST_CALL_TURNS):
+                await trio.lowlevel.checkpoint()
+            await self._see_off(engine, http2, connections)
             open_connections.cancel_scope.cancel()
 
-    async def _see_off(self, connections: Connections) -> None:
-        with trio.move_on_after(self._limits.graceful_seconds):
+    async def _see_off(self, engine: Engine, http2: Http2, connections: Connections) -> None:
+        due = trio.current_time() + self._limits.graceful_seconds
+        if self._limits.farewell_seconds:
+            engine.announce_stop()
+            with trio.move_on_at(min(due, trio.current_time() + self._limits.farewell_seconds)):
+                await connections.wait_empty()
+        engine.stop()
+        await http2.stop()
+        with trio.move_on_at(due):
             await connections.wait_empty()
         if len(connections):
             log.warning("%d connections did not end in time and are cut off", len(connections))
@@ -176,8 +189,7 @@ async def open_listeners(places: Sequence[Listening], limits: ServingLimits, clo
             try:
                 opened = await trio.open_tcp_listeners(place.port, host=place.host, backlog=limits.backlog)
             except OSError as error:
-                where = f"{place.host}:{place.port}"
-                raise ConfigError(f"{place.setting}: cannot listen on {where}: {error.strerror}") from None
+                raise cannot_listen(place, error) from None
             plain = [_plain(listener.socket) for listener in opened]
             listeners += [(listener, place.tls) for listener in plain]
             urls.append(url_of(place.host, plain[0].getsockname()[1], "https" if place.tls else "http"))
@@ -185,6 +197,28 @@ async def open_listeners(places: Sequence[Listening], limits: ServingLimits, clo
     finally:
         for listener, _ in listeners:
             listener.close()
+
+
+@contextmanager
+def adopted_listeners(
+    places: Sequence[Listening],
+    sockets: Sequence[Sequence[socket.socket]],
+    urls: Sequence[str],
+    limits: ServingLimits,
+    clock: Clock,
+) -> Iterator[Server]:
+    """Listeners on sockets that somebody else has bound: for each of `places` its own, and its URL."""
+    listeners = [(each, place.tls) for place, own in zip(places, sockets, strict=True) for each in own]
+    try:
+        yield Server(list(urls), listeners, limits, clock)
+    finally:
+        for listener, _ in listeners:
+            listener.close()
+
+
+def cannot_listen(place: Listening, error: OSError) -> ConfigError:
+    """The one line for a person."""
+    return ConfigError(f"{place.setting}: cannot listen on {place.host}:{place.port}: {error.strerror}")
 
 
 def _plain(wrapped: trio.socket.SocketType) -> socket.socket:
@@ -230,6 +264,19 @@ async def _accept(handle: "_Handler", listener: socket.socket, nursery: trio.Nur
                     break
                 continue  # that client is gone already
             nursery.start_soon(handle, trio.SocketStream(trio.socket.from_stdlib_socket(accepted)))
+
+
+def _accept_last(handle: "_Handler", listener: socket.socket, nursery: trio.Nursery, most: int) -> None:
+    """Accept whoever has connected already, and close. The kernel would send them a reset."""
+    for _ in range(most + 1):
+        try:
+            accepted, _ = listener.accept()
+        except OSError as error:
+            if isinstance(error, BlockingIOError) or error.errno in EXHAUSTED:
+                break
+            continue  # that client is gone already
+        nursery.start_soon(handle, trio.SocketStream(trio.socket.from_stdlib_socket(accepted)))
+    listener.close()
 
 
 async def watch(engine: Engine, connections: Connections) -> None:

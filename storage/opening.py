@@ -10,7 +10,7 @@ import trio
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
-from storage.pool import Connection, Database, PoolLimits, Target, open_database
+from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
@@ -21,7 +21,8 @@ from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
-from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
+from storage.postmaster import DEFAULTS
+from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.statements import statements
 from storage.turns import forget_ended
 
@@ -30,6 +31,9 @@ OLDEST_SERVER = 150_000
 
 BESIDE_SECONDS = 20.0
 """How long a command waits for the Postgres of a server that is still starting."""
+
+OTHER_CONNECTIONS = 20
+"""Connections of the embedded Postgres beside those of nodes: commands, backups, what Postgres keeps for superusers."""
 
 SQL = statements("identity")
 
@@ -42,12 +46,13 @@ class StorageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StorageOptions:
-    """Which Postgres, and the bounds of the pool; `url` None is the embedded one."""
+    """Which Postgres, and the bounds of the pool; `url` None is the embedded one, which has room for so many `nodes`."""
 
     limits: PoolLimits
     url: str | None = None
     os_user: str | None = None
     allow_unsafe: bool = False
+    nodes: int = 1
 
 
 class Identity:
@@ -87,19 +92,20 @@ class Opened:
 
 @asynccontextmanager
 async def open_storage(
-    options: StorageOptions, data_dir: Path, *, beside: bool = False, create: bool = True
+    options: StorageOptions, data_dir: Path, *, beside: bool = False, create: bool = True, prepared: bool = False
 ) -> AsyncIterator[Opened]:
     """Storage for the life of the block. Raises `StorageError` with one clear line when it cannot be used.
 
     `beside` is for commands: they connect to the embedded Postgres of a running server, and start it themselves only
-    where no server runs. Without `create` a data directory that holds no database is an error.
+    where no server runs. Without `create` a data directory that holds no database is an error. `prepared` is for a node
+    whose parent has opened it all: it waits for the database, and neither starts nor migrates any.
     """
     try:
         async with (
-            _target(options, data_dir, beside=beside, create=create) as target,
+            _target(options, data_dir, beside=beside, create=create, prepared=prepared) as target,
             open_database(target, options.limits) as database,
         ):
-            await _prepare(database, options, patient=beside and options.url is None)
+            await _prepare(database, options, patient=prepared or (beside and options.url is None), prepared=prepared)
             yield Opened(
                 database=database,
                 quota=PostgresQuota(database),
@@ -119,7 +125,9 @@ async def open_storage(
 
 
 @asynccontextmanager
-async def _target(options: StorageOptions, data_dir: Path, *, beside: bool, create: bool) -> AsyncIterator[Target]:
+async def _target(
+    options: StorageOptions, data_dir: Path, *, beside: bool, create: bool, prepared: bool
+) -> AsyncIterator[Target]:
     if options.url is not None:
         yield Target(url=options.url)
         return
@@ -127,18 +135,29 @@ async def _target(options: StorageOptions, data_dir: Path, *, beside: bool, crea
     if running is not None:
         yield Target(host=running.host, user=running.user, database=running.database)
         return
+    if prepared:
+        raise StorageError(f"nobody runs the database in {data_dir} any more")
     if not create and not (data_dir / "postgres").exists():
         raise StorageError(f"there is no database in {data_dir}: name another --data-dir, or run 'migrate' to make one")
-    async with running_postgres(data_dir, os_user=options.os_user) as postgres:
+    async with running_postgres(data_dir, os_user=options.os_user, settings=_room(options)) as postgres:
         endpoint = postgres.endpoint
         yield Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
 
 
-async def _prepare(database: Database, options: StorageOptions, *, patient: bool) -> None:
-    """Check the server and migrate."""
+def _room(options: StorageOptions) -> dict[str, str]:
+    """The settings that give all nodes their connections."""
+    needed = options.nodes * connections_of(options.limits) + OTHER_CONNECTIONS
+    return {"max_connections": str(needed)} if needed > int(DEFAULTS["max_connections"]) else {}
+
+
+async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> None:
+    """Check the server and migrate; of a database that is `prepared` only look that nothing is left to migrate."""
     where = _where(options)
     try:
         version = await _first_answer(database, patient=patient)
+        if prepared:
+            await check_migrated(database)
+            return
         if version < OLDEST_SERVER:
             raise StorageError(f"{where} is version {version // 10_000}; 15 or newer is needed")
         unsafe = await unsafe_settings(database)

@@ -84,6 +84,11 @@ class PoolLimits:
         assert self.statement_seconds < self.command_seconds, "the server gives up before the client terminates"
 
 
+def connections_of(limits: PoolLimits) -> int:
+    """The most connections of one node: its pool's, and the one that listens."""
+    return limits.connections + 1
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where Postgres is: a URL, or the socket directory, role and database of the embedded one."""

@@ -4,6 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from storage.pool import Connection, Database
 
@@ -79,6 +80,33 @@ async def migrate(database: Database, folder: Path = FOLDER) -> list[str]:
         return [f"{migration.version:04d}_{migration.name}" for migration in todo]
 
     return await database.transact(work, seconds=330.0)
+
+
+async def check_migrated(database: Database, folder: Path = FOLDER) -> None:
+    """Raises `SchemaDrift` unless the database has all migrations of this program, and no others."""
+
+    async def work(connection: Connection) -> list[Any]:
+        rows: list[Any] = await connection.fetch("select version, name, checksum from schema_migrations")
+        return rows
+
+    applied = {row["version"]: (row["name"], row["checksum"]) for row in await database.read(work)}
+    missing = pending(applied, migrations(folder))
+    if missing:
+        name = f"{missing[0].version:04d}_{missing[0].name}"
+        raise SchemaDrift(f"the database has no migration {name} yet: start the service anew as a whole")
+
+
+async def room_for_connections(database: Database) -> int:
+    """How many connections the server has for ordinary users."""
+
+    async def work(connection: Connection) -> int:
+        return int(
+            await connection.fetchval(
+                "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+            )
+        )
+
+    return await database.read(work)
 
 
 DURABLE = ("fsync", "full_page_writes")
