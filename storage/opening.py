@@ -8,7 +8,10 @@ from pathlib import Path
 
 import trio
 
+from actors.events.shards import ShardMap
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage import distribution
+from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
@@ -20,6 +23,7 @@ from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sharded import ShardedEvents
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.schema import SchemaDrift, migrate, server_version, unsafe_settings
 from storage.statements import statements
@@ -42,12 +46,13 @@ class StorageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StorageOptions:
-    """Which Postgres, and the bounds of the pool; `url` None is the embedded one."""
+    """Which Postgres, and the bounds of the pool; `url` None is the embedded one. `distributed` is for Citus alone."""
 
     limits: PoolLimits
     url: str | None = None
     os_user: str | None = None
     allow_unsafe: bool = False
+    distributed: bool = False
 
 
 class Identity:
@@ -69,7 +74,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Storage that is ready: migrated, checked, with one store for each concern."""
+    """Storage that is ready: migrated, checked, with one store for each concern. `shards` is None on one Postgres."""
 
     database: Database
     quota: PostgresQuota
@@ -83,6 +88,7 @@ class Opened:
     sessions: PostgresSessions
     sponsorship: PostgresSponsorship
     identity: Identity
+    shards: ShardMap | None = None
 
 
 @asynccontextmanager
@@ -99,7 +105,7 @@ async def open_storage(
             _target(options, data_dir, beside=beside, create=create) as target,
             open_database(target, options.limits) as database,
         ):
-            await _prepare(database, options, patient=beside and options.url is None)
+            shards = await _prepare(database, options, patient=beside and options.url is None)
             yield Opened(
                 database=database,
                 quota=PostgresQuota(database),
@@ -108,11 +114,12 @@ async def open_storage(
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),
-                events=PostgresEvents(database),
+                events=PostgresEvents(database) if shards is None else ShardedEvents(database, shards),
                 ledger=PostgresLedger(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
+                shards=shards,
             )
     except EmbeddedError as error:
         raise StorageError(str(error)) from error
@@ -134,9 +141,9 @@ async def _target(options: StorageOptions, data_dir: Path, *, beside: bool, crea
         yield Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
 
 
-async def _prepare(database: Database, options: StorageOptions, *, patient: bool) -> None:
-    """Check the server and migrate."""
-    where = _where(options)
+async def _prepare(database: Database, options: StorageOptions, *, patient: bool) -> ShardMap | None:
+    """Check the server and migrate; returns the shards of a distributed database."""
+    where, shards = _where(options), None
     try:
         version = await _first_answer(database, patient=patient)
         if version < OLDEST_SERVER:
@@ -149,14 +156,22 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
             )
         if unsafe:
             log.warning("%s runs with %s: an answered write can be lost in a crash", where, ", ".join(unsafe))
-        applied = await migrate(database)
+        if options.distributed:
+            await distribution.check_engine(database)
+        applied = await migrate(database, distributed=options.distributed)
         await forget_ended(database)
+        if options.distributed:
+            await distribution.forget_ended(database)
+            shards = await distribution.read_shards(database)
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
+    except DistributionError as error:
+        raise StorageError(f"{where} {error}") from error
     except (StorageUnavailable, Contended, OutcomeUnknown) as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
+    return shards
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:
