@@ -78,6 +78,13 @@ class DatabaseSection(Section):
     statement_seconds: Seconds
     command_seconds: Seconds
     allow_unsafe: bool
+    distributed: bool
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.distributed and not self.url:
+            raise ValueError("database.distributed needs database.url: the embedded Postgres has no Citus extension")
+        return self
 
 
 class Log(Section):
@@ -274,6 +281,8 @@ class Config(Section):
         _below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         _below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         _below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
+        if database.distributed and self.events.shards != 1:
+            raise ValueError("events.shards: where database.distributed is true the database says how many there are")
         _at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
         _at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
         _at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)

@@ -25,6 +25,7 @@ from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
+from actors.events.shards import ShardMap
 from actors.events.state import EventRules, Seals
 from actors.events.store import EventStore
 from actors.events.windows import WindowReader
@@ -204,7 +205,7 @@ def _services(
     paying = payments_of(config, links, clock)
     ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
     cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
-    events = event_members(opened.events, clock, secret.visitors, config, node)
+    events = event_members(opened.events, clock, secret.visitors, config, node, opened.shards)
     actors: list[Actor[Any, Any]] = [
         keys,
         directory,
@@ -337,19 +338,23 @@ class EventMembers:
     keeper: PartitionKeeper
 
 
-def event_members(store: EventStore, clock: Clock, secret: bytes, config: Config, node: str) -> EventMembers:
+def event_members(
+    store: EventStore, clock: Clock, secret: bytes, config: Config, node: str, shards: ShardMap | None = None
+) -> EventMembers:
+    """A deduper for each shard of the store, or as many as configured where it has none of its own."""
     events = config.events
+    count = len(shards) if shards else events.shards
     rules = EventRules(events.bucket_hours, events.keep_days, events.ahead_days)
     limits = ActorLimits(events.mailbox, events.batch, events.answer_seconds)
     seals = Seals(secret)
+    remember = max(1, events.remember // count)
     dedupers = [
-        EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=events.remember)
-        for shard in range(events.shards)
+        EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=remember)
+        for shard in range(count)
     ]
+    desk = EventDesk(dedupers, shards.place_of if shards else None)
     windows = WindowReader(store, node=node, limits=limits)
-    return EventMembers(
-        EventDesk(dedupers), windows, PartitionKeeper(store, clock, rules, sweep_seconds=events.sweep_seconds)
-    )
+    return EventMembers(desk, windows, PartitionKeeper(store, clock, rules, sweep_seconds=events.sweep_seconds))
 
 
 def storage_options(config: Config) -> StorageOptions:
@@ -367,6 +372,7 @@ def storage_options(config: Config) -> StorageOptions:
         os_user=database.os_user or None,
         allow_unsafe=database.allow_unsafe,
         nodes=config.server.workers,
+        distributed=database.distributed,
     )
 
 

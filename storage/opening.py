@@ -1,14 +1,17 @@
 """Opening storage: the embedded Postgres or an existing one, migrated and checked, with every store over it."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import trio
 
+from actors.events.shards import ShardMap
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage import distribution
+from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
@@ -20,6 +23,7 @@ from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sharded import ShardedEvents
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
@@ -46,13 +50,15 @@ class StorageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StorageOptions:
-    """Which Postgres, and the bounds of the pool; `url` None is the embedded one, which has room for so many `nodes`."""
+    """Which Postgres, and the bounds of the pool; `url` None is the embedded one, which has room for so many `nodes`.
+    `distributed` is for Citus alone."""
 
     limits: PoolLimits
     url: str | None = None
     os_user: str | None = None
     allow_unsafe: bool = False
     nodes: int = 1
+    distributed: bool = False
 
 
 class Identity:
@@ -74,7 +80,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Storage that is ready: migrated, checked, with one store for each concern."""
+    """Storage that is ready: migrated, checked, with one store for each concern. `shards` is None on one Postgres."""
 
     database: Database
     quota: PostgresQuota
@@ -88,6 +94,7 @@ class Opened:
     sessions: PostgresSessions
     sponsorship: PostgresSponsorship
     identity: Identity
+    shards: ShardMap | None = None
 
 
 @asynccontextmanager
@@ -105,7 +112,8 @@ async def open_storage(
             _target(options, data_dir, beside=beside, create=create, prepared=prepared) as target,
             open_database(target, options.limits) as database,
         ):
-            await _prepare(database, options, patient=prepared or (beside and options.url is None), prepared=prepared)
+            patient = prepared or (beside and options.url is None)
+            shards = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
                 quota=PostgresQuota(database),
@@ -114,11 +122,12 @@ async def open_storage(
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),
-                events=PostgresEvents(database),
+                events=PostgresEvents(database) if shards is None else ShardedEvents(database, shards),
                 ledger=PostgresLedger(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
+                shards=shards,
             )
     except EmbeddedError as error:
         raise StorageError(str(error)) from error
@@ -150,32 +159,53 @@ def _room(options: StorageOptions) -> dict[str, str]:
     return {"max_connections": str(needed)} if needed > int(DEFAULTS["max_connections"]) else {}
 
 
-async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> None:
-    """Check the server and migrate; of a database that is `prepared` only look that nothing is left to migrate."""
+async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> ShardMap | None:
+    """Check the server and migrate; of a database that is `prepared` only look that nothing is left to migrate. Returns
+    the shards of a distributed database."""
     where = _where(options)
+    applied: Sequence[str] = ()
     try:
         version = await _first_answer(database, patient=patient)
         if prepared:
-            await check_migrated(database)
-            return
-        if version < OLDEST_SERVER:
-            raise StorageError(f"{where} is version {version // 10_000}; 15 or newer is needed")
-        unsafe = await unsafe_settings(database)
-        if unsafe and not options.allow_unsafe:
-            raise StorageError(
-                f"{where} runs with {', '.join(unsafe)}: an answered write could be lost in a crash. "
-                "Turn it on, or set database.allow_unsafe to accept that"
-            )
-        if unsafe:
-            log.warning("%s runs with %s: an answered write can be lost in a crash", where, ", ".join(unsafe))
-        applied = await migrate(database)
-        await forget_ended(database)
+            await check_migrated(database, distributed=options.distributed)
+        else:
+            await _check_server(database, options, version)
+            applied = await migrate(database, distributed=options.distributed)
+            await _forget_ended(database, options)
+        shards = await distribution.read_shards(database) if options.distributed else None
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
+    except DistributionError as error:
+        raise StorageError(f"{where} {error}") from error
     except (StorageUnavailable, Contended, OutcomeUnknown) as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
+    return shards
+
+
+async def _check_server(database: Database, options: StorageOptions, version: int) -> None:
+    """Raises `StorageError` or `DistributionError` where the server would not do."""
+    where = _where(options)
+    if version < OLDEST_SERVER:
+        raise StorageError(f"{where} is version {version // 10_000}; 15 or newer is needed")
+    unsafe = await unsafe_settings(database)
+    if unsafe and not options.allow_unsafe:
+        raise StorageError(
+            f"{where} runs with {', '.join(unsafe)}: an answered write could be lost in a crash. "
+            "Turn it on, or set database.allow_unsafe to accept that"
+        )
+    if unsafe:
+        log.warning("%s runs with %s: an answered write can be lost in a crash", where, ", ".join(unsafe))
+    if options.distributed:
+        await distribution.check_engine(database)
+
+
+async def _forget_ended(database: Database, options: StorageOptions) -> None:
+    """Drop the turns of nodes that ended long ago."""
+    await forget_ended(database)
+    if options.distributed:
+        await distribution.forget_ended(database)
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:

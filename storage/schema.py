@@ -12,6 +12,10 @@ FOLDER = Path(__file__).parent / "migrations"
 LOCK = 7_206_341_118
 """The advisory lock that migrating nodes take turns on; an arbitrary number."""
 
+DISTRIBUTED = 10_000
+"""The migrations that distribute a database stand in a folder of their own, and are numbered on from here: a program that
+does not know them, or was not told to distribute, does not start."""
+
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 
 
@@ -32,33 +36,39 @@ class Migration:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def migrations(folder: Path = FOLDER) -> list[Migration]:
-    """The files of `folder` in order; numbered 1, 2, 3 and so on without a gap."""
+def migrations(folder: Path = FOLDER, *, after: int = 0) -> list[Migration]:
+    """The files of `folder` in order; numbered 1, 2, 3 and so on without a gap, to which `after` is added."""
     found = []
     for path in sorted(folder.glob("*.sql")):
         match = _FILE.fullmatch(path.name)
         assert match, f"{path.name} is not named like 0001_words.sql"
-        found.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
-    assert [migration.version for migration in found] == list(range(1, len(found) + 1)), "migrations have a gap"
+        found.append(Migration(after + int(match[1]), match[2], path.read_text(encoding="utf-8")))
+    numbers = range(after + 1, after + len(found) + 1)
+    assert [migration.version for migration in found] == list(numbers), "migrations have a gap"
     return found
 
 
 def pending(applied: dict[int, tuple[str, str]], known: list[Migration]) -> list[Migration]:
     """Those of `known` not in `applied` (version -> name and checksum); raises `SchemaDrift` on a difference."""
+    by_version = {migration.version: migration for migration in known}
     for version, (name, checksum) in sorted(applied.items()):
-        if version > len(known):
+        if version > DISTRIBUTED and max(by_version) <= DISTRIBUTED:
+            raise SchemaDrift("the database is distributed, and stays so: set database.distributed to true")
+        if version not in by_version:
             raise SchemaDrift(
                 f"the database has migration {version:04d}_{name}, which this program does not know: it is older"
             )
-        migration = known[version - 1]
-        if migration.checksum != checksum:
+        if by_version[version].checksum != checksum:
             raise SchemaDrift(f"migration {version:04d}_{name} was applied with another text than this program has")
     return [migration for migration in known if migration.version not in applied]
 
 
-async def migrate(database: Database, folder: Path = FOLDER) -> list[str]:
-    """Apply what is pending in one transaction; returns the names. Nodes that migrate at once take turns."""
-    known = migrations(folder)
+async def migrate(database: Database, folder: Path = FOLDER, *, distributed: bool = False) -> list[str]:
+    """Apply what is pending in one transaction; returns the names. Nodes that migrate at once take turns.
+
+    With `distributed` also what distributes the tables of events, after all else. Raises `SchemaDrift`.
+    """
+    known = _known(folder, distributed=distributed)
 
     async def work(connection: Connection) -> list[str]:
         await connection.execute("set local lock_timeout = '60s'; set local statement_timeout = '300s'")
@@ -82,7 +92,7 @@ async def migrate(database: Database, folder: Path = FOLDER) -> list[str]:
     return await database.transact(work, seconds=330.0)
 
 
-async def check_migrated(database: Database, folder: Path = FOLDER) -> None:
+async def check_migrated(database: Database, folder: Path = FOLDER, *, distributed: bool = False) -> None:
     """Raises `SchemaDrift` unless the database has all migrations of this program, and no others."""
 
     async def work(connection: Connection) -> list[Any]:
@@ -90,10 +100,16 @@ async def check_migrated(database: Database, folder: Path = FOLDER) -> None:
         return rows
 
     applied = {row["version"]: (row["name"], row["checksum"]) for row in await database.read(work)}
-    missing = pending(applied, migrations(folder))
+    missing = pending(applied, _known(folder, distributed=distributed))
     if missing:
         name = f"{missing[0].version:04d}_{missing[0].name}"
         raise SchemaDrift(f"the database has no migration {name} yet: start the service anew as a whole")
+
+
+def _known(folder: Path, *, distributed: bool) -> list[Migration]:
+    """The migrations that such a database has, in order."""
+    known = migrations(folder)
+    return known + migrations(folder / "distributed", after=DISTRIBUTED) if distributed else known
 
 
 async def room_for_connections(database: Database) -> int:

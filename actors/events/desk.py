@@ -1,8 +1,9 @@
 """Where events are handed in: each goes to the deduper of its shard. Counts what became of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 
 import trio
 
@@ -22,16 +23,19 @@ class Fate(StrEnum):
 
 
 class EventDesk:
-    """One deduper for each shard, so that a transaction never spans two."""
+    """One deduper for each shard, so that a transaction never spans two, and none waits for another's.
 
-    def __init__(self, dedupers: Sequence[EventDeduper]) -> None:
+    `place_of` names the deduper of a booking where the store has shards of its own."""
+
+    def __init__(self, dedupers: Sequence[EventDeduper], place_of: Callable[[str], int] | None = None) -> None:
         assert dedupers
         self.dedupers = tuple(dedupers)
+        self._place_of = place_of or partial(shard_of, shards=len(self.dedupers))
         self.fates: Counter[Fate] = Counter()
 
     async def record(self, event: Event) -> Fate:
         """Record one event; raises as `Actor.ask` does."""
-        deduper = self.dedupers[shard_of(event.booking_id, len(self.dedupers))]
+        deduper = self.dedupers[self._place_of(event.booking_id)]
         [recorded] = await deduper.record((event,))
         return self.drop(Fate.RECORDED if recorded else Fate.DUPLICATE)
 
@@ -42,7 +46,7 @@ class EventDesk:
             return self._told(await self.dedupers[0].record(events))
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
-            places.setdefault(shard_of(event.booking_id, len(self.dedupers)), []).append(place)
+            places.setdefault(self._place_of(event.booking_id), []).append(place)
         fates = [Fate.DUPLICATE] * len(events)
         errors: dict[int, Exception] = {}
 

@@ -101,10 +101,8 @@ class PostgresEvents:
             present = {row["day"] for row in await connection.fetch(SQL.partitions)}
             for day in sorted(set(days) - present):
                 # Attaching waits for nobody who writes to other days, as making a partition in place would.
-                await connection.execute(
-                    f"create table events_{day:d} (like events including all);"
-                    f"alter table events attach partition events_{day:d} for values in ({day:d})"
-                )
+                await connection.execute(f"create table events_{day:d} (like events including all)")
+                await connection.execute(f"alter table events attach partition events_{day:d} for values in ({day:d})")
 
         if not self._days.issuperset(days):
             await self._database.transact(work)

@@ -8,6 +8,7 @@ from actors.values import AuditRecord
 from storage.pool import Connection, Database
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
+from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.sponsorship_rows import (
     Row,
     booking_of,
@@ -69,11 +70,11 @@ class PostgresSponsorship:
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         rows = await self._page(SQL.bookings, SQL.bookings_of, tenant_id, before, limit)
-        return [booking_view_of(row) for row in rows]
+        return await self._with_sums(rows)
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         row = await self._database.read(lambda connection: connection.fetchrow(SQL.booking, booking_id, tenant_id))
-        return None if row is None else booking_view_of(row)
+        return None if row is None else (await self._with_sums([row]))[0]
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.delivered, booking_id))
@@ -109,6 +110,12 @@ class PostgresSponsorship:
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.due_refunds, now_ms, limit))
         return [booking_of(row) for row in rows]
+
+    async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
+        ids = [row["id"] for row in rows]
+        found = await self._database.read(lambda connection: connection.fetch(LEDGER.delivered, ids))
+        sums = {row["booking_id"]: row for row in found}
+        return [booking_view_of(row, sums.get(row["id"])) for row in rows]
 
     async def _page(
         self, everybodys: str, somebodys: str, tenant_id: str | None, before: Before | None, limit: int

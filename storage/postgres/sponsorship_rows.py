@@ -91,8 +91,10 @@ def campaign_view_of(row: Row) -> CampaignView:
     return CampaignView(campaign_of(row), row["sponsor_name"])
 
 
-def booking_view_of(row: Row) -> BookingView:
-    return BookingView(booking_of(row), row["campaign_name"], row["sponsor_name"], row["impressions"], row["clicks"])
+def booking_view_of(row: Row, delivered: Row | None) -> BookingView:
+    """A booking with its sums, which are None where nothing was ever counted."""
+    impressions, clicks = (0, 0) if delivered is None else (delivered["impressions"], delivered["clicks"])
+    return BookingView(booking_of(row), row["campaign_name"], row["sponsor_name"], impressions, clicks)
 
 
 def campaign_columns(campaigns: Iterable[Campaign]) -> list[list[Any]]:

@@ -1,4 +1,5 @@
--- Reading the sponsorship area. Pages are strictly before a place, the newest first; sums are made for one page only.
+-- Reading the sponsorship area. Pages are strictly before a place, the newest first. What was delivered is asked for apart:
+-- where it is distributed, it lies on other servers.
 
 -- name: sponsor
 -- The profile of an account.
@@ -55,13 +56,9 @@ where campaigns.id = $1 and ($2::text is null or campaigns.tenant_id = $2)
 with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name, impressions, clicks
+select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
 from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
-cross join lateral (
-    select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
-    from delivery_days where booking_id = page.id
-) as delivered
 order by page.created_ms desc, page.id desc
 
 -- name: bookings_of
@@ -70,24 +67,16 @@ with page as materialized (
     select * from bookings where tenant_id = $4 and (created_ms, id) < ($1, $2)
     order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name, impressions, clicks
+select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
 from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
-cross join lateral (
-    select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
-    from delivery_days where booking_id = page.id
-) as delivered
 order by page.created_ms desc, page.id desc
 
 -- name: booking
 -- One booking with what belongs to it; a null tenant stands for anybody's.
-select bookings.*, campaigns.name as campaign_name, sponsors.name as sponsor_name, impressions, clicks
+select bookings.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 left join sponsors on sponsors.tenant_id = bookings.tenant_id
-cross join lateral (
-    select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
-    from delivery_days where booking_id = bookings.id
-) as delivered
 where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
 
 -- name: delivered

@@ -1,7 +1,8 @@
 """The stores of every concern, over Postgres and in memory: each contract test runs over both."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -27,6 +28,7 @@ from storage.postgres.ledger import PostgresLedger
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
+from tests.stores.sharded import CITUS_URL, distributed, on_citus, sharded_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ def stores_over(database: Database) -> Stores:
     )
 
 
+async def stores_over_shards(database: Database) -> Stores:
+    return replace(stores_over(database), events=await sharded_events(database))
+
+
 @pytest.fixture(params=["memory", "postgres"])
 def where(request: pytest.FixtureRequest) -> Target | None:
     """A fresh database, or None for memory."""
@@ -83,3 +89,26 @@ async def stores(where: Target | None) -> AsyncIterator[Stores]:
         return
     async with open_database(where) as database:
         yield stores_over(database)
+
+
+@pytest.fixture(params=["memory", "postgres", "sharded", *(["citus"] if CITUS_URL else [])])
+def event_place(request: pytest.FixtureRequest) -> tuple[str, Target | None]:
+    """Where events are kept: their store has a third twin, over tables that are divided."""
+    own = request.param in ("postgres", "sharded")
+    return request.param, request.getfixturevalue("database_target") if own else None
+
+
+@pytest.fixture
+async def event_stores(event_place: tuple[str, Target | None]) -> AsyncIterator[Stores]:
+    """The stores, for the contract of the event store."""
+    kind, target = event_place
+    async with AsyncExitStack() as stack:
+        if kind == "memory":
+            yield stores_in_memory()
+            return
+        if target is None:
+            target = await stack.enter_async_context(on_citus())
+        elif kind == "sharded":
+            await distributed(target)
+        database = await stack.enter_async_context(open_database(target))
+        yield stores_over(database) if kind == "postgres" else await stores_over_shards(database)

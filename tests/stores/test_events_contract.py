@@ -1,4 +1,4 @@
-"""One contract for the event store, over Postgres and in memory."""
+"""One contract for the event store, over Postgres, over tables that are divided into shards, and in memory."""
 
 from functools import partial
 
@@ -15,6 +15,11 @@ from tests.stores.conftest import Stores
 from tests.stores.tallies import Tally, counted, keys_of, row, rows
 
 DAY = 20_000
+
+
+@pytest.fixture
+def stores(event_stores: Stores) -> Stores:
+    return event_stores
 
 
 @pytest.fixture

@@ -1,0 +1,97 @@
+"""The event store over distributed tables: a transaction a shard, each with the turn, the keys and the counts."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from itertools import groupby
+
+import trio
+
+from actors.events.messages import Kind, Row
+from actors.events.shards import ShardMap
+from actors.values import StorageUnavailable, Turn
+from storage.pool import Connection, Database
+from storage.postgres.events import PostgresEvents, packed
+from storage.statements import statements
+
+SQL = statements("sharded")
+
+Added = Sequence[bytes]
+
+
+class ShardedEvents(PostgresEvents):
+    """`events`, `delivery_days` and `event_turns`, distributed by booking and side by side; the rest as over one Postgres.
+
+    A batch may lie in several shards, though the desk hands in one shard's at a time. Each part is kept whole or not at all;
+    where one is not, the others may be, and the turn's next attempt finds out from the journal of each.
+    """
+
+    def __init__(self, database: Database, shards: ShardMap) -> None:
+        super().__init__(database)
+        self.shards = shards
+        # The other half of the pool is for all that is not events, however many shards there are.
+        self._room = trio.CapacityLimiter(max(1, database.limits.connections // 2))
+        # For each shard a booking that lies there: the journal's row has to lie with what it vouches for. It stays the same
+        # for as long as the owners of turns live, so that a turn is looked for where it was kept.
+        self._places: dict[int, str] = {}
+
+    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        turn.decided = turn.decided or {}
+        added: list[bytes] = []
+        async with self._admitted():
+            if day not in self._days:
+                await self.prepare([day])
+            for shard, part in self._parts(rows):
+                added += await self._keep(turn, shard, day, part)
+        return added
+
+    def _parts(self, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
+        """The rows of each shard, which stay sorted."""
+
+        def shard(row: Row) -> int:
+            return self.shards.place_of(row.booking_id)
+
+        return [(place, list(part)) for place, part in groupby(sorted(rows, key=shard), shard)]
+
+    async def _keep(self, turn: Turn, shard: int, day: int, rows: Sequence[Row]) -> Added:
+        """One shard's part in one transaction; what it added, now or when it was kept before."""
+        place = self._places.setdefault(shard, rows[0].booking_id)
+        decided: dict[int, Added] = turn.decided
+
+        async def work(connection: Connection) -> Added:
+            if await connection.fetchval(SQL.take, place, turn.owner, turn.seq) is None:
+                return decided.get(shard, ())
+            with self._partition(day):
+                kept = await connection.fetch(SQL.keep, day, *packed(rows))
+            added = {row["key"] for row in kept}
+            if added:
+                await connection.execute(SQL.count, day, *_counts([row for row in rows if row.key in added]))
+            # It is heard before the commit is sent, whose outcome may stay unknown.
+            decided[shard] = [*added]
+            return decided[shard]
+
+        return await self._database.transact(work)
+
+    @asynccontextmanager
+    async def _admitted(self) -> AsyncIterator[None]:
+        """Wait for one of the transactions that events may have at once, as long as the pool would."""
+        seconds = self._database.limits.wait_seconds
+        with trio.move_on_after(seconds) as waiting:
+            await self._room.acquire()
+        if waiting.cancelled_caught:
+            raise StorageUnavailable(f"no transaction for events was free within {seconds:g} s")
+        try:
+            yield
+        finally:
+            self._room.release()
+
+    def __repr__(self) -> str:
+        return f"<ShardedEvents {self.shards!r}, {self._room.borrowed_tokens} of {self._room.total_tokens} at work>"
+
+
+def _counts(rows: Sequence[Row]) -> tuple[list[str], list[int], list[int]]:
+    """Bookings, sorted as the rows are, with their impressions and clicks."""
+    counts = Counter((row.booking_id, row.kind) for row in rows)
+    bookings = list(dict.fromkeys(row.booking_id for row in rows))
+    impressions, clicks = [[counts[booking, kind] for booking in bookings] for kind in (Kind.IMPRESSION, Kind.CLICK)]
+    return bookings, impressions, clicks

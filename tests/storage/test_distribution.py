@@ -1,0 +1,139 @@
+"""A database that is to be distributed: what it needs, what becomes of it, and what is read of it at each start."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from actors.events.shards import text_hash
+from storage.distribution import DistributionError, check_engine, read_shards
+from storage.pool import Database, Target, open_database
+from storage.schema import SchemaDrift, migrate
+from storage.statements import statements
+from tests.stores.sharded import distributed, stand_in
+
+SQL = Path(__file__).resolve().parents[2] / "storage" / "sql"
+OLD = """
+create or replace function citus_stand_in.citus_version() returns text language sql
+    as $$ select 'Citus 11.3.0 on x86_64-pc-linux-gnu, compiled by gcc' $$
+"""
+BACKWARDS = """
+create or replace function citus_stand_in.get_shard_id_for_distribution_column(divided regclass, probe text)
+    returns bigint language sql as $$
+        select shardid from pg_dist_shard
+        where logicalrelid = divided and hashtext(reverse(probe)) between shardminvalue::int and shardmaxvalue::int
+    $$
+"""
+HOLDINGS = """
+create table events_20000 partition of events for values in (20000);
+insert into events values ('bok_1', 20000, 'key', 0);
+insert into delivery_days values ('bok_1', 20000, 1, 0);
+"""
+
+
+async def change(database: Database, text: str) -> None:
+    await database.read(lambda connection: connection.execute(text))
+
+
+# What it needs.
+
+
+async def test_a_database_without_the_extension_is_refused_in_words(database: Database):
+    with pytest.raises(DistributionError, match="has no Citus extension"):
+        await check_engine(database)
+
+
+async def test_an_old_engine_is_refused_with_its_version(database_target: Target):
+    await stand_in(database_target)
+    async with open_database(database_target) as database:
+        await change(database, OLD)
+        with pytest.raises(DistributionError, match=r"has Citus 11\.3\.0; Citus 12 or newer is needed"):
+            await check_engine(database)
+
+
+# What becomes of it.
+
+
+async def test_it_is_distributed_once_with_what_it_holds(database_target: Target):
+    async with open_database(database_target) as database:
+        await change(database, HOLDINGS)
+        assert await migrate(database) == []
+    await distributed(database_target)
+    async with open_database(database_target) as database:
+        assert await migrate(database, distributed=True) == []
+        divided = "select logicalrelid::text as name from pg_dist_partition order by 1"
+        tables = [row["name"] for row in await database.read(lambda c: c.fetch(divided))]
+        assert tables == ["delivery_days", "event_turns", "events"]
+        kept = "select (select count(*) from events), (select sum(impressions) from delivery_days)"
+        assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
+
+
+async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target):
+    await distributed(database_target)
+    async with open_database(database_target) as database:
+        with pytest.raises(SchemaDrift, match="is distributed, and stays so"):
+            await migrate(database)
+
+
+# What is read of it.
+
+
+async def test_texts_hash_as_postgres_hashes_them(database: Database):
+    chance = random.Random(7)
+    planes = [(1, 0x80), (0x80, 0x800), (0x800, 0xD800), (0xE000, 0x11_0000)]
+    texts = ["", *("x" * length for length in range(1, 50)), "long " * 20_000]
+    for _ in range(3_000):
+        texts.append("".join(chr(chance.randrange(*chance.choice(planes))) for _ in range(chance.randrange(70))))
+    hashed = (
+        "select hashtext(text) as hash from unnest($1::text[]) with ordinality as texts (text, place) order by place"
+    )
+    rows = await database.read(lambda c: c.fetch(hashed, texts))
+    assert [text_hash(text) for text in texts] == [row["hash"] for row in rows]
+
+
+@pytest.mark.parametrize("count", [1, 4, 32, 33])
+async def test_the_shards_are_those_that_the_engine_has(database_target: Target, count: int):
+    await distributed(database_target, count)
+    async with open_database(database_target) as database:
+        shards = await read_shards(database)
+        assert len(shards) == count
+        bookings = [f"bok_{number}" for number in range(500)]
+        homes = await database.read(lambda c: c.fetch(statements("sharded").shards_of, bookings))
+        assert [shards.shard_of(booking).id for booking in bookings] == [row["id"] for row in homes]
+
+
+async def test_ranges_with_a_gap_are_refused(database_target: Target):
+    await distributed(database_target)
+    async with open_database(database_target) as database:
+        await change(database, "delete from pg_dist_shard where shardid = 102010")
+        with pytest.raises(DistributionError, match="leave hashes out"):
+            await read_shards(database)
+
+
+async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Target):
+    await distributed(database_target)
+    async with open_database(database_target) as database:
+        await change(database, BACKWARDS)
+        with pytest.raises(DistributionError, match="hashes texts otherwise than this program does"):
+            await read_shards(database)
+
+
+# What the engine takes, as far as a text shows it.
+
+
+def test_what_a_conflict_updates_calls_no_function():
+    """Citus takes none there that is not immutable, and `now()` is not."""
+    for name in statements("sharded"):
+        updates = re.findall(r"do update\s+set (.*)", getattr(statements("sharded"), name), re.DOTALL)
+        assert not [update for update in updates if "(" in update], name
+
+
+def test_distributed_tables_are_joined_to_no_other_and_written_by_no_common_table_expression():
+    for path in sorted(SQL.glob("*.sql")):
+        if path.stem == "events":  # Its statements that write are those of one Postgres.
+            continue
+        for name in statements(path.stem):
+            text = getattr(statements(path.stem), name)
+            if re.search(r"\b(delivery_days|event_turns|(from|into) events)\b", text):
+                assert not re.search(r"\bjoin\b|\blateral\b|\bwith \w+ as\b", text), f"{path.stem}: {name}"

@@ -1,0 +1,72 @@
+"""Distributed databases for tests: logical shards on plain Postgres behind a stand-in for Citus, or Citus itself.
+
+`CATALOG_TEST_CITUS_URL` names a server with Citus preloaded, whose role may create databases: then the contract of the event
+store runs there, too. The stand-in shows that the statements do what they should, and that each transaction keeps to one
+shard by Postgres's own hash. That Citus takes them only Citus can show.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from storage.distribution import check_engine, read_shards
+from storage.pool import Connection, Database, Target, open_database
+from storage.postgres.sharded import ShardedEvents
+from storage.schema import migrate
+
+CITUS_URL = os.environ.get("CATALOG_TEST_CITUS_URL")
+STAND_IN = (Path(__file__).parent / "stand_in.sql").read_text(encoding="utf-8")
+CITUS = """
+create extension citus;
+select citus_set_coordinator_host('localhost', current_setting('port')::int);
+select citus_set_node_property('localhost', current_setting('port')::int, 'shouldhaveshards', true);
+"""
+"""A coordinator that holds the shards itself: one server is a cluster."""
+
+_numbers = count(1)
+
+
+async def stand_in(target: Target, shards: int = 4) -> None:
+    """Give the database what it needs to be divided into so many logical shards."""
+
+    async def work(connection: Connection) -> None:
+        name = await connection.fetchval("select quote_ident(current_database())")
+        await connection.execute(STAND_IN)
+        await connection.execute(f"alter database {name} set citus.shard_count = {shards}")
+
+    async with open_database(target) as database:
+        await database.transact(work)
+
+
+async def distributed(target: Target, shards: int = 4) -> None:
+    """Divide the migrated database into logical shards, as the first start does that is told to."""
+    await stand_in(target, shards)
+    async with open_database(target) as database:
+        await check_engine(database)
+        await migrate(database, distributed=True)
+
+
+async def sharded_events(database: Database) -> ShardedEvents:
+    """The event store of a node that starts on a distributed database."""
+    return ShardedEvents(database, await read_shards(database))
+
+
+@asynccontextmanager
+async def on_citus() -> AsyncIterator[Target]:
+    """A fresh distributed database on the server of `CATALOG_TEST_CITUS_URL`."""
+    assert CITUS_URL is not None
+    name = f"catalog_test_{os.getpid()}_{next(_numbers)}"
+    target = Target(url=urlunsplit(urlsplit(CITUS_URL)._replace(path=f"/{name}")))
+    async with open_database(Target(url=CITUS_URL)) as server:
+        await server.read(lambda c: c.execute(f"create database {name}"))
+        try:
+            async with open_database(target) as database:
+                await database.read(lambda c: c.execute(CITUS))
+                await check_engine(database)
+                await migrate(database, distributed=True)
+            yield target
+        finally:
+            await server.read(lambda c: c.execute(f"drop database if exists {name} with (force)"))
