@@ -7,7 +7,7 @@ import argparse
 import sys
 import time
 
-from tests.simulation.bugs import BUGS
+from tests.simulation.scenes import BUGS
 from tests.simulation.world import run
 
 
