@@ -12,13 +12,13 @@ import trio.testing
 from trio._core import _run as scheduler
 
 from tests.simulation import kernel
-from tests.simulation.faults import BASE_RATES
+from tests.simulation.campaign import Regression, Summary, keep, kept
 from tests.simulation.rules import Scene
-from tests.simulation.scenes import AREAS, BUGS
+from tests.simulation.scenes import BUGS
 from tests.simulation.world import Report, run
 from tests.slow import SLOW
 
-SEEDS = 108
+SEEDS = 60
 SECONDS = 20.0
 SEEDS_FOR_A_BUG = 20
 """Each in the scene that can show it."""
@@ -29,12 +29,6 @@ SHOWN_BY = {
 }
 """The seed that is tried first, where the first ones do not show the bug: it only saves time."""
 ROOT = Path(__file__).parents[2]
-SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
-
-
-def replay(report: Report, bug: str | None = None) -> str:
-    planted = f" --bug {bug}" if bug else ""
-    return f"python -m tests.simulation --seed {report.seed} --seconds {SECONDS:g}{planted}"
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +37,23 @@ def campaign() -> list[Report]:
 
 
 def test_every_seed_keeps_every_promise(campaign: list[Report]) -> None:
-    failed = [report for report in campaign if report.violations]
-    assert not failed, "\n".join(f"{replay(report)}\n    {report.violations[0]}" for report in failed)
+    failed = {
+        Regression(each.seed, each.scene, SECONDS).command: each.violations[0] for each in campaign if each.violations
+    }
+    assert not failed, "\n".join(f"{command}\n    {violation}" for command, violation in failed.items())
 
 
 def test_the_campaign_meets_every_fault_and_every_refusal(campaign: list[Report]) -> None:
-    missed = [what for what in SOMETIMES if not any(report.counts.get(what) for report in campaign)]
-    assert not missed, f"{SEEDS} seeds never met: {missed}"
+    summary = Summary(SECONDS)
+    for report in campaign:
+        summary.add(report)
+    assert not summary.missed(), f"{SEEDS} seeds never met: {summary.missed()}"
+
+
+def test_seeds_that_failed_once_keep_every_promise() -> None:
+    for each in kept():
+        report = run(each.seed, scene=each.scene, seconds=each.seconds)
+        assert not report.violations, f"{each.command}\n    {report.violations[0]}"
 
 
 def test_every_seed_has_a_schedule_of_its_own(campaign: list[Report]) -> None:
@@ -72,33 +76,49 @@ def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
 
 
 def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
-    outputs = []
-    for hash_seed in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.simulation", "--seeds", "0:4", "--seconds", "12"],
-            cwd=ROOT,
-            env={"PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        outputs.append([line for line in done.stdout.splitlines() if line.startswith("seed ")])
-    assert len(outputs[0]) == len(Scene)
-    assert outputs[0] == outputs[1]
+    seeds = ["--seeds", str(len(Scene)), "--one-by-one", "--seconds", "10"]
+    one, other = (_simulated(*seeds, hash_seed=hash_seed).stdout.splitlines() for hash_seed in ("0", "1"))
+    assert len(one) == len(Scene)
+    assert one == other
 
 
-def test_a_failing_seed_exits_with_1_and_says_what_is_wrong() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.simulation", "--seed", "1", "--seconds", "12", "--bug", "cap-one-too-low"],
+def test_a_campaign_tells_a_failing_seed_with_the_command_that_shows_it_again_and_ends_with_1() -> None:
+    done = _simulated("--seeds", "1:2", "--seconds", "12", "--bug", "cap-one-too-low")
+    assert done.returncode == 1
+    assert "nothing_is_refused_below_its_cap" in done.stdout
+    assert "1 seeds, 1 failed" in done.stdout
+    command = next(line for line in done.stdout.splitlines() if "again: python -m tests.simulation " in line)
+    again = _simulated(*command.partition("tests.simulation ")[2].split())
+    assert again.returncode == 1
+    assert "nothing_is_refused_below_its_cap" in again.stdout
+
+
+def _simulated(*arguments: str, hash_seed: str = "random") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.simulation", *arguments],
         cwd=ROOT,
+        env={"PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    assert done.returncode == 1
-    assert "nothing_is_refused_below_its_cap" in done.stdout
+
+
+def test_a_seed_that_failed_is_kept_once_with_what_it_showed(tmp_path: Path) -> None:
+    path, regression = tmp_path / "regressions.txt", Regression(7, Scene.WHOLE, 30.0)
+    path.write_text("# why\n\n3 keys 20\n")
+    for _ in range(2):
+        keep(regression, "a_check: it was not so", path)
+    assert kept(path) == [Regression(3, Scene.KEYS, 20.0), regression]
+    assert path.read_text().splitlines()[2:] == ["3 keys 20", "7 whole 30  # a_check: it was not so"]
+
+
+def test_what_a_campaign_never_met_is_told(campaign: list[Report]) -> None:
+    summary = Summary(SECONDS)
+    summary.add(campaign[0])
+    assert "read refused key_expired, expired" in summary.missed()
+    assert "fault answer_lost" not in summary.missed()
 
 
 # What the kernel relies on in the pinned Trio.
@@ -148,14 +168,14 @@ def test_a_schedule_follows_from_the_seed_alone() -> None:
 
 
 def test_nothing_in_the_simulation_knows_real_time_or_real_chance() -> None:
-    """`perf_counter` in `__main__` only tells how long it took."""
+    """`perf_counter` in `campaign` only tells how long it took."""
     banned = {"os", "secrets", "uuid", "datetime"}
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 names = {alias.name for alias in node.names}
                 assert not names & (banned | {"random"}), f"{path.name} imports {names}"
-                assert "time" not in names or path.name == "__main__.py"
+                assert "time" not in names or path.name == "campaign.py"
             elif isinstance(node, ast.ImportFrom):
                 assert node.module not in banned | {"time"}, f"{path.name} imports from {node.module}"
                 assert node.module != "random" or [alias.name for alias in node.names] == ["Random"]
