@@ -1,49 +1,74 @@
-"""`python -m tests.simulation --seed 7`: replay one seed, or run many.
+"""`python -m tests.simulation --seed 7`: replay one seed, or run a campaign of many on all cores.
 
-Prints for each seed its hash, its counts and what the oracle found; exits with 1 when it found something.
+Of one seed it prints the hashes, what was counted and what the oracle found; of a campaign progress, each seed that fails
+with the command that replays it, and a summary. Exits with 1 when something is wrong.
 """
 
 import argparse
 import sys
-import time
 
-from tests.simulation.bugs import BUGS
-from tests.simulation.world import run
+from tests.simulation.campaign import SECONDS, campaign
+from tests.simulation.rules import Scene
+from tests.simulation.scenes import BUGS
+from tests.simulation.world import Report, run
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="the seed to run")
-    parser.add_argument("--seeds", metavar="A:B", help="run the seeds from A up to B, B not included")
-    parser.add_argument("--seconds", type=float, default=20.0, help="virtual seconds of each run")
+    parser.add_argument(
+        "--seeds", metavar="[A:]B", help="a campaign of the seeds from A, or 0, up to B, B not included"
+    )
+    parser.add_argument(
+        "--one-by-one", action="store_true", help="print each seed of --seeds as --seed does, in its order"
+    )
+    parser.add_argument("--scene", type=Scene, choices=list(Scene), help="this scene, not the one whose turn it is")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="virtual seconds of each run")
     parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
+    parser.add_argument("--workers", type=int, default=0, help="processes of a campaign; as many as cores by default")
     parser.add_argument("--trace", action="store_true", help="print every step of the scheduler")
     parser.add_argument("--counts", action="store_true", help="print all counters at the end")
     given = parser.parse_args()
-    first, _, end = (given.seeds or f"{given.seed}:{given.seed + 1}").partition(":")
-    counts: dict[str, int] = {}
-    failed, operations, began = 0, 0, time.perf_counter()
+    first, _, end = (given.seeds or f"{given.seed}:{given.seed + 1}").rpartition(":")
+    seeds = range(int(first or 0), int(end))
     out = sys.stdout.write
-    for seed in range(int(first), int(end)):
-        report = run(seed, seconds=given.seconds, bug=given.bug, keep_trace=given.trace)
+    if given.seeds and not given.one_by_one:
+        kept = campaign(
+            seeds,
+            _at_once,
+            seconds=given.seconds,
+            scene=given.scene,
+            bug=given.bug,
+            workers=given.workers,
+            everything=given.counts,
+        )
+        return 0 if kept else 1
+    failed = 0
+    for seed in seeds:
+        report = run(seed, seconds=given.seconds, scene=given.scene, bug=given.bug, keep_trace=given.trace)
         for line in report.trace.lines:
             out(f"{line}\n")
-        out(
-            f"seed {seed} hash {report.trace.digest} {report.digest} steps {report.trace.steps} requests {report.requests} "
-            f"operations {report.operations} violations {len(report.violations)}\n"
-        )
-        for violation in report.violations[:20]:
-            out(f"  {violation}\n")
+        _tell(report, counts=given.counts)
         failed += bool(report.violations)
-        operations += report.operations
-        for what, count in report.counts.items():
-            counts[what] = counts.get(what, 0) + count
-    if given.counts:
-        for what in sorted(counts):
-            out(f"  {what}: {counts[what]}\n")
-    seeds = int(end) - int(first)
-    out(f"{seeds} seeds, {operations} operations, {failed} failed, {time.perf_counter() - began:.1f} s\n")
     return 1 if failed else 0
+
+
+def _tell(report: Report, *, counts: bool) -> None:
+    out = sys.stdout.write
+    out(
+        f"seed {report.seed} {report.scene} hash {report.trace.digest} {report.digest} steps {report.trace.steps} "
+        f"requests {report.requests} operations {report.operations} violations {len(report.violations)}\n"
+    )
+    for violation in report.violations[:20]:
+        out(f"  {violation}\n")
+    for what in sorted(report.counts) if counts else ():
+        out(f"  {what}: {report.counts[what]}\n")
+
+
+def _at_once(text: str) -> None:
+    """A night is long: what is told is seen when it is told."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

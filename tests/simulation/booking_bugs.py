@@ -1,4 +1,4 @@
-"""Bugs to plant in the sponsorship area, one at a time: see `bugs`."""
+"""Bugs to plant in the sponsorship area, one at a time: see `key_bugs`."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Bugs to plant in the deduper and what is around it, one at a time: see `bugs`."""
+"""Bugs to plant in the deduper and what is around it, one at a time: see `key_bugs`."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -14,6 +14,7 @@ import trio
 
 from actors.actor import Actor
 from actors.bookings.records import BookingView
+from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
 from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
@@ -140,6 +141,13 @@ class Intake:
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         return [*self.dedupers, self.windows]
+
+    def notice(self, topic: str) -> None:
+        if topic.partition(":")[0] == TOPIC:
+            self.placements.nudge()
+
+    def listen_again(self) -> None:
+        self.placements.nudge()
 
     @property
     def members(self) -> list[Member]:

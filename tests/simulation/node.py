@@ -6,13 +6,12 @@ A node lives many lives: killed at any step or stopped in order, it comes back a
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import trio
 
 from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
-from actors.bookings.store import TOPIC
 from actors.clock import TrioClock
 from actors.events.actor import EventDeduper
 from actors.events.state import Seals
@@ -78,6 +77,24 @@ class Parts:
     handlers: Handlers = field(default_factory=lambda: HANDLERS)
 
 
+class Side(Protocol):
+    """A part of a node that only some worlds have, for one life of the node."""
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        """Those whose statistics are counted."""
+
+    @property
+    def members(self) -> list[Member]:
+        """All that runs, in the order of its start."""
+
+    def notice(self, topic: str) -> None:
+        """The store has told of a change."""
+
+    def listen_again(self) -> None:
+        """Changes may have been told of and not been heard."""
+
+
 class SeededEntropy:
     """Bytes from a seeded stream of their own."""
 
@@ -128,12 +145,9 @@ class Node:
         self._end = trio.Event()
         actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.directory]
         members: list[Member] = [*actors]
-        if self.world.sells:
-            actors.append(self.office.ledger)
-            members += [self.office.ledger, self.office.cashier]
-        if self.world.shows:
-            actors += self.intake.actors
-            members += self.intake.members
+        for side in self._sides:
+            actors += side.actors
+            members += side.members
         try:
             with trio.CancelScope() as self._scope:
                 async with (
@@ -163,8 +177,8 @@ class Node:
         self.keeper = parts.keeper(keys, clock, entropy, SECRET, RULES, node=self.name, limits=LIMITS)
         self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
         self.office = Office(self, parts, link, clock, entropy)
-        if self.world.shows:
-            self.intake = Intake(self, parts, link)
+        self.intake = Intake(self, parts, link)
+        self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:
         """End the process where it stands."""
@@ -187,14 +201,14 @@ class Node:
             self.directory.forget([bytes.fromhex(name)])
         elif kind == "tenant":
             self.directory.forget(tenants=[name])
-        elif kind == TOPIC and self.world.shows:
-            self.intake.placements.nudge()
+        for side in self._sides:
+            side.notice(topic)
 
     def listen_again(self) -> None:
         if self.up:
             self.directory.forget_all()
-            if self.world.shows:
-                self.intake.placements.nudge()
+            for side in self._sides:
+                side.listen_again()
 
     # What it does for its callers.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from actors.actor import Actor
 from actors.bookings.actor import RESERVE, BookingLedger
 from actors.bookings.cashier import Cashier
 from actors.bookings.payments import PaymentsUnavailable
@@ -17,6 +18,7 @@ from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
 from actors.keys.actor import Issued
 from actors.keys.messages import ByKey, Kept, Membership
+from actors.troupe import Member
 from actors.values import Agent, Refused, Scope
 from service import authorization, callers
 from service.callers import Caller
@@ -71,6 +73,20 @@ class Office:
         )
         self.cashier = parts.cashier(parts.sponsorship(link), self.ledger, self.payments, clock, CASHIER)
         self.cashier.node = node
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        return [self.ledger]
+
+    @property
+    def members(self) -> list[Member]:
+        return [self.ledger, self.cashier]
+
+    def notice(self, topic: str) -> None:
+        """What others change it reads anew each time."""
+
+    def listen_again(self) -> None:
+        """The same."""
 
     # Who may do what.
 

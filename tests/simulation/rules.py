@@ -15,15 +15,12 @@ from actors.values import Tier
 
 
 class Scene(StrEnum):
-    """What a world is of: small worlds that each know their callers show more than a large one that knows all."""
+    """What a world is of. `scenes` says what stands in it and who comes."""
 
     SPONSORS = "sponsors"
     KEYS = "keys"
     WEBSITES = "websites"
-
-
-def scene_of(seed: int) -> Scene:
-    return tuple(Scene)[seed % len(Scene)]
+    WHOLE = "whole"
 
 
 LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)

@@ -15,19 +15,15 @@ from actors.credentials import code_from, code_proof, digest
 from actors.events.state import EventRules
 from actors.values import Letter, Turn
 from storage.memory.tables import Memory
-from tests.simulation import buyers, clients, kernel, oracle, stage, websites
-from tests.simulation.bugs import BUGS
+from tests.simulation import kernel
 from tests.simulation.clients import Board, Client
 from tests.simulation.faults import Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
-from tests.simulation.oracle import commits, counts
-from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION
-from tests.simulation.oracle.keys import too_many_keys
-from tests.simulation.oracle.log import KEEPER, LEDGER, Commit, Log
-from tests.simulation.oracle.quota import totals
-from tests.simulation.oracle.sights import sights
+from tests.simulation.oracle import counts
+from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
+from tests.simulation.oracle.log import Log
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.planting import patched
 from tests.simulation.processor import Processor
@@ -38,11 +34,10 @@ from tests.simulation.rules import (
     MIDNIGHTS_MS,
     MONDAY_MS,
     QUIET_SECONDS,
-    REST_SECONDS,
     SECRET,
     Scene,
-    scene_of,
 )
+from tests.simulation.scenes import BUGS, OFFICE, SCENES, SITE, scene_of
 
 D = TypeVar("D")
 
@@ -52,6 +47,7 @@ class Report:
     """What one run showed."""
 
     seed: int
+    scene: Scene
     trace: Trace
     digest: str
     operations: int
@@ -60,18 +56,10 @@ class Report:
     violations: list[str] = field(repr=False)
 
 
-CROWDS = {Scene.KEYS: clients.CROWD, Scene.SPONSORS: buyers.CROWD, Scene.WEBSITES: websites.CROWD}
-
-
-def population(world: "World") -> list[Client]:
-    crowd = CROWDS[world.scene]
-    return [Client(world, f"{live.__name__}-{number}", live) for live, size in crowd for number in range(size)]
-
-
 class World:
     """One run of one seed."""
 
-    def __init__(self, seed: int, seconds: float, parts: Parts) -> None:
+    def __init__(self, seed: int, scene: Scene, seconds: float, parts: Parts) -> None:
         self.seed = seed
         self.parts = parts
         self.seconds = seconds
@@ -87,33 +75,26 @@ class World:
         self.counts: dict[str, int] = {}
         self.violations: list[str] = []
         self.comparisons: dict[bytes, list[bool]] = {}
-        self.scene = scene_of(seed)
+        self.cast = SCENES[scene]
+        self.sells = OFFICE in self.cast.areas
+        self.shows = SITE in self.cast.areas
+        self._watches = {name: watch for area in self.cast.areas for name, watch in area.watches.items()}
         self.log = Log()
         self.tally = Tally()
         self.processor = Processor(self)
         chance = Random(f"{seed}-world")
         self.turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
-        self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice((2, 3)))]
+        self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice(self.cast.nodes))]
         self.event_rules = EventRules(chance.choice((24, 24, 6)), chance.choice(KEEP_DAYS), AHEAD_DAYS)
         self.shards = chance.choice((1, 1, 2))
-        self.clients: list[Client] = population(self)
-        if self.sells:
-            stage.open_office(self)
-        if self.shows:
-            stage.open_site(self)
+        self.clients = [
+            Client(self, f"{live.__name__}-{number}", live) for live, size in self.cast.crowd for number in range(size)
+        ]
+        for area in self.cast.areas:
+            area.opens(self)
         self.log.begin(self.memory)
         self.tally.begin(self.memory)
-
-    @property
-    def sells(self) -> bool:
-        """Whether there are sponsors."""
-        return self.scene is not Scene.KEYS
-
-    @property
-    def shows(self) -> bool:
-        """Whether there are websites that show placements and report events."""
-        return self.scene is Scene.WEBSITES
 
     async def run(self) -> None:
         """Live until the clients are done, then bring every node to rest."""
@@ -127,8 +108,7 @@ class World:
                 async with trio.open_nursery() as crowd:
                     for client in self.clients:
                         crowd.start_soon(client.run)
-                if self.sells:
-                    await self._rest()
+                await self._rest()
                 self.ended, self.ended_at = True, trio.current_time()
                 for node in self.nodes:
                     node.stop()
@@ -136,11 +116,10 @@ class World:
             self.violations.append(f"the world did not come to rest within {LONGEST_SECONDS:g} s of its end")
 
     async def _rest(self) -> None:
-        """Until every event was answered, and then until holds have run out and what is due was paid back."""
+        """Until nothing is left to be done in any area."""
         with trio.move_on_after(LONGEST_SECONDS / 2):
-            await trio.sleep(REST_SECONDS)
-            await self.processor.all_told()
-            await trio.sleep(REST_SECONDS)
+            for area in self.cast.areas:
+                await area.rests(self)
 
     async def _heal(self) -> None:
         await trio.sleep(self.heal_at)
@@ -210,51 +189,18 @@ class World:
 
     def watched(self, turn: Turn, work: Callable[[], D]) -> Callable[[], D]:
         """`work`, with the promises that hold for each transaction checked around it."""
-        owner = turn.owner.rpartition("/")[2]
-        watching = {"keys": self._keeping, "bookings": self._selling, "events": self._counting}.get(
-            owner.partition("-")[0]
-        )
-        return work if watching is None else lambda: watching(turn, work)
+        watch = self._watches.get(turn.owner.rpartition("/")[2].partition("-")[0])
+        return work if watch is None else lambda: watch(self, turn, work)
 
-    def _keeping(self, turn: Turn, work: Callable[[], Any]) -> Any:
-        before = totals(self.memory)
-        done, _ = self._logged(turn, work, KEEPER)
-        after = totals(self.memory)
-        if before != after:
-            self.violations.append(f"{turn!r} changed the sums of all counters from {before} to {after}")
-        self.violations.extend(too_many_keys(self, turn))
-        return done
-
-    def _selling(self, turn: Turn, work: Callable[[], Any]) -> Any:
-        done, commit = self._logged(turn, work, LEDGER)
-        if commit is not None:
-            self.violations.extend(commits.judge(self, commit))
-        return done
-
-    def _counting(self, turn: Turn, work: Callable[[], Any]) -> Any:
-        before = self.tally.picture(self.memory)
-        done = work()
-        kept = self.tally.note(self.memory, before, turn, self.history.tick())
-        self.violations.extend(counts.judge(self, f"{turn!r}", before, kept))
-        return done
+    def wall_ms(self, node: Node) -> int:
+        """What the clock of a node shows now."""
+        return self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
 
     def dropped(self, node: Node, days: Sequence[int]) -> None:
         """A node has just dropped the partitions of these days."""
-        wall_ms = self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
-        self.violations.extend(counts.judge_drop(self, node.name, days, wall_ms))
+        self.violations.extend(counts.judge_drop(self, node.name, days, self.wall_ms(node)))
         self.tally.dropped.update(days)
         self.count("partitions dropped", len(days))
-
-    def _logged(self, turn: Turn, work: Callable[[], Any], tables: tuple[str, ...]) -> tuple[Any, Commit | None]:
-        """The work done, and what it changed: only where somebody looks at it later."""
-        if not self.sells:
-            return work(), None
-        before = self.log.picture(self.memory, tables)
-        done = work()
-        name = turn.owner.partition("/")[0]
-        node = self.nodes[int(name[1:].partition(".")[0])]
-        wall_ms = self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
-        return done, self.log.note(self.memory, before, self.history.tick(), turn.owner, wall_ms)
 
     def compare(self, one: bytes, other: bytes) -> bool:
         """In the place of `secret.same`: counts how often each code was compared."""
@@ -263,21 +209,33 @@ class World:
         return equal
 
 
-def run(seed: int, *, seconds: float = 20.0, bug: str | None = None, keep_trace: bool = False) -> Report:
-    """Simulate one seed and judge it."""
+def run(
+    seed: int, *, seconds: float = 20.0, scene: Scene | None = None, bug: str | None = None, keep_trace: bool = False
+) -> Report:
+    """Simulate one seed and judge it. The scene is the seed's own, a bug's where one is planted, or the one given."""
+    scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
-        world = World(seed, seconds, parts)
+        world = World(seed, scene, seconds, parts)
         with patched(codes, "same", world.compare):
             try:
                 _, trace = kernel.simulate(seed, world.run, keep=keep_trace)
             except Exception:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
-    violations = world.violations + oracle.judge(world)
-    for what, met in sights(world).items():
-        world.count(what, met)
+    case = case_of(world)
+    for area in world.cast.areas:
+        world.violations.extend(area.judge(case))
+        for what, met in area.sights(case).items():
+            world.count(what, met)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
     return Report(
-        seed, trace, world.history.digest(), len(world.history), len(world.history.requests), counts, violations
+        seed,
+        scene,
+        trace,
+        world.history.digest(),
+        len(world.history),
+        len(world.history.requests),
+        counts,
+        world.violations,
     )

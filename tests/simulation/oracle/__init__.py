@@ -5,28 +5,34 @@ unknown it counts as done for the one and as not done for the other. It knows th
 the numbers of the world, and uses none of the deciding code.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from tests.simulation.oracle import access, answers, directory, events, keys, money, quota, running, shown
-from tests.simulation.oracle.case import case_of
+from tests.simulation.oracle.case import Case
 
-if TYPE_CHECKING:
-    from tests.simulation.world import World
+Check = Callable[[Case], Iterator[str]]
 
-CHECKS = (*quota.CHECKS, *keys.CHECKS, *directory.CHECKS, *running.CHECKS)
-SELLING = (*answers.CHECKS, *money.CHECKS, *access.CHECKS)
+
+def judging(*checks: Check) -> Check:
+    """All of them, each violation under the name of its check."""
+
+    def judge(case: Case) -> Iterator[str]:
+        for check in checks:
+            for violation in check(case):
+                yield f"{check.__name__}: {violation}"
+
+    return judge
+
+
+judge_keys = judging(*quota.CHECKS, *keys.CHECKS, *directory.CHECKS, *running.CHECKS)
+"""For every world."""
+judge_office = judging(*answers.CHECKS, *money.CHECKS, *access.CHECKS)
 """For worlds of sponsors; what holds for each of their commits stands in `commits`."""
 
-SHOWING = (*events.CHECKS, *shown.CHECKS)
-"""For worlds of websites, which know the rows by their events; what holds for each of their commits stands in `counts`."""
 
-
-def judge(world: "World") -> list[str]:
-    """Every violation that the history of a finished world shows."""
-    case = case_of(world)
-    checks = (*CHECKS, *SELLING) if world.sells else CHECKS
-    found = [f"{check.__name__}: {violation}" for check in checks for violation in check(case)]
-    if world.shows:
-        rows = events.rows_of(case)
-        found += [f"{look.__name__}: {violation}" for look in SHOWING for violation in look(case, rows)]
-    return found
+def judge_site(case: Case) -> Iterator[str]:
+    """For worlds of websites, which know the rows by their events; what holds for each of their commits is in `counts`."""
+    rows = events.rows_of(case)
+    for check in (*events.CHECKS, *shown.CHECKS):
+        for violation in check(case, rows):
+            yield f"{check.__name__}: {violation}"

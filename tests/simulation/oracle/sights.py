@@ -1,7 +1,6 @@
 """What a campaign should have met."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
@@ -9,64 +8,56 @@ from storage.memory.tables import Memory
 from tests.simulation.history import Heard, Operation
 from tests.simulation.oracle import events
 from tests.simulation.oracle.bookings import week_at
-from tests.simulation.oracle.case import case_of
+from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.log import moved
 
-if TYPE_CHECKING:
-    from tests.simulation.world import World
 
-
-def sights(world: "World") -> dict[str, int]:
+def of_keys(case: Case) -> dict[str, int]:
     """How often a history met what is hard to meet; a campaign that never does shows less than it seems to."""
-    history, memory = world.history, world.memory
-    granted = [each.result.tenant for each in history.of("charge") if isinstance(each.result, Metered)]
-    claimed = [each.about.token for each in history.of("complete") if isinstance(each.result, Claimed)]
+    memory = case.memory
+    granted = [each.result.tenant for each in case.of("charge") if isinstance(each.result, Metered)]
+    claimed = [each.about.token for each in case.of("complete") if isinstance(each.result, Claimed)]
     merged = {tenant.id for tenant in memory.tenants.values() if tenant.merged_into is not None}
-    return (
-        _sold(world)
-        | _reported(world)
-        | {
-            "claim repeated": len(claimed) - len(set(claimed)),
-            "tenant merged": len(merged),
-            "tier changed": sum(audit.action.startswith("tier.") for audit in memory.audits),
-            "turned into a new day": len({tenant.day for tenant in granted}) > 1,
-            "turned into a new month": len({tenant.month for tenant in granted}) > 1,
-            "refund followed a merge": sum(
-                each.about.tenant_id in merged and _merged_before(memory, history.of("complete"), each)
-                for each in history.of("refund")
-            ),
-        }
-    )
+    return {
+        "claim repeated": len(claimed) - len(set(claimed)),
+        "tenant merged": len(merged),
+        "tier changed": sum(audit.action.startswith("tier.") for audit in memory.audits),
+        "turned into a new day": len({tenant.day for tenant in granted}) > 1,
+        "turned into a new month": len({tenant.month for tenant in granted}) > 1,
+        "refund followed a merge": sum(
+            each.about.tenant_id in merged and _merged_before(memory, case.of("complete"), each)
+            for each in case.of("refund")
+        ),
+    }
 
 
-def _sold(world: "World") -> dict[str, int]:
+def of_office(case: Case) -> dict[str, int]:
     """States and payment issues that rows were in, moves, and what else is rare among sponsors."""
-    met: dict[str, int] = {}
-    for (table, _), versions in world.log.versions.items():
+    log, met = case.world.log, dict[str, int]()
+    for (table, _), versions in log.versions.items():
         for _, row in versions:
             if row is not None and table in ("bookings", "campaigns"):
                 met[f"{table} {row.status}"] = met.get(f"{table} {row.status}", 0) + 1
             if row is not None and table == "bookings" and row.payment_issue is not None:
                 met[f"issue {row.payment_issue}"] = met.get(f"issue {row.payment_issue}", 0) + 1
-    for records in world.log.audited.values():
+    for records in log.audited.values():
         for audit in records:
             met[f"audit {audit.action}"] = met.get(f"audit {audit.action}", 0) + 1
-    expired = [audit for records in world.log.audited.values() for audit in records if audit.action == "booking.paid"]
+    expired = [audit for records in log.audited.values() for audit in records if audit.action == "booking.paid"]
     met["paid after expiry, and the weeks were free"] = sum(
         (moved(audit) or ("",))[0] == "expired" for audit in expired
     )
-    met["turned into a new week"] = len({week_at(commit.now_ms) for commit in world.log.commits if commit.audits}) > 1
+    met["turned into a new week"] = len({week_at(commit.now_ms) for commit in log.commits if commit.audits}) > 1
     return met
 
 
-def _reported(world: "World") -> dict[str, int]:
+def of_site(case: Case) -> dict[str, int]:
     """What became of events, and what is rare among them."""
     met: dict[str, int] = {}
 
     def meet(what: str, times: int = 1) -> None:
         met[what] = met.get(what, 0) + times
 
-    case = case_of(world)
     rows = events.rows_of(case)
     for report in case.of("report"):
         for fate in report.result.fates if isinstance(report.result, Heard) else ():
@@ -82,7 +73,7 @@ def _reported(world: "World") -> dict[str, int]:
             told = [each for each in by if True in events.answers(each, event)]
             meet("recorded, and nobody was told", not told)
             for each in told:
-                arrived = events.bucket_at(case.now_ms(each.node, each.start), world.event_rules.bucket_hours)
+                arrived = events.bucket_at(case.now_ms(each.node, each.start), case.world.event_rules.bucket_hours)
                 meet("the day turned before the batch began", arrived.day < row.day)
                 others = [other for other in by if other.end == each.end and other not in told]
                 meet("equal events of several requests in one batch", bool(others))

@@ -1,4 +1,4 @@
-"""Bugs to plant, one at a time, for one run: the oracle has to find each. Product code knows nothing of them."""
+"""Bugs to plant in keys and quota, one at a time, for one run: the oracle has to find each. Product code knows of none."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +22,6 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
 from storage.memory.quota import MemoryQuota
-from tests.simulation import booking_bugs, event_bugs
 from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
 
@@ -196,7 +195,7 @@ class _Immortal(KeyDirectory):
         self._life_ms *= 100
 
 
-KEYS_AND_QUOTA: Mapping[str, Bug] = {
+BUGS: Mapping[str, Bug] = {
     "answered-before-commit": Bug(
         "Callers are answered before the batch is kept.", swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
     ),
@@ -229,5 +228,3 @@ KEYS_AND_QUOTA: Mapping[str, Bug] = {
     "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", swapped(directory=_Unaware)),
     "memory-without-end": Bug("A remembered key is never read again.", swapped(directory=_Immortal)),
 }
-
-BUGS: Mapping[str, Bug] = {**KEYS_AND_QUOTA, **booking_bugs.BUGS, **event_bugs.BUGS}

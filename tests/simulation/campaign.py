@@ -1,0 +1,164 @@
+"""A campaign: many seeds on all cores, with progress, a summary of what it met, and a note of every seed that failed."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from multiprocessing import cpu_count, get_context
+from pathlib import Path
+
+from tests.simulation.faults import BASE_RATES
+from tests.simulation.rules import Scene
+from tests.simulation.scenes import AREAS
+from tests.simulation.world import Report, run
+
+SECONDS = 30.0
+"""How many virtual seconds a seed of a campaign lives."""
+ENOUGH_SEEDS = 200
+"""So many seeds of all scenes have to meet everything."""
+SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
+PROGRESS_SECONDS = 10.0
+SHOWN_VIOLATIONS = 5
+SEEDS_OF_A_PROCESS = 250
+"""A process is replaced after so many: what a run leaves behind does not add up over a night."""
+REGRESSIONS = Path(__file__).with_name("regressions.txt")
+
+Out = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A seed that failed once, as a line of the file that keeps them."""
+
+    seed: int
+    scene: Scene
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.seed} {self.scene} {self.seconds:g}"
+
+    @property
+    def command(self) -> str:
+        return f"python -m tests.simulation --seed {self.seed} --scene {self.scene} --seconds {self.seconds:g}"
+
+
+def kept(path: Path = REGRESSIONS) -> list[Regression]:
+    """The seeds that the file names."""
+    lines = [line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Regression(int(seed), Scene(scene), float(seconds)) for seed, scene, seconds in filter(None, lines)]
+
+
+def keep(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
+    """Add a seed to the file, once."""
+    if regression not in kept(path):
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{regression}  # {why[:160]}\n")
+
+
+@dataclass(slots=True, eq=False)
+class Summary:
+    """What the seeds of a campaign met, all together."""
+
+    seconds: float
+    seeds: dict[Scene, int] = field(default_factory=lambda: dict.fromkeys(Scene, 0))
+    failed: list[int] = field(default_factory=list)
+    steps: int = 0
+    operations: int = 0
+    requests: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        return sum(self.seeds.values())
+
+    def add(self, report: Report) -> None:
+        self.seeds[report.scene] += 1
+        self.steps += report.trace.steps
+        self.operations += report.operations
+        self.requests += report.requests
+        if report.violations:
+            self.failed.append(report.seed)
+        for what, count in report.counts.items():
+            self.counts[what] = self.counts.get(what, 0) + count
+
+    def missed(self) -> list[str]:
+        """What was never met, of all that has to be."""
+        return [what for what in SOMETIMES if not self.counts.get(what)]
+
+    def lines(self, *, everything: bool = False) -> Iterator[str]:
+        """The faults and refusals that were met and how often, or all that was counted."""
+        scenes = ", ".join(f"{number} {scene}" for scene, number in self.seeds.items() if number)
+        yield f"{self.number} seeds of {self.seconds:g} s ({scenes}): {self.steps:,} steps"
+        yield f"{self.requests:,} requests, {self.operations:,} operations, {self.kills:,} kills"
+        for heading in ("fault ", "" if everything else "refused"):
+            names = [what for what in sorted(self.counts) if heading in what and (heading or "fault " not in what)]
+            yield f"{heading.strip() or 'counted'}:"
+            yield from (f"  {self.counts[what]:>9,}  {what.removeprefix('fault ')}" for what in names)
+
+    @property
+    def kills(self) -> int:
+        return sum(count for what, count in self.counts.items() if what.startswith("fault ") and "killed" in what)
+
+
+def reports(
+    seeds: Iterable[int], seconds: float, scene: Scene | None, bug: str | None, workers: int
+) -> Iterator[Report]:
+    """A report of each seed, in the order in which they are done. Each process has hashes of strings of its own."""
+    work, waiting = partial(run, seconds=seconds, scene=scene, bug=bug), iter(seeds)
+    with ProcessPoolExecutor(workers, get_context("spawn"), max_tasks_per_child=SEEDS_OF_A_PROCESS) as pool:
+        running = {pool.submit(work, seed): seed for seed in islice(waiting, 2 * workers)}
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=running.__getitem__):
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    raise SystemExit(
+                        f"a process ended by itself; under way were the seeds {sorted(running.values())}"
+                    ) from None
+                del running[future]
+                running.update((pool.submit(work, seed), seed) for seed in islice(waiting, 1))
+
+
+def campaign(
+    seeds: Sequence[int],
+    out: Out,
+    *,
+    seconds: float = SECONDS,
+    scene: Scene | None = None,
+    bug: str | None = None,
+    workers: int = 0,
+    regressions: Path = REGRESSIONS,
+    everything: bool = False,
+) -> bool:
+    """Run them all; True when every promise was kept, and when so many seeds met everything that they should.
+
+    A seed that fails is told at once with the command that replays it, and is kept in `regressions` unless a bug was planted.
+    """
+    began, told = time.perf_counter(), 0.0
+    summary = Summary(seconds)
+    for report in reports(seeds, seconds, scene, bug, workers or cpu_count()):
+        summary.add(report)
+        if report.violations:
+            _tell(report, seconds, bug, out)
+            if bug is None:
+                keep(Regression(report.seed, report.scene, seconds), report.violations[0], regressions)
+        passed = time.perf_counter() - began
+        if passed >= told + PROGRESS_SECONDS:
+            told = passed
+            out(f"{summary.number} of {len(seeds)} seeds, {len(summary.failed)} failed, {passed:.0f} s\n")
+    out("".join(f"{line}\n" for line in summary.lines(everything=everything)))
+    missed = summary.missed() if scene is None and bug is None and len(seeds) >= ENOUGH_SEEDS else []
+    out("".join(f"never met: {what}\n" for what in missed))
+    out(f"{len(seeds)} seeds, {len(summary.failed)} failed, {time.perf_counter() - began:.1f} s\n")
+    return not summary.failed and not missed
+
+
+def _tell(report: Report, seconds: float, bug: str | None, out: Out) -> None:
+    planted = f" --bug {bug}" if bug else ""
+    out(f"seed {report.seed} ({report.scene}) failed: {len(report.violations)} violations\n")
+    out("".join(f"  {violation}\n" for violation in report.violations[:SHOWN_VIOLATIONS]))
+    out(f"  again: {Regression(report.seed, report.scene, seconds).command}{planted}\n")
