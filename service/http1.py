@@ -53,7 +53,7 @@ class Engine:
             self.conditions.date = b"date: " + formatdate(second, usegmt=True).encode() + b"\r\n"
 
     def announce_stop(self) -> None:
-        """Let each connection end with its next answer. Idle ones may still ask."""
+        """Let each connection end with its next answer. Idle ones may still ask, and those that come now have a moment."""
         self.conditions.stopping = True
 
     def stop(self) -> None:
@@ -123,8 +123,9 @@ class Connection:
 
     async def _first_bytes(self) -> bytes:
         """The first bytes of a request, or none when the client ends or the time for them is over."""
-        seconds = LAST_CALL_SECONDS if self._conditions.stopping else self._head_seconds
-        self._idle = True
+        last_call = self._conditions.stopping
+        seconds = LAST_CALL_SECONDS if last_call else self._head_seconds
+        self._idle = not last_call
         try:
             return await self._transport.receive(HEAD_BYTES, trio.current_time() + seconds)
         except Late:

@@ -154,6 +154,7 @@ class Server:
                     accepting.start_soon(_accept, handle, listener, open_connections)
                 ready()
                 await stop.wait()
+                engine.announce_stop()
                 accepting.cancel_scope.cancel()
             for listener, handle in doors:
                 _accept_last(handle, listener, open_connections, self._limits.backlog)
@@ -165,7 +166,6 @@ class Server:
     async def _see_off(self, engine: Engine, http2: Http2, connections: Connections) -> None:
         due = trio.current_time() + self._limits.graceful_seconds
         if self._limits.farewell_seconds:
-            engine.announce_stop()
             with trio.move_on_at(min(due, trio.current_time() + self._limits.farewell_seconds)):
                 await connections.wait_empty()
         engine.stop()

@@ -11,9 +11,9 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from service.edge import App, Receive, Scope, Send
-from service.http1 import Engine
+from service.http1 import LAST_CALL_SECONDS, Engine
 from service.refusals import answer_refusal
-from service.serving import LAST_MOMENT_SECONDS, Listening, Server, open_listeners
+from service.serving import LAST_MOMENT_SECONDS, TICK_SECONDS, Listening, Server, open_listeners
 from service.transports import SocketTransport
 from tests.fakes import HandClock
 from tests.http1.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house, replies
@@ -86,7 +86,11 @@ async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[
 
 
 async def connected(server: Server) -> Client:
-    return Client(await trio.open_tcp_stream("127.0.0.1", int(server.url.rpartition(":")[2])))
+    return Client(await trio.open_tcp_stream("127.0.0.1", port_of(server)))
+
+
+def port_of(server: Server) -> int:
+    return int(server.url.rpartition(":")[2])
 
 
 async def test_a_server_with_idle_connections_ends_at_once() -> None:
@@ -117,6 +121,56 @@ async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> N
         assert reply.status == 200
         assert reply.closes
         assert ours.recv(1) == b""
+
+
+async def test_who_waits_to_be_accepted_at_the_stop_is_answered_and_no_idle_one_is_waited_for() -> None:
+    stop = trio.Event()
+    async with running(Recorder(), stop) as server:
+        # Nothing here lets the server run between the connecting and the stop.
+        asking, slow, idle = (socket.create_connection(("127.0.0.1", port_of(server)), 5) for _ in range(3))
+        asking.send(GET)
+        stop.set()
+        began = trio.current_time()
+        for client in (asking, slow):
+            if client is slow:
+                client.send(GET)
+            await wait_all_tasks_blocked(0.01)
+            [reply] = replies(client.recv(65_536))
+            assert reply.status == 200
+            assert reply.closes
+            client.close()
+    assert trio.current_time() - began <= LAST_CALL_SECONDS + TICK_SECONDS
+    assert idle.recv(1) == b""
+    idle.close()
+
+
+async def test_during_a_farewell_idle_connections_may_ask_once_more_and_are_told_that_it_was_the_last_time() -> None:
+    stop = trio.Event()
+    async with running(Recorder(), stop, farewell_seconds=1.0) as server:
+        idle, asking = [await connected(server) for _ in range(2)]
+        for client in (idle, asking):
+            assert not (await client.ask(GET)).closes
+        began = trio.current_time()
+        stop.set()
+        await trio.sleep(0.5)
+        assert (await asking.ask(GET)).closes
+        await asking.stream.aclose()
+        with pytest.raises(OSError, match="all attempts to connect"):
+            await connected(server)
+        assert await idle.rest() == b""
+        await idle.stream.aclose()
+        assert 0.9 < trio.current_time() - began < 1.5
+    assert trio.current_time() - began < 1.5
+
+
+async def test_a_farewell_ends_with_the_last_connection() -> None:
+    stop = trio.Event()
+    async with running(Recorder(), stop, farewell_seconds=1.0) as server:
+        client = await connected(server)
+        assert (await client.ask(GET)).status == 200
+        await client.stream.aclose()
+        began = trio.current_time()
+    assert trio.current_time() - began < 0.5
 
 
 @pytest.mark.parametrize("what", ["thinks", "streams", "does not end asking", "does not read", "refused"])
