@@ -70,6 +70,14 @@ SETTINGS: dict[str, Refusal] = {
     ),
     "nothing remembered": ({"events.remember": 0}, "events.remember: "),
     "no shard": ({"events.shards": 0}, "events.shards: "),
+    "the embedded database distributed": (
+        {"database.distributed": "true"},
+        "database.distributed needs database.url: the embedded Postgres has no Citus extension",
+    ),
+    "shards of two minds": (
+        {"database.distributed": "true", "database.url": "postgresql://nobody@/nothing", "events.shards": 2},
+        "events.shards: where database.distributed is true the database says how many there are",
+    ),
 }
 
 PROCESSES: dict[str, Refusal] = {

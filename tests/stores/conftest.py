@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 import pytest
+import trio
 
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.devices.store import DeviceStore
@@ -96,6 +97,13 @@ def event_place(request: pytest.FixtureRequest) -> tuple[str, Target | None]:
     """Where events are kept: their store has a third twin, over tables that are divided."""
     own = request.param in ("postgres", "sharded")
     return request.param, request.getfixturevalue("database_target") if own else None
+
+
+@pytest.fixture
+def divided(database_target: Target) -> Target:
+    """A fresh distributed database of four logical shards."""
+    trio.run(distributed, database_target)
+    return database_target
 
 
 @pytest.fixture

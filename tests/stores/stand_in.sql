@@ -19,12 +19,18 @@ create function get_shard_id_for_distribution_column(divided regclass, probe tex
     where logicalrelid = divided and hashtext(probe) between shardminvalue::int and shardmaxvalue::int
 $$;
 
+-- Shards whose worker is away.
+create table away (shardid bigint primary key);
+
 -- What comes after a row: its transaction may write to no other shard, though counts alone may, as a demo's do.
 create function hold_to_one_shard() returns trigger language plpgsql as $$
 declare
     home text := citus_stand_in.get_shard_id_for_distribution_column('public.events', to_jsonb(new) ->> tg_argv[0]);
     before text := coalesce(current_setting('stand_in.shard', true), '');
 begin
+    if exists (select from citus_stand_in.away where shardid::text = home) then
+        raise exception using errcode = '08006', message = 'connection to the remote node worker:5432 failed';
+    end if;
     if before not in ('', home) then
         raise exception 'a transaction writes to shard % after shard %', home, before;
     end if;

@@ -30,6 +30,11 @@ SHOWN = sorted(booking.id for booking in DATA.bookings)
 
 
 @pytest.fixture
+def stores(event_stores: Stores) -> Stores:
+    return event_stores
+
+
+@pytest.fixture
 def tally(stores: Stores) -> Tally:
     return Tally(stores)
 

@@ -1,6 +1,7 @@
-"""The same random history through both event stores: the same is answered and kept."""
+"""The same random history through the event stores: the same is answered and kept."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import trio
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from actors.events.messages import Kind, Row
 from actors.values import Turn
 from storage.pool import Connection, Target, open_database
-from tests.stores.conftest import stores_in_memory, stores_over
+from tests.stores.conftest import stores_in_memory, stores_over, stores_over_shards
 from tests.stores.tallies import Tally, counted, row
 
 DAY = 20_000
@@ -62,12 +63,15 @@ async def wipe(connection: Connection) -> None:
     for each in await connection.fetch("select relid::text from pg_partition_tree('events') where isleaf"):
         await connection.execute(f"drop table {each['relid']}")
     await connection.execute("truncate journal, delivery_days")
+    if await connection.fetchval("select to_regclass('event_turns') is not null"):
+        await connection.execute("truncate event_turns")
 
 
-async def play(target: Target, history: list[Step]) -> None:
+async def play(target: Target, history: list[Step], *, sharded: bool = False) -> None:
     async with open_database(target) as database:
         await database.transact(wipe)
-        memory, postgres = Tally(stores_in_memory()), Tally(stores_over(database))
+        stores = await stores_over_shards(database) if sharded else stores_over(database)
+        memory, postgres = Tally(stores_in_memory()), Tally(stores)
         for number, step in enumerate(history, 1):
             owner = step.owner if isinstance(step, Recorded) else ""
             one, other = [await take(tally, Turn(owner, number), step) for tally in (memory, postgres)]
@@ -89,3 +93,15 @@ async def play(target: Target, history: list[Step]) -> None:
 @given(history=st.lists(steps, max_size=20))
 def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]):
     trio.run(play, database_target, history)
+
+
+@settings(
+    max_examples=30,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(history=st.lists(steps, max_size=20))
+def test_a_store_of_shards_answers_and_keeps_the_same(divided: Target, history: list[Step]):
+    trio.run(partial(play, sharded=True), divided, history)

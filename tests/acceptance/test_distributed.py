@@ -1,0 +1,54 @@
+"""A whole node over a distributed database: refused where it cannot be, and once it is, it stays so."""
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from storage.pool import Target
+from tests.acceptance.postgres import PostgresServer
+from tests.acceptance.processes import SECRET, Settings, complaint, run, serving
+from tests.stores.sharded import stand_in
+
+SERVE = ("serve", "--bind", "127.0.0.1:0")
+DEMO = "demo-booking-left-top-now"
+SHARDS = 5
+DELIVERED = f"select impressions, clicks from delivery_days where booking_id = '{DEMO}' order by day desc limit 1"
+TURNS = "select count(distinct owner)::int as owners, max(seq)::int as last from event_turns"
+
+
+@pytest.fixture
+def database(external: PostgresServer) -> str:
+    return external.fresh_database()
+
+
+@pytest.fixture
+def settings(external: PostgresServer, database: str) -> Settings:
+    return {"database.url": external.url(database), "server.secret": SECRET, "database.distributed": "true"}
+
+
+def visit(number: int, kind: str = "impression") -> dict[str, str]:
+    return {"bookingId": DEMO, "kind": kind, "visitorId": f"00000000-0000-4000-8000-{number:012d}"}
+
+
+def test_a_database_without_the_extension_is_refused_with_a_line_and_2(settings: Settings, data_dir: Path) -> None:
+    line = complaint(run(*SERVE, "--data-dir", data_dir, settings=settings))
+    assert "has no Citus extension, which database.distributed needs" in line
+
+
+def test_a_node_counts_events_on_shards_and_never_again_without_them(
+    external: PostgresServer, database: str, settings: Settings, data_dir: Path
+) -> None:
+    trio.run(stand_in, Target(url=external.url(database)), SHARDS)
+    with serving(data_dir, settings) as service:
+        [before] = external.ask(DELIVERED, database=database)
+        batch = {"events": [visit(number) for number in range(20)]}
+        assert service.post("/api/v1/sponsors/events/batch", batch).status_code == 200
+        assert service.post("/api/v1/sponsors/events", visit(1)).json() == {"recorded": False}
+        assert service.post("/api/v1/sponsors/events", visit(1, "click")).json() == {"recorded": True}
+        [after] = external.ask(DELIVERED, database=database)
+        assert (after["impressions"] - before["impressions"], after["clicks"] - before["clicks"]) == (20, 1)
+        assert service.get("/metrics").text.count('catalog_actor_accepting{actor="events') == SHARDS
+        assert dict(*external.ask(TURNS, database=database)) == {"owners": 1, "last": 2}
+    refused = complaint(run(*SERVE, "--data-dir", data_dir, settings={**settings, "database.distributed": "false"}))
+    assert "the database is distributed, and stays so: set database.distributed to true" in refused
