@@ -70,10 +70,20 @@ class Wire:
             await self.send(path, key)
             return await self.read()
 
-    async def send(self, path: str, key: str | None = None, *, method: str = "GET", body: bytes = b"") -> None:
+    async def send(
+        self,
+        path: str,
+        key: str | None = None,
+        *,
+        method: str = "GET",
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         head = f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\n"
         head += f"authorization: Bearer {key}\r\n" if key else ""
-        head += f"content-length: {len(body)}\r\ncontent-type: application/json\r\n" if body else ""
+        head += "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        head += f"content-length: {len(body)}\r\n" if body else ""
+        head += "content-type: application/json\r\n" if body and "content-type" not in (headers or {}) else ""
         try:
             await self._stream.send_all(f"{head}\r\n".encode() + body)
         except (trio.BrokenResourceError, trio.ClosedResourceError):

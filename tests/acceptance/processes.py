@@ -110,6 +110,7 @@ class Service:
         bind: str = "127.0.0.1:0",
         python: str | None = None,
         uid: int | None = None,
+        module: str = "service",
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
@@ -119,7 +120,7 @@ class Service:
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
-                [python or sys.executable, "-m", "service", "serve", "--bind", bind, "--data-dir", str(data_dir)],
+                [python or sys.executable, "-m", module, "serve", "--bind", bind, "--data-dir", str(data_dir)],
                 cwd=REPOSITORY,
                 env=environment(settings),
                 stdin=subprocess.DEVNULL,

@@ -58,6 +58,8 @@ class Proxy:
         self._changed = trio.Event()
         self._behind = behind
         self._carried: list[Line] = []
+        self.bitten = 0
+        """How often the weather has kept something from passing, or a connection was cut."""
 
     @property
     def weather(self) -> Weather:
@@ -92,6 +94,9 @@ class Proxy:
     ) -> None:
         try:
             while data := bytes(await source.receive_some(65_536)):
+                answers = source is line.server
+                commits = not answers and line.commits(data)
+                self.bitten += self._bites(line, answers=answers, commits=commits)
                 if self.weather is Weather.SILENT:
                     await trio.sleep_forever()
                 if self.weather is Weather.SLOW:
@@ -100,8 +105,6 @@ class Proxy:
                     await self._changed.wait()
                 if self.weather is Weather.SILENT_AT_LISTEN and b"LISTEN" in data:
                     await trio.sleep_forever()
-                answers = source is line.server
-                commits = not answers and line.commits(data)
                 if self.weather is Weather.CUT_BEFORE_COMMIT and commits:
                     break
                 if self.weather is Weather.CUT_AFTER_COMMIT and answers and line.committing:
@@ -113,8 +116,21 @@ class Proxy:
             pass
         nursery.cancel_scope.cancel()
 
+    def _bites(self, line: Line, *, answers: bool, commits: bool) -> bool:
+        """Whether the weather is felt by what passes now."""
+        match self.weather:
+            case Weather.FAIR | Weather.SILENT_AT_LISTEN:
+                return False
+            case Weather.CUT_BEFORE_COMMIT:
+                return commits
+            case Weather.CUT_AFTER_COMMIT:
+                return answers and line.committing
+            case Weather.SLOW | Weather.HELD | Weather.SILENT:
+                return True
+
     async def cut_all(self) -> None:
         """Break every connection that is open now."""
+        self.bitten += len(self._carried)
         for line in list(self._carried):
             for stream in (line.client, line.server):
                 await trio.aclose_forcefully(stream)

@@ -1,0 +1,40 @@
+"""`python -m tests.chaos --minutes 2 --seed 7`: faults for so long; exits with 1 when a promise was broken."""
+
+import argparse
+import random
+import sys
+
+import trio
+
+from tests.chaos.campaign import run
+from tests.chaos.ground import ground
+from tests.chaos.plan import Kind
+from tests.chaos.report import lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0, help="for how long faults are made, about")
+    parser.add_argument("--seed", type=int, help="the plan of faults and of clients; by default another one each time")
+    given = parser.parse_args()
+    seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
+
+    def tell(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+    again = f"make chaos MINUTES={given.minutes:g} SEED={seed}"
+    tell(f"seed {seed}, about {given.minutes:g} min; again: {again}")
+    with ground(given.minutes) as place:
+        if place.disk is None:
+            tell(f"no file system can be mounted here, so without: {Kind.DISK_FULL}")
+        report = trio.run(run, place, seed, 60.0 * given.minutes, tell)
+    for line in lines(report):
+        tell(line)
+    if report.verdict.found:
+        tell(f"BROKEN: {len(report.verdict.found)} promises; again: {again}")
+    return 1 if report.verdict.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

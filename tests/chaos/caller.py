@@ -1,0 +1,113 @@
+"""Somebody who asks one node after the other and writes down what came back."""
+
+import json
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import trio
+
+from tests.acceptance.clients import Reply, Torn, Unanswered, Wire
+from tests.chaos.history import LOST, Request, Said
+
+PATIENCE_SECONDS = 20.0
+THINKING_SECONDS = 0.04
+"""The longest pause between two requests of one client; the mean is half of it."""
+
+OUR_PAGE = {"sec-fetch-site": "same-origin"}
+"""What a browser says of a page of the service."""
+
+
+@dataclass(slots=True)
+class Caller:
+    """One client over one connection at a time, on a node by chance. Runs until `stop`."""
+
+    name: ClassVar[str] = ""
+
+    nodes: Mapping[int, str]
+    """Where the nodes are."""
+    said: Said
+    chance: random.Random = field(default_factory=random.Random)
+    stop: trio.Event = field(default_factory=trio.Event)
+    node: int = field(default=0, init=False)
+    _wire: Wire | None = field(default=None, init=False)
+
+    async def run(self) -> None:
+        """Do the same again and again."""
+        try:
+            while not self.stop.is_set():
+                await self.once()
+                await self.think()
+        finally:
+            self._hang_up()
+
+    async def once(self) -> None:
+        """What this client does each time."""
+        raise NotImplementedError
+
+    async def think(self) -> None:
+        await trio.sleep(self.chance.uniform(0, THINKING_SECONDS))
+
+    async def ask(
+        self,
+        what: str,
+        path: str,
+        body: object = None,
+        *,
+        method: str = "",
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply | None:
+        """One request; None where its answer was lost. Bytes are sent as they are, other bodies as JSON, by POST."""
+        wire = await self._connected()
+        if wire is None:
+            return None
+        sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        began, reply = trio.current_time(), None
+        try:
+            with trio.move_on_after(PATIENCE_SECONDS):
+                await wire.send(
+                    path, key, method=method or ("GET" if body is None else "POST"), body=sent, headers=headers
+                )
+                reply = await wire.read()
+        except (Unanswered, Torn):
+            pass
+        outcome = LOST if reply is None else f"{reply.status} {_error(reply)}".strip()
+        self.said.note(Request(self.name, what, self.node, began, trio.current_time(), outcome))
+        if reply is None or reply.headers.get("connection", "").lower() == "close":
+            self._hang_up()
+        return reply
+
+    async def insist(self, what: str, path: str, body: object = None, **more: str | None) -> Reply | None:
+        """The same request until it gets an answer that is neither lost nor 503; None once it is time to stop."""
+        while not self.stop.is_set():
+            reply = await self.ask(what, path, body, key=more.get("key"), method=more.get("method") or "")
+            if reply is not None and reply.status != 503:
+                return reply
+            await self.think()
+        return None
+
+    async def _connected(self) -> Wire | None:
+        while self._wire is None and not self.stop.is_set():
+            self.node = self.chance.choice(list(self.nodes))
+            with suppress(OSError):
+                self._wire = await Wire.open(self.nodes[self.node])
+                return self._wire
+            await trio.sleep(0.02)
+        return self._wire
+
+    def _hang_up(self) -> None:
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+
+
+def _error(reply: Reply) -> str:
+    """The error code of a refusal in JSON; pages have none."""
+    if reply.status < 400:
+        return ""
+    with suppress(ValueError, KeyError):
+        return reply.error
+    return "page"

@@ -1,0 +1,183 @@
+"""A run: nodes over one Postgres, clients of all kinds, a plan of faults, and what it came to."""
+
+import os
+import random
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from actors.clock import MINUTE_MS, SystemClock, day_of
+from actors.events.state import Seals
+from actors.weeks import WEEK_MS, week_of
+from service.secret import derived
+from storage.pool import Target
+from tests.acceptance.postgres import free_port
+from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, serving
+from tests.chaos.agents import Agent, Person
+from tests.chaos.caller import Caller
+from tests.chaos.clock import VARIABLE, Steps
+from tests.chaos.faults import suffer
+from tests.chaos.ground import Ground
+from tests.chaos.history import Happened, Kept, Said
+from tests.chaos.judge import Verdict, judge
+from tests.chaos.kept import kept, working
+from tests.chaos.plan import STEP_SECONDS, Fault, Kind, plan
+from tests.chaos.readers import Visitor
+from tests.chaos.setting import SLOTS, sponsored
+from tests.chaos.sponsors import Account, Sponsor
+from tests.chaos.stage import Node, Stage
+from tests.chaos.websites import Website
+from tests.storage.proxy import proxied
+
+NODES, WEBSITES, AGENTS, PERSONS, SPONSORS_AN_ACCOUNT, READERS = 2, 10, 4, 2, 2, 3
+LONGEST_START_SECONDS = 60.0
+
+SETTINGS: Settings = {
+    **ROOMY,
+    "server.secret": SECRET,
+    "log.level": "warning",
+    "tiers.anonymous.lifetime": 1_000_000,
+    "tiers.anonymous.daily": 1_000_000,
+    "tiers.anonymous.per_minute": 1_000_000,
+    "tiers.anonymous.usecase_reads": 1_000_000,
+    "tiers.claimed.per_minute": 1_000_000,
+    "tiers.claimed.daily": 1_000_000,
+    "tiers.claimed.monthly": 1_000_000,
+    "sessions.starts_per_hour": 1_000_000,
+    "sessions.completions_per_hour": 1_000_000,
+    "device.starts_per_hour": 1_000_000,
+    "pages.per_minute": 1_000_000,
+    "keys.full_per_account": 100,
+    "bookings.open_holds": 100_000,
+    "http.connections_per_address": 1_000,
+}
+"""Limits that no client runs into: all share the loopback address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run has shown."""
+
+    faults: list[Fault]
+    said: Said
+    happened: Happened
+    after: Kept
+    verdict: Verdict
+
+
+async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], None]) -> Report:
+    """Suffer faults for about `seconds`; the Postgres of the ground is ours to kill, and runs when this returns."""
+    without = [] if ground.disk is not None else [Kind.DISK_FULL]
+    faults = plan(seed, seconds, without)
+    database = ground.postgres.fresh_database()
+    said, happened = Said(), Happened()
+    happened.planned.update(str(fault.kind) for fault in faults)
+    began_ms = SystemClock().now_ms()
+    with ThreadPoolExecutor(1) as starter, ExitStack() as services:
+        async with proxied(Target(host=str(ground.postgres.sockets), user="catalog", database=database)) as proxy:
+            hosts = [proxy.target.host] + [str(ground.postgres.sockets)] * (NODES - 1)
+            nodes = [
+                await trio.to_thread.run_sync(_node, services, ground.place, number, f"/{database}?host={host}")
+                for number, host in enumerate(hosts)
+            ]
+            bookings, accounts = await trio.to_thread.run_sync(sponsored, nodes[0].service, said)
+            before = await trio.to_thread.run_sync(kept, ground.postgres, database, said)
+            stage = Stage(nodes, ground, proxy, bookings, said, happened, starter)
+            await _suffer(stage, faults, seed, accounts, tell)
+            works = await working({node.number: node.url for node in nodes}, said)
+            await _stop(stage)
+        after = await trio.to_thread.run_sync(kept, ground.postgres, database, said)
+    after.works = works
+    reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
+    days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
+    seals = Seals(derived(SECRET.encode(), "visitors"))
+    clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor)}
+    return Report(faults, said, happened, after, judge(said, happened, before, after, seals, days, clients))
+
+
+async def _suffer(
+    stage: Stage, faults: list[Fault], seed: int, accounts: list[Account], tell: Callable[[str], None]
+) -> None:
+    stop = trio.Event()
+    async with trio.open_nursery() as watching:
+        watching.start_soon(stage.watch_cores)
+        async with trio.open_nursery() as nursery:
+            for client in clients_of(stage, seed, accounts, stop):
+                nursery.start_soon(client.run)
+            began = trio.current_time()
+            for fault in faults:
+                made = await suffer(stage, fault)
+                stage.happened.faults.append(made)
+                healed = max(made.healed_seconds)
+                at, took = made.began - began, made.ended - made.began
+                tell(f"{at:6.1f} s  {fault}: took {took:.1f} s, hit {made.hit}, healed after {healed:.2f} s")
+            stop.set()
+        watching.cancel_scope.cancel()
+
+
+def clients_of(stage: Stage, seed: int, accounts: list[Account], stop: trio.Event) -> list[Caller]:
+    """All clients, each with a chance of its own that follows from the seed."""
+    nodes = {node.number: node.url for node in stage.nodes}
+    said, first_week = stage.said, week_of(SystemClock().now_ms()) + WEEK_MS
+
+    def chance(name: str, number: int) -> random.Random:
+        return random.Random(f"{name} {number} of {seed}")
+
+    def some(client: type[Caller], count: int, **more: object) -> list[Caller]:
+        return [client(nodes, said, chance(client.name, number), stop, **more) for number in range(count)]
+
+    sponsors = [
+        Sponsor(
+            nodes,
+            said,
+            chance(f"sponsor of {number}", each),
+            stop,
+            account=account,
+            slots=SLOTS,
+            first_week_ms=first_week,
+        )
+        for number, account in enumerate(accounts)
+        for each in range(SPONSORS_AN_ACCOUNT)
+    ]
+    websites = some(Website, WEBSITES, bookings=stage.bookings)
+    return [*websites, *some(Agent, AGENTS), *some(Person, PERSONS), *some(Visitor, READERS), *sponsors]
+
+
+async def _stop(stage: Stage) -> None:
+    """Stop every node in order, and read what all their processes have logged."""
+    for node in stage.nodes:
+        node.service.terminate()
+    for node in stage.nodes:
+        code = await trio.to_thread.run_sync(node.service.wait)
+        stage.happened.exits.append((node.number, code))
+        logs = sorted(node.service.err.parent.glob(f"{node.service.data_dir.name}.*.err"))
+        stage.happened.complaints += complaints(log.read_text(errors="replace") for log in logs)
+
+
+def complaints(logs: Collection[str]) -> list[str]:
+    """The lines of logs that speak of a bug, each with the end of what follows it."""
+    found = []
+    for log in logs:
+        lines = log.splitlines()
+        for at, line in enumerate(lines):
+            if line.startswith("Traceback") or " error " in line or " critical " in line:
+                found.append(" | ".join(lines[max(0, at - 1) : at + 40])[:4_000])
+    return found
+
+
+def _node(services: ExitStack, place: Path, number: int, where: str) -> Node:
+    steps = Steps.make(place / f"node-{number}.clock")
+    settings = {**SETTINGS, "database.url": f"postgresql://catalog@{where}"}
+    bind = f"127.0.0.1:{free_port()}"
+
+    def start() -> Service:
+        # Read by the node when it begins, and by nobody else.
+        os.environ[VARIABLE] = str(place / f"node-{number}.clock")
+        service = serving(place / f"node-{number}", settings, bind=bind, module="tests.chaos.node")
+        return services.enter_context(service)
+
+    return Node(number, start(), start, steps)

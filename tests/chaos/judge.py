@@ -1,0 +1,257 @@
+"""What was answered, held against what is kept: every promise that was broken, in words. Pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from actors.bookings.records import BookingStatus
+from actors.bookings.transitions import BOOKING_MOVES
+from actors.events.messages import Bucket
+from actors.events.state import Seals
+from tests.chaos.history import CLIENTS, LOST, Happened, Kept, Made, Request, Said, Wish
+
+ANSWER_SECONDS = 5.0
+HEALED_SECONDS = 5.0
+FINE = frozenset({"200", "503 service_unavailable", LOST})
+ALSO_FINE: Mapping[str, frozenset[str]] = {
+    # A second code within a minute, where the answer to the first was lost; a code that a stepped clock sees as too old.
+    "agent: start a claim": frozenset({"429 rate_limited", "409 already_upgraded"}),
+    "agent: complete a claim": frozenset({"400 invalid_code", "400 invalid_claim", "409 already_upgraded"}),
+    "person: start to sign in": frozenset({"429 rate_limited"}),
+    # A code opens one session, so a lost answer's code is of no use any more.
+    "person: sign in": frozenset({"400 invalid_code"}),
+    "sponsor: reserve": frozenset({"409 slot_unavailable", "409 idempotency_conflict"}),
+    "sponsor: check out": frozenset({"409 invalid_state"}),
+    "sponsor: cancel": frozenset({"409 invalid_state"}),
+    "person: poll a device": frozenset({"400 authorization_pending", "400 slow_down", "400 expired_token"}),
+    "person: approve a device": frozenset({"409 invalid_state"}),
+}
+"""What else may be answered, by client and what it asked."""
+
+HELD = frozenset({"reserved", "checkout", "paid", "refunding"})
+
+
+def _reachable() -> Mapping[str, frozenset[str]]:
+    """What a booking of each status may become."""
+    reached = {str(status): {str(status)} for status in BookingStatus}
+    for _ in BookingStatus:
+        for status, moves in BOOKING_MOVES.items():
+            for after in moves.values():
+                reached[str(status)] |= reached[str(after)]
+    return {status: frozenset(after) for status, after in reached.items()}
+
+
+REACHABLE = _reachable()
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Broken promises, and how many answers were late for a reason that is not the service's."""
+
+    found: list[str] = field(default_factory=list)
+    frozen: int = 0
+    starved: list[str] = field(default_factory=list)
+    untold: int = 0
+    """Rows of which nobody was told that they are there: their answers got lost, or said 503."""
+
+
+def judge(
+    said: Said,
+    happened: Happened,
+    before: Kept,
+    after: Kept,
+    seals: Seals,
+    days: Collection[int],
+    clients: Collection[str] = (),
+) -> Verdict:
+    """All that is not as it was promised. `days` are those that the run has seen, `clients` who has to have been served."""
+    verdict = Verdict()
+    verdict.found += _faults(happened)
+    for request in said.notable:
+        _answered(request, happened, verdict)
+    verdict.found += _outcomes(said, clients)
+    verdict.found += _keys(said, after)
+    verdict.found += _sessions(said, after)
+    verdict.found += _bookings(said, before, after)
+    verdict.found += _events(said, before, after, seals, days)
+    verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
+    verdict.found += [f"a log complains: {each}" for each in happened.complaints]
+    told = {seals.key(Bucket(day, 0), event) for event in said.recorded.keys() | said.duplicates for day in days}
+    verdict.untold = len(after.rows.keys() - told)
+    return verdict
+
+
+# Faults and times.
+
+
+def _faults(happened: Happened) -> Iterator[str]:
+    made: Counter[str] = Counter()
+    hit: Counter[str] = Counter()
+    for fault in happened.faults:
+        made[fault.kind] += 1
+        hit[fault.kind] += fault.hit
+        yield from _healing(fault, happened)
+    for kind, planned in happened.planned.items():
+        if made[kind] < planned:
+            yield f"{kind}: planned {planned} times, made {made[kind]} times"
+        if not hit[kind]:
+            yield f"{kind}: was planned and never hit"
+    for kind in made.keys() - happened.planned.keys():
+        yield f"{kind}: was not planned"
+
+
+def _healing(fault: Made, happened: Happened) -> Iterator[str]:
+    if not fault.healed_seconds:
+        yield f"{fault.kind}: nobody looked whether it healed"
+    for node, seconds in enumerate(fault.healed_seconds):
+        starved = _starved(node, fault.ended, fault.ended + seconds, happened)
+        if seconds - starved > HEALED_SECONDS:
+            yield f"{fault.kind}: node {node} was healed after {seconds:.2f} s, {starved:.2f} s of it without a core"
+
+
+def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
+    """Whether there was an answer, and in time. Nobody else's time is the service's."""
+    node, began, ended = request.node, request.began, request.ended
+    if request.outcome == LOST and not any(
+        down.overlap(began, ended) > 0 for down in happened.down if down.node == node
+    ):
+        verdict.found.append(f"no answer from a node that was up: {request}")
+    late = request.seconds - sum(span.overlap(began, ended) for span in happened.frozen if span.node == node)
+    if request.seconds <= ANSWER_SECONDS:
+        return
+    if late <= ANSWER_SECONDS:
+        verdict.frozen += 1
+        return
+    starved = _starved(node, began, ended, happened)
+    if late - starved <= ANSWER_SECONDS:
+        verdict.starved.append(f"{request}, {starved:.2f} s of it without a core")
+    else:
+        verdict.found.append(f"a late answer: {request}, {starved:.2f} s of it without a core")
+
+
+def _starved(node: int, began: float, ended: float, happened: Happened) -> float:
+    watched = [happened.waits[each] for each in (node, CLIENTS) if each in happened.waits]
+    return sum(waits.between(began, ended) for waits in watched)
+
+
+def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:
+    for asked, outcomes in sorted(said.outcomes.items()):
+        for outcome in sorted(outcomes.keys() - FINE - ALSO_FINE.get(asked, frozenset())):
+            yield f"{asked}: {outcomes[outcome]} times {outcome}"
+    for client in sorted(clients):
+        asked_for = [outcomes for asked, outcomes in said.outcomes.items() if asked.startswith(f"{client}: ")]
+        if not asked_for or not all(outcomes["200"] for outcomes in asked_for):
+            yield f"{client}: something was never answered with 200"
+
+
+# Keys and sessions.
+
+
+def _keys(said: Said, after: Kept) -> Iterator[str]:
+    for text, key in said.keys.items():
+        name = f"the key {text[:12]}..."
+        works = after.works.get(text, "unknown")
+        if works != "200":
+            yield f"{name} was answered and is now {works}"
+        if text not in after.used:
+            yield f"{name} was answered and is not there"
+            continue
+        if not key.answered <= after.used[text] <= key.sent:
+            yield f"{name}: {key.answered} answered, {after.used[text]} counted, {key.sent} sent"
+        if key.claimed and after.emails.get(text) != key.email:
+            yield f"{name} was claimed by {key.email} and belongs to {after.emails.get(text)}"
+        if not key.email and text in after.emails:
+            yield f"{name} was claimed by nobody and belongs to {after.emails[text]}"
+
+
+def _sessions(said: Said, after: Kept) -> Iterator[str]:
+    for token, email in said.sessions.items():
+        works = after.works.get(token, "unknown")
+        if works != "200":
+            yield f"a session of {email} was given and is now {works}"
+
+
+# Bookings.
+
+
+def _bookings(said: Said, before: Kept, after: Kept) -> Iterator[str]:
+    yield from _wishes(said, after)
+    wished = {(wish.account, wish.idempotency_key): wish for wish in said.wishes}
+    for account, key, booking in after.booking_keys:
+        if (account, key) not in wished and booking not in before.bookings:
+            yield f"{booking} stands under a key that nobody sent"
+    named = {booking for _, _, booking in after.booking_keys}
+    yield from (
+        f"{each} stands under no key" for each in sorted(after.bookings.keys() - before.bookings.keys() - named)
+    )
+    for told in said.told:
+        kept = after.bookings.get(told.booking)
+        if kept is None:
+            yield f"{told.booking} was {told.status} and is not there"
+        elif kept.status not in REACHABLE[told.status]:
+            yield f"{told.booking} was {told.status} and is {kept.status}"
+    yield from _weeks(after)
+
+
+def _wishes(said: Said, after: Kept) -> Iterator[str]:
+    outcomes: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for wish, bookings in said.booked.items():
+        outcomes[wish.account, wish.idempotency_key] |= bookings
+        for booking in sorted(bookings):
+            kept = after.bookings.get(booking)
+            if kept is None:
+                yield f"{booking} was answered and is not there"
+            elif Wish(kept.account, wish.idempotency_key, kept.campaign, kept.slot, kept.week_ms) != wish:
+                yield f"{booking} is not what {wish} asked for"
+    kept_under = {(account, key): booking for account, key, booking in after.booking_keys}
+    for place, bookings in outcomes.items():
+        if len(bookings) > 1:
+            yield f"the idempotency key {place[1]} has {len(bookings)} outcomes"
+        if bookings and kept_under.get(place) not in bookings:
+            yield f"the idempotency key {place[1]} was answered with another booking than is kept under it"
+
+
+def _weeks(after: Kept) -> Iterator[str]:
+    """No week of a slot twice, neither in the table of weeks nor by the bookings themselves; and both say the same."""
+    table = Counter((slot, week) for slot, week, _ in after.slot_weeks)
+    booked = Counter(
+        (booking.slot, booking.week_ms + number * 7 * 86_400_000)
+        for booking in after.bookings.values()
+        if booking.status in HELD
+        for number in range(booking.weeks)
+    )
+    for name, counts in (("table", table), ("bookings", booked)):
+        for (slot, week), times in counts.items():
+            if times > 1:
+                yield f"the week {week} of {slot} is there {times} times, by the {name}"
+    for slot, week in sorted(booked.keys() - table.keys()):
+        yield f"the week {week} of {slot} is booked and free"
+
+
+# Events.
+
+
+def _events(said: Said, before: Kept, after: Kept, seals: Seals, days: Collection[int]) -> Iterator[str]:
+    if before.rows:
+        yield f"{len(before.rows)} rows were there before the run"
+    keys = {seals.key(Bucket(day, 0), event): (event, day) for event in said.events for day in days}
+    strangers = after.rows.keys() - keys.keys()
+    if strangers:
+        yield f"{len(strangers)} rows are of no event that was sent"
+    times_kept = Counter(keys[key][0] for key in after.rows if key in keys)
+    for event, times in said.recorded.items():
+        if times > len(days):
+            yield f"recorded: true was said {times} times of {event}"
+        if times_kept[event] < times:
+            yield f"recorded: true was said {times} times, and {times_kept[event]} are there, of {event}"
+    yield from (f"a duplicate of nothing: {event}" for event in said.duplicates if not times_kept[event])
+    for key, (event, day) in keys.items():
+        row = after.rows.get(key)
+        if row is not None and row != (event.booking_id, day, event.kind):
+            yield f"a row of {event} says {row}"
+    counted = Counter(after.counts)
+    counted.subtract(before.counts)
+    rows = Counter(after.rows.values())
+    for place in sorted(counted.keys() | rows.keys()):
+        if counted[place] != rows[place]:
+            yield f"{place}: {counted[place]} are counted, {rows[place]} are there"

@@ -1,0 +1,74 @@
+"""What is there: read from Postgres itself, and asked of the nodes for what has to work."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import trio
+
+from actors.credentials import digest
+from actors.events.messages import Kind
+from tests.acceptance.postgres import PostgresServer
+from tests.chaos.caller import Caller
+from tests.chaos.history import Booked, Kept, Said
+
+KINDS = {0: Kind.IMPRESSION, 1: Kind.CLICK}
+ASKERS = 4
+TRIES = 20
+
+KEYS = """select k.hash, t.lifetime_used, a.email from api_keys k join tenants t on t.id = k.tenant_id
+left join accounts a on a.tenant_id = t.id"""
+
+
+def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
+    """All rows that answers are held against."""
+
+    def rows(statement: str) -> list[Any]:
+        return [tuple(row) for row in postgres.ask(statement, database=database)]
+
+    there = Kept()
+    for booking, day, key, kind in rows("select booking_id, day, key, kind from events"):
+        there.rows[key] = (booking, day, KINDS[kind])
+    for booking, day, impressions, clicks in rows("select booking_id, day, impressions, clicks from delivery_days"):
+        there.counts[booking, day, Kind.IMPRESSION] = impressions
+        there.counts[booking, day, Kind.CLICK] = clicks
+    names = {digest(text): text for text in said.keys}
+    for hashed, used, email in rows(KEYS):
+        if hashed in names:
+            there.used[names[hashed]] = used
+            if email is not None:
+                there.emails[names[hashed]] = email
+    booked = "select id, tenant_id, campaign_id, slot_id, week_start_ms, weeks, status from bookings"
+    there.bookings = {row[0]: Booked(*row) for row in rows(booked)}
+    there.slot_weeks = rows("select slot_id, week_ms, booking_id from slot_weeks")
+    there.booking_keys = rows("select tenant_id, key, booking_id from booking_keys")
+    return there
+
+
+class Auditor(Caller):
+    """Uses once more what was given."""
+
+    name = "auditor"
+
+
+async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
+    """What every key, and the token of every session, is answered now that all is well: 200, or why not."""
+    works: dict[str, str] = {}
+    asked = [(key, True) for key in said.keys] + [(token, False) for token in said.sessions]
+
+    async def ask(auditor: Auditor) -> None:
+        while asked:
+            secret, is_key = asked.pop()
+            for _ in range(TRIES):
+                if is_key:
+                    reply = await auditor.ask("use a key", "/api/v1/usage", key=secret)
+                else:
+                    cookie = {"cookie": f"session={secret}"}
+                    reply = await auditor.ask("use a session", "/api/v1/auth/sessions", headers=cookie)
+                works[secret] = "lost" if reply is None else f"{reply.status} {reply.error}".strip()
+                if reply is not None and reply.status != 503:
+                    break
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(ASKERS):
+            nursery.start_soon(ask, Auditor(nodes, said))
+    return works

@@ -1,0 +1,76 @@
+"""The figures of a run as tables. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tests.chaos.campaign import Report
+
+MOST_SHOWN = 40
+
+
+def lines(report: Report) -> Iterator[str]:
+    """What happened, what was answered, and what was found."""
+    yield from _faults(report)
+    yield from _answers(report)
+    yield from _audit(report)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Columns as wide as they need to be; the first is words, the others are numbers."""
+    texts = [[str(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(len(row[place]) for row in texts) for place in range(len(heads))]
+    for row in texts:
+        first, *rest = (
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(["", first, *rest]).rstrip()
+    yield ""
+
+
+def _faults(report: Report) -> Iterator[str]:
+    rows = []
+    for kind, planned in sorted(report.happened.planned.items()):
+        made = [fault for fault in report.happened.faults if fault.kind == kind]
+        slowest = max((max(fault.healed_seconds) for fault in made), default=0.0)
+        rows.append((kind, planned, len(made), sum(fault.hit for fault in made), f"{slowest:.2f}"))
+    total = len(report.happened.faults)
+    rows.append(("in all", len(report.faults), total, "", ""))
+    yield from table(("fault", "planned", "made", "hits", "healed within, s"), rows)
+
+
+def _answers(report: Report) -> Iterator[str]:
+    rows = []
+    for asked, outcomes in sorted(report.said.outcomes.items()):
+        rest = Counter(outcomes)
+        told = [rest.pop(outcome, 0) for outcome in ("200", "503 service_unavailable", "lost")]
+        others = ", ".join(f"{outcome}: {count}" for outcome, count in sorted(rest.items()))
+        rows.append((asked, *told, others))
+    yield from table(("asked", "200", "503", "lost", "others"), rows)
+
+
+def _audit(report: Report) -> Iterator[str]:
+    said, after, verdict = report.said, report.after, report.verdict
+    claimed = sum(key.claimed for key in said.keys.values())
+    charged = [(key.answered, after.used.get(text, 0), key.sent) for text, key in said.keys.items()]
+    rows = [
+        ("requests", said.requests),
+        ("slowest answer, s", f"{said.slowest:.2f}"),
+        ("late only because the node was stopped", verdict.frozen),
+        ("late only because a core was missing", len(verdict.starved)),
+        (
+            "events recorded: true / rows / told of to nobody",
+            f"{len(said.recorded)} / {len(after.rows)} / {verdict.untold}",
+        ),
+        ("keys answered / claimed", f"{len(said.keys)} / {claimed}"),
+        ("charges answered / counted / sent", " / ".join(str(sum(column)) for column in zip(*charged, strict=True))),
+        ("sessions given", len(said.sessions)),
+        (
+            "bookings answered / kept / held weeks",
+            f"{len(said.booked)} / {len(after.bookings)} / {len(after.slot_weeks)}",
+        ),
+        ("promises broken", len(verdict.found)),
+    ]
+    yield from table(("audit", ""), rows)
+    yield from (f"  starved: {each}" for each in verdict.starved[:MOST_SHOWN])
+    yield from (f"  BROKEN: {each}" for each in verdict.found[:MOST_SHOWN])

@@ -1,0 +1,49 @@
+"""What is there before anything goes wrong: slots, sponsors with approved campaigns, and placements that are shown."""
+
+from typing import Any
+
+import httpx
+
+from tests.acceptance.processes import Service
+from tests.chaos.history import Said
+from tests.chaos.sponsors import Account
+
+ACCOUNTS = 3
+SLOTS = tuple(f"chaos-{number}" for number in range(12))
+CAMPAIGN = {
+    "name": "Chaos",
+    "headline": "All goes wrong",
+    "body": "And nothing is lost.",
+    "cta": "Go",
+    "targetUrl": "https://example.com/",
+    "logoText": "C",
+}
+
+
+def sponsored(service: Service, said: Said) -> tuple[list[str], list[Account]]:
+    """The bookings whose placements are shown, which are the demo's, and accounts that may book."""
+    emails = [f"sponsor-{number}@example.com" for number in range(ACCOUNTS)]
+    keys = [service.command("issue-key", "--email", email).strip() for email in emails]
+    service.command("grant-admin", emails[0])
+    with httpx.Client(base_url=service.url, trust_env=False, timeout=30.0) as http:
+        for slot in SLOTS:
+            made = {"id": slot, "name": slot, "side": "left", "weekPriceCents": 1_000}
+            _sent(http, keys[0], "POST", "/api/v1/admin/sponsorships/slots", made)
+        accounts = [_account(http, key, number) for number, key in enumerate(keys)]
+        shown = _sent(http, None, "GET", "/api/v1/sponsors/placements")["placements"]
+    assert shown, "the demo shows placements"
+    return [each["bookingId"] for each in shown], accounts
+
+
+def _account(http: httpx.Client, key: str, number: int) -> Account:
+    profile = {"name": f"Example {number}", "website": "https://sponsor.example.com/"}
+    _sent(http, key, "PATCH", "/api/v1/sponsors/profile", profile)
+    campaign = _sent(http, key, "POST", "/api/v1/sponsors/campaigns", CAMPAIGN)["campaign"]["id"]
+    return Account(key, _sent(http, key, "GET", "/api/v1/usage")["tenantId"], campaign)
+
+
+def _sent(http: httpx.Client, key: str | None, method: str, path: str, body: object = None) -> Any:
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    answer = http.request(method, path, json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()

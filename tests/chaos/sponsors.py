@@ -1,0 +1,99 @@
+"""Sponsors: they reserve weeks by idempotency keys, some of them used again, go to checkout, pay in test mode, or cancel."""
+
+import uuid
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from actors.weeks import WEEK_MS
+from tests.acceptance.clients import Reply
+from tests.chaos.caller import Caller
+from tests.chaos.history import Told, Wish
+
+BOOKINGS = "/api/v1/sponsors/bookings"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+AGAIN, REUSED, PAYS, CANCELS = 0.15, 0.05, 0.25, 0.7
+"""How many wishes are sent again, how many bring an old key for something else, and how many bookings are paid or, of the
+others, cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A sponsor: its key, its tenant, and its approved campaign."""
+
+    key: str
+    tenant: str
+    campaign: str
+
+
+@dataclass(slots=True)
+class Sponsor(Caller):
+    """Somebody of an account who books."""
+
+    name: ClassVar[str] = "sponsor"
+
+    account: Account = field(default_factory=lambda: Account("", "", ""))
+    slots: Sequence[str] = ()
+    first_week_ms: int = 0
+    weeks: int = 20
+    past: deque[Wish] = field(default_factory=lambda: deque(maxlen=50))
+
+    async def once(self) -> None:
+        wish = self._wish()
+        self.said.wishes.add(wish)
+        body = {
+            "campaignId": wish.campaign,
+            "slotId": wish.slot,
+            "weekStart": wish.week_ms,
+            "idempotencyKey": wish.idempotency_key,
+        }
+        reply = await self.insist("reserve", BOOKINGS, body, key=self.account.key)
+        if reply is None or reply.status != 200:
+            return
+        booking = self._told(reply)
+        self.said.booked[wish].add(booking)
+        if self.chance.random() < PAYS:
+            await self._pay(booking)
+        elif self.chance.random() < CANCELS:
+            reply = await self.insist("cancel", f"{BOOKINGS}/{booking}/cancel", {}, key=self.account.key)
+            self._note(reply)
+        self._note(await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key))
+
+    async def _pay(self, booking: str) -> None:
+        opened = await self.insist("check out", f"{BOOKINGS}/{booking}/checkout", {}, key=self.account.key)
+        if opened is None or opened.status != 200:
+            return
+        page = urlsplit(opened.json()["checkoutUrl"]).path
+        for _ in range(10):
+            paid = await self.ask("pay", page, b"do=pay", headers=FORM)
+            if paid is not None and paid.status == 200:
+                if b"<h1>Paid" in paid.body:
+                    self.said.told.append(Told(booking, "paid"))
+                break
+
+    def _note(self, reply: Reply | None) -> None:
+        if reply is not None and reply.status == 200:
+            self._told(reply)
+
+    def _told(self, reply: Reply) -> str:
+        booking = reply.json()["booking"]
+        self.said.told.append(Told(booking["id"], booking["status"]))
+        return str(booking["id"])
+
+    def _wish(self) -> Wish:
+        """A new one, one that was sent before, or an old key for something else."""
+        fresh = Wish(
+            self.account.tenant,
+            str(uuid.UUID(int=self.chance.getrandbits(128))),
+            self.account.campaign,
+            self.chance.choice(self.slots),
+            self.first_week_ms + self.chance.randrange(self.weeks) * WEEK_MS,
+        )
+        kind = self.chance.random()
+        if not self.past or kind > AGAIN + REUSED:
+            self.past.append(fresh)
+            return fresh
+        old = self.chance.choice(self.past)
+        return old if kind < AGAIN else Wish(old.account, old.idempotency_key, old.campaign, fresh.slot, fresh.week_ms)

@@ -1,0 +1,306 @@
+"""The judge of a run, without processes: each promise that is broken on purpose is found, and a good history is good."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from actors.events.messages import Bucket, Event, Kind
+from actors.events.state import Seals
+from tests.chaos.campaign import complaints
+from tests.chaos.history import CLIENTS, LOST, Booked, Happened, Kept, Key, Made, Request, Said, Span, Told, Waits, Wish
+from tests.chaos.judge import Verdict, judge
+
+DAY, WEEK_MS = 20_775, 7 * 86_400_000
+DAYS = range(DAY, DAY + 1)
+SEALS = Seals(b"the secret that visitors are hashed with")
+SEEN = [Event("bok_live", Kind.IMPRESSION, f"00000000-0000-4000-8000-{number:012d}") for number in range(6)]
+CLICK = Event("bok_live", Kind.CLICK, SEEN[0].visitor)
+ANON, CLAIMED, DEVICE, TOKEN = "cs_anon_one", "cs_anon_two", "cs_user_three", "sst_one"
+WISHES = [Wish("ten_1", f"key-{number}", "cmp_1", "slot-1", number * WEEK_MS) for number in range(3)]
+ASKED = {
+    "website": ("report", "report a batch"),
+    "agent": ("mint", "spend"),
+    "sponsor": ("reserve",),
+    "reader": ("search",),
+}
+
+
+def row_of(event: Event) -> bytes:
+    return SEALS.key(Bucket(DAY, 0), event)
+
+
+@dataclass(slots=True)
+class Story:
+    """What was said, what happened, and what is there."""
+
+    said: Said = field(default_factory=Said)
+    happened: Happened = field(default_factory=Happened)
+    before: Kept = field(default_factory=Kept)
+    after: Kept = field(default_factory=Kept)
+
+    def request(self, began: float, ended: float, outcome: str = "200", node: int = 0) -> None:
+        self.said.note(Request("website", "report", node, began, ended, outcome))
+
+    def keep(self, event: Event) -> None:
+        """A row, and its count."""
+        self.after.rows[row_of(event)] = (event.booking_id, DAY, event.kind)
+        self.after.counts[event.booking_id, DAY, event.kind] += 1
+
+    def book(self, number: int, wish: Wish, status: str) -> None:
+        """A booking as it is kept, with its week and its key."""
+        name = f"bok_{number}"
+        self.after.bookings[name] = Booked(name, wish.account, wish.campaign, wish.slot, wish.week_ms, 1, status)
+        self.after.booking_keys.append((wish.account, wish.idempotency_key, name))
+        if status in ("reserved", "checkout", "paid"):
+            self.after.slot_weeks.append((wish.slot, wish.week_ms, name))
+
+    def rebook(self, name: str, **change: object) -> None:
+        self.after.bookings[name] = replace(self.after.bookings[name], **change)  # type: ignore[arg-type]
+
+    def verdict(self) -> Verdict:
+        return judge(self.said, self.happened, self.before, self.after, SEALS, DAYS, ASKED)
+
+
+def good() -> Story:
+    """A run in which all went wrong that was planned, and nothing else."""
+    story = Story()
+    for client, asked in ASKED.items():
+        for what in asked:
+            story.said.note(Request(client, what, 0, 0.0, 0.1, "200"))
+            story.said.note(Request(client, what, 0, 1.0, 1.1, "503 service_unavailable"))
+    story.happened.planned.update({"a kill": 2, "a cut": 1})
+    for kind, hit, began in (("a kill", 1, 10.0), ("a cut", 4, 20.0), ("a kill", 0, 30.0)):
+        story.happened.faults.append(Made(kind, began, began + 2, hit, (0.5, 4.9)))
+    story.happened.down += [Span(0, 10.0, 12.0), Span(1, 30.0, 32.0)]
+    story.happened.frozen.append(Span(1, 50.0, 54.0))
+    story.happened.exits += [(0, 0), (1, 0)]
+    story.request(9.9, 10.1, LOST)
+    story.request(40.0, 44.9)
+    story.request(49.0, 56.0, node=1)
+    story.said.events.update(SEEN, [CLICK])
+    for event in (*SEEN[:3], CLICK):
+        story.keep(event)
+    story.said.recorded.update([SEEN[0], SEEN[1], CLICK])
+    story.said.duplicates.add(SEEN[0])
+    story.said.keys = {
+        ANON: Key(ANON, sent=5, answered=3),
+        CLAIMED: Key(CLAIMED, sent=9, answered=9, email="a@example.com", claimed=True),
+        DEVICE: Key(DEVICE, email="b@example.com", claimed=True),
+    }
+    story.said.sessions[TOKEN] = "b@example.com"
+    story.after.used = {ANON: 4, CLAIMED: 9, DEVICE: 0}
+    story.after.emails = {CLAIMED: "a@example.com", DEVICE: "b@example.com"}
+    story.after.works = dict.fromkeys((ANON, CLAIMED, DEVICE, TOKEN), "200")
+    story.said.wishes.update(WISHES)
+    for number, (wish, status) in enumerate(zip(WISHES, ("reserved", "paid", "cancelled"), strict=True)):
+        story.book(number, wish, status)
+        story.said.booked[wish].add(f"bok_{number}")
+        story.said.told.append(Told(f"bok_{number}", "reserved"))
+    story.said.told += [Told("bok_1", "paid"), Told("bok_2", "cancelled")]
+    story.before.bookings["bok_demo"] = story.after.bookings["bok_demo"] = Booked(
+        "bok_demo", "t", "c", "s", 0, 4, "paid"
+    )
+    story.after.slot_weeks += [("s", number * WEEK_MS, "bok_demo") for number in range(4)]
+    return story
+
+
+Bug = Callable[[Story], object]
+
+
+def without_waits(story: Story) -> None:
+    story.request(100.0, 105.2)
+
+
+def barely_starved(story: Story) -> None:
+    """Half a second without a core does not excuse a second."""
+    story.request(100.0, 106.0)
+    story.happened.waits[0] = Waits([99.0, 103.0, 107.0], [0.0, 0.2, 0.5])
+
+
+def frozen_elsewhere(story: Story) -> None:
+    story.request(49.0, 56.0, node=0)
+
+
+def frozen_too_short(story: Story) -> None:
+    story.request(48.0, 58.0, node=1)
+
+
+def swapped_count(story: Story) -> None:
+    """One too many of one kind, one too few of the other: the sum is right."""
+    story.after.counts["bok_live", DAY, Kind.IMPRESSION] += 1
+    story.after.counts["bok_live", DAY, Kind.CLICK] -= 1
+
+
+def sold_twice(story: Story) -> None:
+    story.said.wishes.add(other := replace(WISHES[0], idempotency_key="key-9"))
+    story.book(9, other, "paid")
+
+
+def two_outcomes(story: Story) -> None:
+    story.book(9, replace(WISHES[0], week_ms=9 * WEEK_MS), "reserved")
+    story.said.booked[WISHES[0]].add("bok_9")
+
+
+def two_outcomes_of_two_wishes(story: Story) -> None:
+    """The key was used for something else, and both got a booking."""
+    other = replace(WISHES[0], week_ms=9 * WEEK_MS)
+    story.book(9, other, "reserved")
+    story.said.wishes.add(other)
+    story.said.booked[other].add("bok_9")
+
+
+def stranger_booking(story: Story) -> None:
+    story.book(9, Wish("ten_1", "key-nobody", "cmp_1", "slot-9", 0), "reserved")
+
+
+def keyless_booking(story: Story) -> None:
+    story.book(9, Wish("ten_1", "key-9", "cmp_1", "slot-9", 0), "reserved")
+    story.after.booking_keys.pop()
+
+
+def no_seals_row(story: Story) -> None:
+    story.after.rows[b"a stranger"] = ("bok_live", DAY, Kind.CLICK)
+    story.after.counts["bok_live", DAY, Kind.CLICK] += 1
+
+
+BUGS: dict[str, tuple[Bug, str]] = {
+    # What is done to a good history, and what the judge has to say of it.
+    "a key is lost": (lambda s: s.after.used.pop(ANON), "was answered and is not there"),
+    "a key works no longer": (lambda s: s.after.works.update({ANON: "401 invalid_api_key"}), "is now 401"),
+    "nobody has tried a key": (lambda s: s.after.works.pop(DEVICE), "is now unknown"),
+    "a charge is lost": (lambda s: s.after.used.update({ANON: 2}), "3 answered, 2 counted, 5 sent"),
+    "a charge counts twice": (lambda s: s.after.used.update({CLAIMED: 10}), "9 answered, 10 counted, 9 sent"),
+    "a charge of nobody's": (lambda s: s.after.used.update({DEVICE: 1}), "0 answered, 1 counted, 0 sent"),
+    "a claim is lost": (lambda s: s.after.emails.pop(CLAIMED), "belongs to None"),
+    "a claim is somebody else's": (lambda s: s.after.emails.update({CLAIMED: "c@example.com"}), "belongs to c@"),
+    "a key was claimed by itself": (lambda s: s.after.emails.update({ANON: "c@example.com"}), "claimed by nobody"),
+    "a session is lost": (lambda s: s.after.works.update({TOKEN: "401 unauthorized"}), "a session of b@example.com"),
+    "nobody has tried a session": (lambda s: s.after.works.pop(TOKEN), "is now unknown"),
+    "a booking is lost": (lambda s: s.after.bookings.pop("bok_0"), "bok_0 was answered and is not there"),
+    "a booking is for another week": (lambda s: s.rebook("bok_2", week_ms=5 * WEEK_MS), "is not what"),
+    "a booking is for another slot": (lambda s: s.rebook("bok_2", slot="slot-2"), "is not what"),
+    "a booking is of somebody else": (lambda s: s.rebook("bok_2", account="ten_2"), "is not what"),
+    "a booking is of another campaign": (lambda s: s.rebook("bok_2", campaign="cmp_2"), "is not what"),
+    "a payment is lost": (lambda s: s.rebook("bok_1", status="checkout"), "bok_1 was paid and is checkout"),
+    "a booking was cancelled, and is held": (lambda s: s.rebook("bok_2", status="reserved"), "was cancelled and is"),
+    "a week is sold twice": (sold_twice, "is there 2 times, by the bookings"),
+    "a week stands twice in its table": (
+        lambda s: s.after.slot_weeks.append(s.after.slot_weeks[0]),
+        "is there 2 times, by the table",
+    ),
+    "a week that is booked is free": (lambda s: s.after.slot_weeks.pop(0), "is booked and free"),
+    "an idempotency key has two outcomes": (two_outcomes, "has 2 outcomes"),
+    "an idempotency key has one for each body": (two_outcomes_of_two_wishes, "has 2 outcomes"),
+    "an idempotency key is forgotten": (lambda s: s.after.booking_keys.pop(1), "another booking than is kept"),
+    "a booking that nobody asked for": (stranger_booking, "under a key that nobody sent"),
+    "a booking without a key": (keyless_booking, "stands under no key"),
+    "a recorded event is lost": (
+        lambda s: (s.after.rows.pop(row_of(SEEN[1])), s.after.counts.subtract([("bok_live", DAY, Kind.IMPRESSION)])),
+        "and 0 are there",
+    ),
+    "an event is recorded twice": (lambda s: s.said.recorded.update([SEEN[0]]), "said 2 times of"),
+    "a duplicate of nothing": (lambda s: s.said.duplicates.add(SEEN[5]), "a duplicate of nothing"),
+    "an event counts twice": (
+        lambda s: s.after.counts.update([("bok_live", DAY, Kind.IMPRESSION)]),
+        "4 are counted, 3 are there",
+    ),
+    "an event does not count": (
+        lambda s: s.after.counts.subtract([("bok_live", DAY, Kind.CLICK)]),
+        "0 are counted, 1 are there",
+    ),
+    "an event counts as another kind": (swapped_count, "4 are counted, 3 are there"),
+    "a row of nobody's": (no_seals_row, "rows are of no event that was sent"),
+    "a row of another booking": (
+        lambda s: s.after.rows.update({row_of(CLICK): ("bok_other", DAY, Kind.CLICK)}),
+        "a row of",
+    ),
+    "rows from before": (lambda s: s.before.rows.update({b"old": ("b", DAY, Kind.CLICK)}), "before the run"),
+    "a late answer": (without_waits, "a late answer: report of a website on node 0: 200 after 5.20 s"),
+    "a late answer of a node that had a core": (barely_starved, "0.50 s of it without a core"),
+    "a late answer while another node was stopped": (frozen_elsewhere, "a late answer"),
+    "a late answer of a node that was stopped for less": (frozen_too_short, "a late answer"),
+    "no answer from a node that was up": (lambda s: s.request(60.0, 60.1, LOST), "no answer from a node that was up"),
+    "no answer while another node was down": (lambda s: s.request(10.5, 11.0, LOST, node=1), "no answer from a node"),
+    "a request that was never answered": (lambda s: s.request(60.0, 80.0, LOST), "a late answer"),
+    "a bug that was answered": (lambda s: s.request(60.0, 60.1, "500 internal_error"), "1 times 500 internal_error"),
+    "a refusal that nobody expects": (lambda s: s.request(60.0, 60.1, "404 not_found"), "1 times 404 not_found"),
+    "nobody of a kind was served": (lambda s: s.said.outcomes.pop("reader: search"), "reader: something was never"),
+    "one thing was never answered well": (
+        lambda s: s.said.outcomes["agent: mint"].pop("200"),
+        "agent: something was never answered with 200",
+    ),
+    "a fault that was planned is missing": (lambda s: s.happened.faults.pop(), "planned 2 times, made 1 times"),
+    "a kind of fault was never hit": (
+        lambda s: s.happened.faults.__setitem__(1, replace(s.happened.faults[1], hit=0)),
+        "a cut: was planned and never hit",
+    ),
+    "a kind of fault was never made": (lambda s: s.happened.planned.update({"a flood": 1}), "a flood: was planned and"),
+    "a fault that nobody planned": (lambda s: s.happened.planned.pop("a cut"), "a cut: was not planned"),
+    "a node that did not heal": (
+        lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 5.1))),
+        "node 1 was healed after 5.10 s",
+    ),
+    "a fault after which nobody looked": (
+        lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, ())),
+        "nobody looked",
+    ),
+    "a node that ended badly": (lambda s: s.happened.exits.append((1, 1)), "node 1 ended with 1"),
+    "a traceback in a log": (lambda s: s.happened.complaints.append("Traceback"), "a log complains"),
+}
+
+
+def test_a_history_in_which_all_promises_are_kept_is_good() -> None:
+    verdict = good().verdict()
+    assert verdict.found == []
+    assert (verdict.frozen, verdict.starved, verdict.untold) == (1, [], 1)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_broken_promise_is_found(name: str) -> None:
+    bug, words = BUGS[name]
+    story = good()
+    bug(story)
+    found = story.verdict().found
+    assert any(words in each for each in found), found
+
+
+def test_more_than_thirty_promises_are_broken_on_purpose() -> None:
+    assert len(BUGS) > 30
+
+
+def test_an_answer_is_excused_where_the_kernel_says_that_there_was_no_core_and_is_told_apart() -> None:
+    story = good()
+    story.request(100.0, 106.0)
+    story.happened.waits[0] = Waits([99.0, 103.0, 107.0], [1.0, 1.2, 1.6])
+    story.happened.waits[CLIENTS] = Waits([99.0, 103.0, 107.0], [3.0, 3.5, 3.6])
+    verdict = story.verdict()
+    assert verdict.found == []
+    assert verdict.starved == ["report of a website on node 0: 200 after 6.00 s, 1.20 s of it without a core"]
+
+
+def test_waits_are_added_up_over_the_processes_of_a_node() -> None:
+    waits = Waits()
+    for at, waited in ((1.0, 0.5), (2.0, 0.25), (3.0, 0.125)):
+        waits.note(at, waited)
+    assert waits.between(1.0, 3.0) == 0.375
+    assert waits.between(1.5, 1.6) == 0.25, "from the look before to the look after"
+    assert Waits().between(0.0, 9.0) == 0.0
+
+
+def test_a_history_is_judged_without_being_changed() -> None:
+    story = good()
+    copy = deepcopy(story)
+    story.verdict()
+    assert story == copy
+
+
+def test_a_log_complains_of_bugs_and_of_nothing_else() -> None:
+    calm = "2026-11-18 warning storage.pool the database is away\n"
+    bug = (
+        "2026-11-18 error service.dispatch listBots failed\nTraceback (most recent call last):\n  File\nValueError: 1\n"
+    )
+    assert complaints([calm]) == []
+    assert len(complaints([calm + bug])) == 2
+    assert "ValueError: 1" in complaints([calm, bug])[0]

@@ -1,0 +1,73 @@
+"""Websites: they report events without a pause, some of them again, and write down what came back."""
+
+import uuid
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from actors.events.messages import Event, Kind
+from tests.acceptance.clients import Reply
+from tests.chaos.caller import Caller
+from tests.chaos.history import Said
+
+EVENTS, BATCH = "/api/v1/sponsors/events", "/api/v1/sponsors/events/batch"
+AGAIN = 0.25
+"""How many of the events were sent before: by a reload, another page, or because an answer got lost."""
+
+BATCHES, BATCH_SIZE = 0.1, 20
+REMEMBERED = 400
+
+
+@dataclass(slots=True)
+class Website(Caller):
+    """One browser or relay after the other."""
+
+    name: ClassVar[str] = "website"
+
+    bookings: Sequence[str] = ()
+    past: deque[Event] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    async def once(self) -> None:
+        if self.chance.random() < BATCHES:
+            events = [self._event() for _ in range(BATCH_SIZE)]
+            reply = await self.report("report a batch", BATCH, events, {"events": [*map(body_of, events)]})
+        else:
+            events = [self._event()]
+            reply = await self.report("report", EVENTS, events, body_of(events[0]))
+        if reply is None or reply.status != 200:
+            # As browsers do: what has no answer is sent once more.
+            self.past.extendleft(events)
+
+    async def report(self, what: str, path: str, events: Sequence[Event], body: Mapping[str, Any]) -> Reply | None:
+        self.said.events.update(events)
+        reply = await self.ask(what, path, body)
+        note_events(self.said, events, reply)
+        return reply
+
+    def _event(self) -> Event:
+        if self.past and self.chance.random() < AGAIN:
+            return self.chance.choice(self.past)
+        kind = self.chance.choice([Kind.IMPRESSION, Kind.IMPRESSION, Kind.CLICK])
+        visitor = str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
+        event = Event(self.chance.choice(self.bookings), kind, visitor)
+        self.past.append(event)
+        return event
+
+
+def body_of(event: Event) -> dict[str, str]:
+    return {"bookingId": event.booking_id, "kind": event.kind.value, "visitorId": event.visitor}
+
+
+def note_events(said: Said, events: Sequence[Event], reply: Reply | None) -> None:
+    """Write down which events were said to be recorded, and which to be there already."""
+    if reply is None or reply.status != 200:
+        return
+    answer = reply.json()
+    results = answer.get("results") or [answer | {"dropped": reply.headers.get("x-event-dropped")}]
+    assert len(results) == len(events), "a batch has an answer for each event"
+    for event, result in zip(events, results, strict=True):
+        if result["recorded"]:
+            said.recorded[event] += 1
+        elif result["dropped"] == "duplicate":
+            said.duplicates.add(event)
