@@ -93,7 +93,7 @@ class Website:
             wire.close()
 
     async def _send(self, wire: Wire, events: list[Event]) -> None:
-        path, body = (EVENTS, _body(events[0])) if len(events) == 1 else (BATCH, {"events": [*map(_body, events)]})
+        path, body = request_of(events)
         await wire.send(path, method="POST", body=json.dumps(body).encode())
 
     def _events(self) -> list[Event]:
@@ -114,6 +114,11 @@ class Website:
             return await Wire.open(self.chance.choice(self.urls))
         await trio.sleep(0.02)
         return None
+
+
+def request_of(events: list[Event]) -> tuple[str, object]:
+    """The path and the body that tell of one event, or of many."""
+    return (EVENTS, _body(events[0])) if len(events) == 1 else (BATCH, {"events": [*map(_body, events)]})
 
 
 def _body(event: Event) -> dict[str, str]:
