@@ -22,7 +22,8 @@ setup: $(VENV)/run.stamp
 test: $(VENV)/test.stamp
 	$(VENV)/bin/python -m pytest -n 2 --dist loadscope
 
-# With what takes longer, as CI does: every planted bug, pictures of all pages in build/screenshots, an installation anew.
+# With what takes longer, as CI does: every planted bug, pictures of all pages in build/screenshots, an installation anew, three
+# nodes that are killed.
 thorough: export CATALOG_TEST_SLOW = 1
 thorough: test
 

@@ -5,7 +5,8 @@
 import json
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -68,6 +69,12 @@ class Wire:
         """Send a request and read its whole answer. Raises `Unanswered` or `Torn`."""
         with trio.fail_after(ANSWER_SECONDS):
             await self.send(path, key)
+            return await self.read()
+
+    async def post(self, path: str, body: object, key: str | None = None) -> Reply:
+        """Send JSON and read the whole answer. Raises `Unanswered` or `Torn`."""
+        with trio.fail_after(ANSWER_SECONDS):
+            await self.send(path, key, method="POST", body=json.dumps(body).encode())
             return await self.read()
 
     async def send(
@@ -134,6 +141,43 @@ async def once(url: str, path: str, key: str | None = None) -> Reply:
         return await wire.get(path, key)
     finally:
         wire.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request: to whom, and what."""
+
+    url: str
+    path: str
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+async def at_once(asks: Sequence[Ask], on_answer: Callable[[], None] = lambda: None) -> list[Reply | None]:
+    """Send all at the same moment, each over a connection that is open by then; a body makes it a POST.
+
+    The answers in order; None is one that was lost.
+    """
+    wires = [await Wire.open(ask.url) for ask in asks]
+    replies: list[Reply | None] = [None] * len(asks)
+
+    async def one(place: int) -> None:
+        ask, wire = asks[place], wires[place]
+        method, body = ("GET", b"") if ask.body is None else ("POST", json.dumps(ask.body).encode())
+        with suppress(Unanswered, Torn):
+            await wire.send(ask.path, method=method, body=body, headers=ask.headers)
+            replies[place] = await wire.read()
+            on_answer()
+
+    try:
+        with trio.fail_after(ANSWER_SECONDS):
+            async with trio.open_nursery() as nursery:
+                for place in range(len(asks)):
+                    nursery.start_soon(one, place)
+    finally:
+        for wire in wires:
+            wire.close()
+    return replies
 
 
 async def until_answer(url: str, path: str, status: int, key: str | None = None, *, seconds: float) -> Reply:

@@ -1,7 +1,5 @@
 """Device login with a stock client of RFC 8628 that knows nothing of this service but two addresses, over two nodes."""
 
-import itertools
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,14 +14,12 @@ import pytest
 from oauthlib.oauth2 import OAuth2Error
 from oauthlib.oauth2.rfc8628.clients import DeviceClient
 
-from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from tests.acceptance.people import Person
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, serving
 
 RACES = 8
-SESSION_MS = 3_600_000
 Nodes = tuple[Service, Service]
-_numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
@@ -46,36 +42,6 @@ def nodes(external: PostgresServer, database: str, playground: Path) -> Iterator
         first.wait_ready()
         second.wait_ready()
         yield first, second
-
-
-class Person:
-    """Somebody who is signed in, as the rows of a session say."""
-
-    def __init__(self, external: PostgresServer, database: str) -> None:
-        self.number = next(_numbers)
-        self.email = f"person{self.number}@example.com"
-        token, now_ms = new_session_token(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)
-        self.headers = {"cookie": f"session={token}", "sec-fetch-site": "same-origin"}
-        tenant, session = f"ten_person{self.number}", f"ses_person{self.number}"
-        moments = f"{now_ms}, {now_ms}, {now_ms + SESSION_MS}"
-        external.ask(
-            f"insert into tenants (id, tier) values ('{tenant}', 'claimed')",
-            f"insert into accounts (email, tenant_id, created_ms) values ('{self.email}', '{tenant}', {now_ms})",
-            "insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms) values "
-            f"('{session}', decode('{digest(token).hex()}', 'hex'), '{self.email}', 'A browser', {moments})",
-            database=database,
-        )
-
-    def reads(self, node: Service, user_code: str) -> dict[str, Any]:
-        answer = node.http.get("/api/v1/auth/device/approval", params={"userCode": user_code}, headers=self.headers)
-        assert answer.status_code == 200, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
-
-    def decides(self, node: Service, user_code: str, decision: str = "approve") -> None:
-        body = {"userCode": user_code, "decision": decision}
-        answer = node.http.post("/api/v1/auth/device/approval", json=body, headers=self.headers)
-        assert answer.status_code == 200, answer.text
 
 
 @pytest.fixture

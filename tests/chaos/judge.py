@@ -73,7 +73,7 @@ def judge(
     verdict.found += _keys(said, after)
     verdict.found += _sessions(said, after)
     verdict.found += _bookings(said, before, after)
-    verdict.found += _events(said, before, after, seals, days)
+    verdict.found += broken_counts(said, before, after, seals, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a log complains: {each}" for each in happened.complaints]
     told = {seals.key(Bucket(day, 0), event) for event in said.recorded.keys() | said.duplicates for day in days}
@@ -231,7 +231,8 @@ def _weeks(after: Kept) -> Iterator[str]:
 # Events.
 
 
-def _events(said: Said, before: Kept, after: Kept, seals: Seals, days: Collection[int]) -> Iterator[str]:
+def broken_counts(said: Said, before: Kept, after: Kept, seals: Seals, days: Collection[int]) -> Iterator[str]:
+    """What is wrong with events: kept without being sent, told and not kept, or not counted as they are kept."""
     if before.rows:
         yield f"{len(before.rows)} rows were there before the run"
     keys = {seals.key(Bucket(day, 0), event): (event, day) for event in said.events for day in days}

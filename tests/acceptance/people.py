@@ -1,0 +1,58 @@
+"""People who are signed in, for tests of what they decide."""
+
+import itertools
+import os
+import time
+from typing import Any
+
+from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from tests.acceptance.postgres import PostgresServer
+from tests.acceptance.processes import Service
+
+SESSION_MS = 3_600_000
+_numbers = itertools.count(1)
+
+
+class Person:
+    """Somebody who is signed in, as the rows of a session say."""
+
+    def __init__(self, external: PostgresServer, database: str) -> None:
+        self.number = next(_numbers)
+        self.email = f"person{self.number}@example.com"
+        token, now_ms = new_session_token(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)
+        self.headers = {"cookie": f"session={token}", "sec-fetch-site": "same-origin"}
+        self.tenant, self.session = tenant, session = f"ten_person{self.number}", f"ses_person{self.number}"
+        moments = f"{now_ms}, {now_ms}, {now_ms + SESSION_MS}"
+        external.ask(
+            f"insert into tenants (id, tier) values ('{tenant}', 'claimed')",
+            f"insert into accounts (email, tenant_id, created_ms) values ('{self.email}', '{tenant}', {now_ms})",
+            "insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms) values "
+            f"('{session}', decode('{digest(token).hex()}', 'hex'), '{self.email}', 'A browser', {moments})",
+            database=database,
+        )
+
+    def reads(self, node: Service, user_code: str) -> dict[str, Any]:
+        answer = node.http.get("/api/v1/auth/device/approval", params={"userCode": user_code}, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+        told: dict[str, Any] = answer.json()
+        return told
+
+    def decides(self, node: Service, user_code: str, decision: str = "approve") -> None:
+        body = {"userCode": user_code, "decision": decision}
+        answer = node.http.post("/api/v1/auth/device/approval", json=body, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+
+    def issues(self, node: Service) -> tuple[str, str]:
+        """A full key of his account, and its id."""
+        answer = node.http.post("/api/v1/account/keys", json={"name": "A key"}, headers=self.headers)
+        assert answer.status_code == 200, answer.text
+        issued = answer.json()
+        return str(issued["apiKey"]), str(issued["id"])
+
+    def revokes(self, node: Service, key_id: str) -> None:
+        answer = node.http.delete(f"/api/v1/account/keys/{key_id}", headers=self.headers)
+        assert answer.status_code == 200, answer.text
+
+    def signs_out(self, node: Service) -> None:
+        answer = node.http.delete(f"/api/v1/auth/sessions/{self.session}", headers=self.headers)
+        assert answer.status_code == 200, answer.text
