@@ -326,7 +326,8 @@ async def _look_after_slots(me: Client, text: str) -> None:
 async def operator(me: Client) -> None:
     """Makes accounts administrators and takes it back, by the command line; then they try at once whether it holds."""
     email = f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org"
-    await me.ask("appoint", lambda node: node.office.appoint(email, grant=me.chance(0.75)))
+    grant = me.chance(0.75)
+    await me.ask("appoint", lambda node: node.office.appoint(email, grant=grant))
     if me.chance(0.6):
         await administrator(me)
         await administrator(me)

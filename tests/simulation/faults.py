@@ -46,6 +46,8 @@ BASE_RATES: Mapping[str, float] = {
     "request_lost": 0.02,
     "answer_lost": 0.03,
     "request_repeated": 0.02,
+    "request_repeated_late": 0.03,
+    "request_overtaken": 0.04,
     # Notifications, for each node that should hear one.
     "notice_lost": 0.30,
     "notice_late": 0.40,
@@ -62,12 +64,16 @@ BASE_RATES: Mapping[str, float] = {
     "event_late": 0.25,
     "event_repeated": 0.25,
     # Nodes and links, for each turn of the nemesis.
-    "node_killed": 0.20,
+    "node_killed": 0.15,
     "node_stopped": 0.08,
     "store_cut_off": 0.12,
     "listener_reconnected": 0.08,
+    # For each alarm of the scheduler.
+    "killed_at_step": 0.08,
 }
 
+STEPS = (40, 800)
+"""After how many steps of the scheduler, of whatever task, a node may be killed between two of them."""
 EVE_MS = 400
 """What counts as the last moments of a day."""
 
@@ -280,6 +286,22 @@ async def _plainly(look_up: Awaitable[D]) -> D:
         return await look_up
     except OutcomeUnknown as error:
         raise StorageUnavailable(str(error)) from None
+
+
+class Assassin:
+    """Kills a node between two steps of the scheduler, wherever its tasks then stand: the alarm of the kernel."""
+
+    def __init__(self, faults: Faults, nodes: Sequence["Node"]) -> None:
+        self._faults = faults
+        self._nodes = nodes
+        self._random = faults.stream("assassin")
+
+    def __call__(self) -> int:
+        """Returns after how many steps it comes again."""
+        up = [node for node in self._nodes if node.up]
+        if up and self._faults.strikes("killed_at_step"):
+            self._random.choice(up).kill()
+        return self._random.randint(*STEPS)
 
 
 async def nemesis(faults: Faults, nodes: Sequence["Node"]) -> None:

@@ -20,6 +20,9 @@ from trio._core import _run as scheduler
 
 T = TypeVar("T")
 
+Alarm = Callable[[], int]
+"""Called between two steps; after how many more it wants to be called again. What it raises would be swallowed."""
+
 WATCHDOG_SECONDS = 120
 """Real seconds after which a run that does not end prints its stacks and ends the process."""
 
@@ -35,15 +38,17 @@ class Trace:
 
 
 class Tracer(trio.abc.Instrument):
-    """Hashes (virtual time, birth number, name) of each task that takes a step."""
+    """Hashes (virtual time, birth number, name) of each task that takes a step, and calls `alarm` before some of them."""
 
-    def __init__(self, *, keep: bool = False) -> None:
+    def __init__(self, *, keep: bool = False, alarm: Alarm | None = None) -> None:
         self._hash = hashlib.sha256()
         self._steps = 0
         self._time = 0.0
         self._first: int | None = None
         self._keep = keep
         self._lines: list[str] = []
+        self._alarm = alarm
+        self._alarm_step = 1
 
     def task_spawned(self, task: trio.lowlevel.Task) -> None:
         if self._first is None:
@@ -56,14 +61,18 @@ class Tracer(trio.abc.Instrument):
         self._steps += 1
         if self._keep:
             self._lines.append(line)
+        if self._steps == self._alarm_step and self._alarm is not None:
+            self._alarm_step += self._alarm()
 
     def trace(self) -> Trace:
         return Trace(self._hash.hexdigest()[:32], self._steps, self._time, tuple(self._lines))
 
 
-def simulate(seed: int, main: Callable[[], Awaitable[T]], *, keep: bool = False) -> tuple[T, Trace]:
-    """Run `main` under the schedule of `seed`, in virtual time that starts at 0."""
-    tracer = Tracer(keep=keep)
+def simulate(
+    seed: int, main: Callable[[], Awaitable[T]], *, keep: bool = False, alarm: Alarm | None = None
+) -> tuple[T, Trace]:
+    """Run `main` under the schedule of `seed`, in virtual time that starts at 0. `alarm` is called before the first step."""
+    tracer = Tracer(keep=keep, alarm=alarm)
     with deterministic(seed):
         result = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0), instruments=[tracer])
     return result, tracer.trace()

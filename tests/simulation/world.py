@@ -17,7 +17,7 @@ from actors.values import Letter, Turn
 from storage.memory.tables import Memory
 from tests.simulation import kernel
 from tests.simulation.clients import Board, Client
-from tests.simulation.faults import Faults, nemesis
+from tests.simulation.faults import Assassin, Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
@@ -141,6 +141,8 @@ class World:
             arrived.set()
 
         await trio.sleep(delays.uniform(0.0, 0.02))
+        if self.faults.strikes("request_overtaken"):
+            await trio.sleep(delays.uniform(0.05, 1.0))
         if not node.up:
             return REFUSED_CONNECTION
         if self.faults.strikes("request_lost"):
@@ -149,11 +151,20 @@ class World:
         node.accept(serve, answer)
         if self.faults.strikes("request_repeated"):
             node.accept(serve, lambda value: None)
+        if self.faults.strikes("request_repeated_late"):
+            self.start_soon(self._repeat, serve, delays.uniform(0.05, 3.0))
         await arrived.wait()
         if self.faults.strikes("answer_lost"):
             await trio.sleep(0.5)
             return LOST
         return result[0]
+
+    async def _repeat(self, serve: Callable[[Node], Awaitable[Any]], seconds: float) -> None:
+        """The same request once more, after others that were sent later, to whichever node; nobody waits for its answer."""
+        await trio.sleep(seconds)
+        node = self.faults.stream("network").choice(self.nodes)
+        if node.up and not self.ended:
+            node.accept(serve, lambda value: None)
 
     def _announced(self, topic: str) -> None:
         delays = self.faults.stream("notices")
@@ -219,7 +230,7 @@ def run(
         world = World(seed, scene, seconds, parts)
         with patched(codes, "same", world.compare):
             try:
-                _, trace = kernel.simulate(seed, world.run, keep=keep_trace)
+                _, trace = kernel.simulate(seed, world.run, keep=keep_trace, alarm=Assassin(world.faults, world.nodes))
             except Exception:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")

@@ -24,6 +24,26 @@ def every_intent_is_answered_in_time(case: Case) -> Iterator[str]:
                 yield f"{kind} of {operation.node} took {operation.end - operation.start:.3f} s"
 
 
+NETWORK_SECONDS = 3.0
+"""The longest way of a request and its answer: overtaken on the way, and then lost."""
+HANDLER_SECONDS = 1.5
+"""How long a handler of a metered request may work by itself."""
+ASKS: Mapping[str, int] = {
+    **dict.fromkeys(("appoint", "complete", "issue", "look", "mint", "resolve", "revoke", "start", "tier"), 1),
+    # A look-up, a charge, and the charge given back. Those who find their tenant merged look it up and ask again.
+    "read": 5,
+}
+"""How often a request asks an actor, one after the other; those that are not named ask who may, and then what it is about."""
+
+
+def every_request_is_answered_in_time(case: Case) -> Iterator[str]:
+    for operation in case.world.history.requests:
+        asks = LONGEST.get(operation.kind, ASKS.get(operation.kind, 2) * LIMITS.answer_seconds)
+        longest = asks + NETWORK_SECONDS + (HANDLER_SECONDS if operation.kind == "read" else 0.0)
+        if not operation.ended or operation.end - operation.start > longest:
+            yield f"{operation.who} waited {operation.end - operation.start:.3f} s for {operation.kind}"
+
+
 def everybody_is_served_once_the_faults_are_over(case: Case) -> Iterator[str]:
     since = case.world.heal_at + HEALED_SECONDS
     waiting = {client.name for client in case.world.clients}
@@ -50,6 +70,7 @@ def actors_fail_only_by_simulated_bugs(case: Case) -> Iterator[str]:
 
 CHECKS = (
     every_intent_is_answered_in_time,
+    every_request_is_answered_in_time,
     everybody_is_served_once_the_faults_are_over,
     actors_fail_only_by_simulated_bugs,
 )
