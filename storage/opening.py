@@ -18,6 +18,7 @@ from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
+from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
@@ -80,6 +81,7 @@ class Opened:
     devices: PostgresDevices
     events: PostgresEvents
     ledger: PostgresLedger
+    nodes: PostgresNodes
     sessions: PostgresSessions
     sponsorship: PostgresSponsorship
     identity: Identity
@@ -110,6 +112,7 @@ async def open_storage(
                 devices=PostgresDevices(database),
                 events=PostgresEvents(database),
                 ledger=PostgresLedger(database),
+                nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
