@@ -191,6 +191,11 @@ async def doctor(config: Config, data_dir: Path) -> int:
             if administrators
             else "note: there is no administrator: grant-admin makes one"
         )
+        live = await opened.nodes.live(config.nodes.live_seconds)
+        print(f"ok: live nodes: {len(live)}" if live else "note: no node is live")
+        for each in live:
+            node, age = each.node, each.age_seconds
+            print(f"ok: node {node.id} on {node.host}, process {node.pid}, at {node.url}, beat {age:.1f} s ago")
     if not config.mail.smtp_url:
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
     for problem in problems:

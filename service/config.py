@@ -87,6 +87,19 @@ class DatabaseSection(Section):
         return self
 
 
+class Nodes(Section):
+    beat_seconds: Seconds
+    live_seconds: Seconds
+    keep_seconds: Seconds
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        # One beat that is lost must not lose a node, and a node forgets the others no sooner than they forget it.
+        _at_most("twice nodes.beat_seconds", 2 * self.beat_seconds, "nodes.live_seconds", self.live_seconds)
+        _at_most("nodes.live_seconds", self.live_seconds, "nodes.keep_seconds", self.keep_seconds)
+        return self
+
+
 class Log(Section):
     level: Literal["debug", "info", "warning", "error"]
     format: Literal["text", "json"]
@@ -247,6 +260,7 @@ class Config(Section):
     server: Server
     tls: Tls
     database: DatabaseSection
+    nodes: Nodes
     log: Log
     mail: Mail
     tiers: Tiers

@@ -5,8 +5,10 @@ Storage is around the actors, the actors around the server: leaving a block stop
 
 import gc
 import logging
+import os
 import resource
 import secrets
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -36,6 +38,9 @@ from actors.keys.uses import KeyUses
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.store import Outbox
+from actors.nodes.heartbeat import Heartbeat
+from actors.nodes.messages import NodeInfo
+from actors.nodes.store import NodeStore
 from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
@@ -58,6 +63,7 @@ from service.operations import OPERATIONS
 from service.paying import payments_of
 from service.placements import Placements
 from service.refusals import answer_refusal
+from service.release import VERSION
 from service.rules import (
     actor_limits,
     booking_rules,
@@ -66,6 +72,7 @@ from service.rules import (
     catalog_limits,
     device_rules,
     key_rules,
+    node_rules,
     per_minute,
     placements_limits,
     session_rules,
@@ -156,11 +163,11 @@ class Node:
 
 @asynccontextmanager
 async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Node]:
-    """The actors over an open storage. `url` is the service's address where the configuration gives none."""
-    node_id = secrets.token_hex(6)
+    """The actors over an open storage. `url` is where it listens, and the service's address where none is configured."""
+    nodes = heartbeat(opened.nodes, url, config)
     metrics = Metrics()
     secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
-    services, actors, keepers = _services(config, config.server.base_url or url, node_id, opened, secret)
+    services, actors, keepers = _services(config, config.server.base_url or url, nodes, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
     changes = Changes(opened.database, services.directory, services.catalog, services.placements)
@@ -174,14 +181,15 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
         metrics.watch(services.health.actors, opened.database.statistics)
         metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
         metrics.watch_events(services.events.fates)
-        log.info("node %s is up: %r", node_id, members)
+        metrics.watch_nodes(nodes)
+        log.info("node %s is up: %r", nodes.node.id, members)
         yield Node(services, metrics)
 
 
 def _services(
-    config: Config, base_url: str, node: str, opened: Opened, secret: Secrets
+    config: Config, base_url: str, nodes: Heartbeat, opened: Opened, secret: Secrets
 ) -> tuple[Services, list[Actor[Any, Any]], list[Member]]:
-    clock, entropy = SystemClock(), SystemEntropy()
+    node, clock, entropy = nodes.node.id, SystemClock(), SystemEntropy()
     limits = actor_limits(config)
     keys = key_keeper(config, opened, secret, node)
     directory = KeyDirectory(
@@ -197,7 +205,9 @@ def _services(
     sessions = SessionKeeper(
         opened.sessions, clock, entropy, secret.codes, session_rules(config), node=node, limits=limits
     )
-    quota = QuotaAccountant(opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits)
+    quota = QuotaAccountant(
+        opened.quota, clock, caps(config), per_minute(config), node=node, limits=limits, nodes=nodes.live
+    )
     mail = mail_sender(config, base_url, opened.outbox, secret.codes, clock)
     catalog = Catalog(opened.catalog, catalog_limits(config))
     placements = Placements(opened.sponsorship, clock, config.billing.mode, placements_limits(config))
@@ -206,17 +216,8 @@ def _services(
     ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
     cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(opened.events, clock, secret.visitors, config, node, opened.shards)
-    actors: list[Actor[Any, Any]] = [
-        keys,
-        directory,
-        session_reader,
-        devices,
-        sessions,
-        quota,
-        ledger,
-        *events.desk.dedupers,
-        events.windows,
-    ]
+    people = (session_reader, devices, sessions)
+    actors: list[Actor[Any, Any]] = [keys, directory, *people, quota, ledger, *events.desk.dedupers, events.windows]
     services = Services(
         config=config,
         base_url=base_url,
@@ -237,15 +238,16 @@ def _services(
         cashier=cashier,
         events=events.desk,
         windows=events.windows,
+        nodes=nodes,
         cursors=Cursors(secret.cursors),
-        budgets=Budgets(config, clock),
+        budgets=Budgets(config, clock, nodes.live),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
         watch=Watch(clock, node, opened.database.statistics),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,
     )
-    return services, actors, [events.keeper, Pruner(prunings(opened), clock)]
+    return services, actors, [nodes, events.keeper, Pruner(prunings(opened), clock)]
 
 
 def prunings(opened: Opened) -> list[Pruning]:
@@ -379,6 +381,13 @@ def storage_options(config: Config) -> StorageOptions:
 def key_keeper(config: Config, opened: Opened, secret: Secrets, node: str) -> KeyKeeper:
     rules, limits = key_rules(config), actor_limits(config)
     return KeyKeeper(opened.keys, SystemClock(), SystemEntropy(), secret.codes, rules, node=node, limits=limits)
+
+
+def heartbeat(store: NodeStore, url: str, config: Config) -> Heartbeat:
+    """This process among the nodes, under an id that is made anew at each start."""
+    started_ms = SystemClock().now_ms()
+    node = NodeInfo(secrets.token_hex(6), socket.gethostname(), os.getpid(), VERSION, url, started_ms)
+    return Heartbeat(store, node, node_rules(config))
 
 
 def key_uses(config: Config, store: UseStore, clock: Clock) -> KeyUses:

@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from actors.actor import ActorStatistics
 from actors.events.desk import Fate
+from actors.nodes.heartbeat import Heartbeat
 from service.catalog import CatalogStatistics
 from service.placements import PlacementsStatistics
 
@@ -53,6 +60,10 @@ class Metrics:
     def watch_events(self, fates: Mapping[Fate, int]) -> None:
         """Read at each scrape how many events were recorded, and how many dropped and why."""
         self.registry.register(_Events(fates))
+
+    def watch_nodes(self, nodes: Heartbeat) -> None:
+        """Read at each scrape which node this is, and how many live."""
+        self.registry.register(_Nodes(nodes))
 
     def watch_snapshots(
         self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
@@ -137,6 +148,21 @@ class _Events(Collector):
         for fate in Fate:
             events.add_metric([fate.value], self._fates.get(fate, 0))
         yield events
+
+
+class _Nodes(Collector):
+    def __init__(self, nodes: Heartbeat) -> None:
+        self._nodes = nodes
+
+    def collect(self) -> Iterable[Metric]:
+        node = self._nodes.node
+        said = {"node": node.id, "version": node.version}
+        yield InfoMetricFamily("catalog_node", "Which process this is; made anew at each start.", value=said)
+        yield GaugeMetricFamily("catalog_nodes_live", "Nodes that share the limits.", value=self._nodes.live())
+        age_seconds = self._nodes.age_seconds
+        if age_seconds is not None:
+            words = "Seconds since this node's last beat got through."
+            yield GaugeMetricFamily("catalog_node_beat_age_seconds", words, value=age_seconds)
 
 
 class _Snapshots(Collector):

@@ -8,6 +8,7 @@ from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
 from actors.keys.state import KeyRules
+from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
 from actors.sessions.state import SessionRules
 from actors.values import Tier
@@ -99,6 +100,11 @@ def key_rules(config: Config) -> KeyRules:
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
     )
+
+
+def node_rules(config: Config) -> NodeRules:
+    nodes = config.nodes
+    return NodeRules(nodes.beat_seconds, nodes.live_seconds, nodes.keep_seconds)
 
 
 def device_rules(config: Config) -> DeviceRules:

@@ -1,5 +1,6 @@
 """What handlers may use: actors' intents, the snapshots, clocks and settings. Made once by `service/main.py`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from actors.bookings.actor import BookingLedger
@@ -13,8 +14,9 @@ from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.directory import KeyDirectory
 from actors.keys.uses import KeyUses
-from actors.limits import Allowance, WindowLimiter
+from actors.limits import Allowance, WindowLimiter, alone
 from actors.mail.actor import MailSender
+from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
@@ -33,19 +35,23 @@ from service.watch import Watch
 @dataclass(slots=True)
 class Budgets:
     """Limits per client address in memory: readers without a key, events, polls and pages by the minute, minting, claiming,
-    signing in and device logins by the hour."""
+    signing in and device logins by the hour. Each is shared by as many nodes as `nodes()` says."""
 
     config: Config
     clock: Clock
-    _minutes: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
-    _events: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
-    _pages: WindowLimiter = field(default_factory=lambda: WindowLimiter(60))
-    _days: WindowLimiter = field(default_factory=lambda: WindowLimiter(DAY_MS // SECOND_MS))
+    nodes: Callable[[], int] = alone
+    _minutes: WindowLimiter = field(init=False)
+    _events: WindowLimiter = field(init=False)
+    _pages: WindowLimiter = field(init=False)
+    _hours: WindowLimiter = field(init=False)
+    _days: WindowLimiter = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
-    _hours: WindowLimiter = field(default_factory=lambda: WindowLimiter(HOUR_MS // SECOND_MS))
 
     def __post_init__(self) -> None:
+        self._minutes, self._events, self._pages = (WindowLimiter(60, nodes=self.nodes) for _ in range(3))
+        self._hours = WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes)
+        self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
@@ -64,7 +70,8 @@ class Budgets:
             return self.events(address, 1)
         now_ms = self.clock.now_ms()
         if budget is Budget.DEVICE_POLL:
-            return self._minutes.hit(f"{budget.value} {limited_as(address)}", self._polls_per_minute(), now_ms)
+            pace = self._polls_at_pace()
+            return self._minutes.hit(f"{budget.value} {limited_as(address)}", 4 * pace, now_ms, least=2 * pace)
         allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
         if allowance.allowed and budget is Budget.MINT:
             return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
@@ -86,11 +93,9 @@ class Budgets:
 
     def more_events(self, address: str, count: int) -> Allowance:
         """As many events beside the one that the request was counted as; where there are too many, that one is no longer
-        counted either."""
-        allowance = self.events(address, count)
-        if not allowance.allowed:
-            self._events.give_back(limited_as(address), self.clock.now_ms())
-        return allowance
+        counted either. They are counted as one, since a batch may be more than this node's share of a minute."""
+        self._events.give_back(limited_as(address), self.clock.now_ms())
+        return self.events(address, 1 + count)
 
     def _per_hour(self, budget: Budget) -> int:
         match budget:
@@ -109,11 +114,12 @@ class Budgets:
             case Budget.EVENTS | Budget.DEVICE_POLL:
                 raise AssertionError("these are limited by the minute")
 
-    def _polls_per_minute(self) -> int:
-        """Four times what all devices poll that an address may start in an hour: no device that keeps its pace meets this,
-        whoever else is behind the same address, also where two windows of starts meet."""
+    def _polls_at_pace(self) -> int:
+        """What all devices poll in a minute that an address may start in an hour. Four times that is allowed, on each node at
+        least twice: no device that keeps its pace meets it, whoever else is behind the same address, also where two windows
+        of starts meet and all devices ask one node."""
         device = self.config.device
-        return 4 * device.starts_per_hour * -(-60 // device.interval_seconds)
+        return device.starts_per_hour * -(-60 // device.interval_seconds)
 
 
 @dataclass(slots=True)
@@ -139,6 +145,7 @@ class Services:
     cashier: Cashier
     events: EventDesk
     windows: WindowReader
+    nodes: Heartbeat
     cursors: Cursors
     budgets: Budgets
     health: Health

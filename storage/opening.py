@@ -21,6 +21,7 @@ from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
+from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sharded import ShardedEvents
@@ -91,6 +92,7 @@ class Opened:
     devices: PostgresDevices
     events: PostgresEvents
     ledger: PostgresLedger
+    nodes: PostgresNodes
     sessions: PostgresSessions
     sponsorship: PostgresSponsorship
     identity: Identity
@@ -124,6 +126,7 @@ async def open_storage(
                 devices=PostgresDevices(database),
                 events=PostgresEvents(database) if shards is None else ShardedEvents(database, shards),
                 ledger=PostgresLedger(database),
+                nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),

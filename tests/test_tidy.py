@@ -14,7 +14,7 @@ from service.catalogctl import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ("service", "actors", "storage")
-CONCERNS = ("quota", "keys", "mail", "catalog", "bookings", "events", "sessions", "devices")
+CONCERNS = ("quota", "keys", "mail", "catalog", "bookings", "events", "sessions", "devices", "nodes")
 LONGEST_FILE = 420
 LONGEST_FUNCTION = 70
 

@@ -1,10 +1,10 @@
 """The quota accountant: charges become batches, each decided and committed in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, day_of
-from actors.limits import Allowance, WindowLimiter
+from actors.limits import Allowance, WindowLimiter, alone
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
@@ -26,13 +26,14 @@ class QuotaAccountant(Actor[Message, Answer]):
         *,
         node: str,
         limits: ActorLimits,
+        nodes: Callable[[], int] = alone,
     ) -> None:
         super().__init__("quota", node, limits)
         self._store = store
         self._clock = clock
         self.caps = caps
         self._per_minute = per_minute
-        self._minutes = WindowLimiter(60)
+        self._minutes = WindowLimiter(60, nodes=nodes)
         # Refunds that the store could not take yet, and the turn that may or may not have kept them.
         self._owed: tuple[Refund, ...] = ()
         self._in_doubt: Turn | None = None
@@ -40,7 +41,7 @@ class QuotaAccountant(Actor[Message, Answer]):
     # Intents.
 
     def pace(self, subject: str, tier: Tier) -> Allowance:
-        """Count one request of `subject` against its tier's limit per minute on this node."""
+        """Count one request of `subject` against this node's share of its tier's limit per minute."""
         return self._minutes.hit(subject, self._per_minute[tier], self._clock.now_ms())
 
     async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:

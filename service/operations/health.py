@@ -1,18 +1,11 @@
 """Health of the node: alive, and ready to serve."""
 
-from typing import Literal
-
-from pydantic import BaseModel
-
 from actors.values import Code, Refused
 from service.health import not_ready
 from service.operation import Access, Call, Operation
+from service.schemas.watching import Alive, Ready
 from service.services import Services
 from service.wire import Answer
-
-
-class Alive(BaseModel):
-    status: Literal["ok"]
 
 
 async def healthz(services: Services, call: Call) -> Answer | Refused:
@@ -23,7 +16,8 @@ async def readyz(services: Services, call: Call) -> Answer | Refused:
     problems = await not_ready(services.health)
     if problems:
         return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(problems), 1)
-    return Answer.of(Alive(status="ok"), [("cache-control", "no-store")])
+    ready = Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live())
+    return Answer.of(ready, [("cache-control", "no-store")])
 
 
 ROWS = (
@@ -46,7 +40,7 @@ ROWS = (
         description="200 when the database answers and every actor runs and accepts; otherwise 503 and what is wrong.",
         tag="Operation",
         handler=readyz,
-        result=Alive,
+        result=Ready,
         access=Access.PUBLIC,
     ),
 )

@@ -3,6 +3,7 @@
 from actors.actor import ActorStatistics
 from actors.clock import SECOND_MS
 from actors.events.desk import Fate
+from actors.nodes.heartbeat import Heartbeat
 from actors.values import Refused, Scope
 from service.errors import Family
 from service.following import Follower
@@ -12,6 +13,7 @@ from service.release import VERSION
 from service.schemas.watching import (
     ActorStatus,
     EventsStatus,
+    LiveNode,
     NodeStatus,
     OperationsStatus,
     PoolStatus,
@@ -39,6 +41,7 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
             now=now_ms,
             uptimeSeconds=max(0, now_ms - watch.started_ms) // SECOND_MS,
         ),
+        liveNodes=_live_nodes(services.nodes),
         actors=[_actor(actor) for actor in services.health.actors()],
         database=_pool(watch.pool()),
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
@@ -46,6 +49,22 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
         refusals=_refusals(watch),
     )
     return Answer.of(shown, [*NO_STORE])
+
+
+def _live_nodes(nodes: Heartbeat) -> list[LiveNode]:
+    return [
+        LiveNode(
+            id=each.node.id,
+            host=each.node.host,
+            pid=each.node.pid,
+            url=each.node.url,
+            version=each.node.version,
+            startedAt=each.node.started_ms,
+            beatAgeSeconds=round(each.age_seconds, 1),
+            thisOne=each.node.id == nodes.node.id,
+        )
+        for each in nodes.nodes()
+    ]
 
 
 def _actor(actor: ActorStatistics) -> ActorStatus:
@@ -113,7 +132,7 @@ ROWS = (
         method="GET",
         path="/api/v1/admin/operations/status",
         summary="How the node is",
-        description="Readiness, actors, connections, snapshots, events and late refusals of the node that answers.",
+        description="Live nodes; of the one that answers readiness, actors, connections, snapshots, events, late refusals.",
         tag="Administration",
         handler=read_status,
         result=OperationsStatus,

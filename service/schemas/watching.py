@@ -8,6 +8,16 @@ from service.schemas.fields import optional
 from service.schemas.sponsors import Milliseconds
 
 
+class Alive(BaseModel):
+    status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    status: Literal["ok"]
+    node: str = Field(description="Which process answers; made anew at each start")
+    liveNodes: int = Field(description="How many processes share the database, this one among them", ge=1)
+
+
 class NodeStatus(BaseModel):
     """Which process answered."""
 
@@ -16,6 +26,19 @@ class NodeStatus(BaseModel):
     startedAt: Milliseconds
     now: Milliseconds
     uptimeSeconds: int
+
+
+class LiveNode(BaseModel):
+    """A process that shares the database, and with it every limit that nodes count by themselves."""
+
+    id: str
+    host: str
+    pid: int
+    url: str = Field(description="Where it listens")
+    version: str
+    startedAt: Milliseconds
+    beatAgeSeconds: float = Field(description="Since its last beat, by the clock of the database")
+    thisOne: bool = Field(description="Whether it is the node that answers")
 
 
 class ActorStatus(BaseModel):
@@ -98,6 +121,7 @@ class OperationsStatus(BaseModel):
     ready: bool
     problems: list[str]
     node: NodeStatus
+    liveNodes: list[LiveNode] = Field(description="The oldest first; as of this node's last beat that got through")
     actors: list[ActorStatus]
     database: PoolStatus
     snapshots: list[SnapshotStatus]

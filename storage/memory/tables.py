@@ -16,6 +16,7 @@ from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import OutboxLetter
+from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn
 from actors.values import Account, AuditRecord, Letter, Tenant, Turn
 
@@ -65,6 +66,8 @@ class Memory:
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day; a day that is there has a partition.
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
+    # A node and when it last beat, by its id.
+    nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

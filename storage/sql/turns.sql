@@ -7,5 +7,8 @@ on conflict (owner) do update set seq = excluded.seq, written_at = now() where j
 returning seq
 
 -- name: forget
--- Drop the rows of nodes that ended long ago.
-delete from journal where written_at < now() - interval '1 day'
+-- Drop rows of nodes that ended long ago, the most that one start takes on. What is locked is left: it may be that of a batch
+-- under way after a quiet day, or another node that starts is dropping it.
+delete from journal where owner = any (array(
+    select owner from journal where written_at < now() - interval '1 day' limit 10000 for update skip locked
+))

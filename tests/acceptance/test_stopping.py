@@ -59,6 +59,7 @@ async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and
     assert tally.outcomes == {"200": tally.yes}
     with serving(data_dir, SETTINGS) as service:
         assert service.usage(key)["requestsUsed"] == tally.yes, f"{tally.lost} requests were lost"
+        assert service.get("/readyz").json()["liveNodes"] == 1, "who stopped in order does not count any more"
 
 
 async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_from_ending(

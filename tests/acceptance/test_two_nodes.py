@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -15,6 +16,14 @@ from tests.acceptance.smtp import PostOffice, SmtpServer
 
 CAP = 1_000
 SEEN_SECONDS = 1.0
+LIVE_SECONDS = 3.0
+HEARD_SECONDS = 10.0
+"""Longer than a beat takes by far, on a machine that has other things to do."""
+
+
+def _ready(node: Service) -> dict[str, Any]:
+    told: dict[str, Any] = node.get("/readyz").json()
+    return told
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +41,9 @@ def settings(external: PostgresServer, office: PostOffice) -> Iterator[Settings]
             "tiers.anonymous.daily": CAP,
             "tiers.anonymous.per_minute": 1_000_000,
             "log.level": "warning",
+            "device.starts_per_hour": 6,
+            "nodes.beat_seconds": 0.5,
+            "nodes.live_seconds": LIVE_SECONDS,
         }
 
 
@@ -44,6 +56,33 @@ def nodes(settings: Settings, playground: Path) -> Iterator[tuple[Service, Servi
         first.wait_ready()
         second.wait_ready()
         yield first, second
+
+
+def test_each_node_names_itself_and_counts_both(nodes: tuple[Service, Service]) -> None:
+    until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], HEARD_SECONDS)
+    first, second = (_ready(node)["node"] for node in nodes)
+    assert first != second
+    told = nodes[0].command("doctor")
+    assert "ok: live nodes: 2" in told
+    for name, node in ((first, nodes[0]), (second, nodes[1])):
+        assert f"ok: node {name} on " in told
+        assert f"at {node.url}, beat " in told
+        assert f'catalog_node_info{{node="{name}",version="1.0.0"}} 1.0' in node.get("/metrics").text
+
+
+def test_a_node_that_is_killed_counts_no_longer_once_its_beat_is_old(
+    nodes: tuple[Service, Service], settings: Settings, playground: Path
+) -> None:
+    with serving(playground / "node-3", settings) as third:
+        until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [3, 3], HEARD_SECONDS)
+        third.kill()
+    until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], LIVE_SECONDS + HEARD_SECONDS)
+
+
+def test_nodes_share_what_an_address_may_start(nodes: tuple[Service, Service]) -> None:
+    until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], HEARD_SECONDS)
+    started = [[node.post("/api/v1/auth/device").status_code for _ in range(4)] for node in nodes]
+    assert started == [[200, 200, 200, 429]] * 2, "half of 6 each"
 
 
 def test_a_key_minted_on_one_node_works_at_once_on_the_other(nodes: tuple[Service, Service]) -> None:

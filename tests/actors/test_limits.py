@@ -134,3 +134,64 @@ def test_windows_that_have_ended_are_forgotten_as_others_come(limiter: WindowLim
 def test_a_limiter_reads_well(limiter: WindowLimiter) -> None:
     limiter.hit("a", 1, NOW)
     assert repr(limiter) == "<WindowLimiter 60 s, 1 keys>"
+
+
+# Limits that nodes share.
+
+
+class Nodes:
+    """So many nodes live."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __call__(self) -> int:
+        return self.count
+
+
+def hits(limiter: WindowLimiter, limit: int, now_ms: int = NOW, tries: int = 100) -> int:
+    return sum(limiter.hit("a", limit, now_ms).allowed for _ in range(tries))
+
+
+@pytest.mark.parametrize(("nodes", "passed"), [(1, 60), (2, 30), (3, 20), (7, 9), (60, 1), (200, 1)])
+def test_a_node_lets_its_share_through_rounded_up(nodes: int, passed: int) -> None:
+    assert hits(WindowLimiter(60, nodes=Nodes(nodes)), 60) == passed
+
+
+def test_the_limit_that_is_told_is_that_of_all_and_what_is_left_is_left_here() -> None:
+    limiter = WindowLimiter(60, nodes=Nodes(3))
+    assert limiter.hit("a", 60, NOW) == Allowance(True, 60, 19, 60)
+
+
+def test_a_further_node_brings_nobody_a_fresh_budget() -> None:
+    nodes = Nodes(1)
+    limiter = WindowLimiter(60, nodes=nodes)
+    assert hits(limiter, 60, tries=40) == 40
+    nodes.count = 2
+    assert limiter.hit("a", 60, NOW + 1_000) == Allowance(False, 60, 0, 59)
+    assert hits(limiter, 60, NOW + 60_000) == 30
+
+
+def test_a_node_that_is_gone_leaves_its_share_to_the_others_within_the_window() -> None:
+    nodes = Nodes(2)
+    limiter = WindowLimiter(60, nodes=nodes)
+    assert hits(limiter, 60) == 30
+    nodes.count = 1
+    assert hits(limiter, 60) == 30
+    nodes.count = 2
+    assert hits(limiter, 60) == 0
+
+
+def test_what_one_node_alone_would_let_through_at_once_passes_with_many_in_a_window_of_its_own() -> None:
+    limiter = WindowLimiter(60, nodes=Nodes(3))
+    assert limiter.hit("a", 60, NOW, 61) == Allowance(False, 60, 20, 60)
+    assert limiter.hit("a", 60, NOW, 60) == Allowance(True, 60, 0, 60)
+    assert limiter.hit("a", 60, NOW + 59_999) == Allowance(False, 60, 0, 1)
+    assert limiter.hit("a", 60, NOW + 60_000).allowed
+    assert not limiter.hit("a", 60, NOW + 60_000, 20).allowed, "beside others no more than the share passes"
+    assert limiter.hit("a", 60, NOW + 60_000, 19).allowed
+
+
+def test_a_share_can_have_a_least_size() -> None:
+    limiter = WindowLimiter(60, nodes=Nodes(100))
+    assert sum(limiter.hit("a", 60, NOW, least=15).allowed for _ in range(100)) == 15

@@ -11,6 +11,7 @@ from service.operations import OPERATIONS
 from tests.http.asgi import Response
 from tests.http.world import World, away, open_world
 
+NODE = {"node", "version"}
 NAMES = {operation.name for operation in OPERATIONS} | {"other"}
 
 
@@ -18,9 +19,14 @@ NAMES = {operation.name for operation in OPERATIONS} | {"other"}
 
 
 async def test_a_node_is_alive_and_ready(world: World) -> None:
-    for path in ("/healthz", "/readyz"):
-        response = await world.client.get(path)
-        assert (response.status, response.json) == (200, {"status": "ok"})
+    alive, ready = [await world.client.get(path) for path in ("/healthz", "/readyz")]
+    assert (alive.status, alive.json) == (200, {"status": "ok"})
+    assert (ready.status, ready.json) == (200, {"status": "ok", "node": "n1", "liveNodes": 1})
+
+
+async def test_a_ready_node_says_how_many_live(world: World) -> None:
+    await world.meet("n2", "n3")
+    assert (await world.client.get("/readyz")).json["liveNodes"] == 3
 
 
 async def _unready(world: World) -> Response:
@@ -168,6 +174,15 @@ async def test_actors_and_the_pool_are_seen(world: World) -> None:
     assert _values(families["catalog_database_connections"])["open",] == 1
 
 
+async def test_the_node_is_named_and_live_nodes_and_the_age_of_its_beat_are_seen(world: World) -> None:
+    await world.meet("n2", "n3")
+    await trio.sleep(0.5)
+    families = await _scraped(world)
+    assert _values(families["catalog_node_info"]) == {("n1", "1.0.0"): 1}
+    assert _values(families["catalog_nodes_live"]) == {(): 3}
+    assert _values(families["catalog_node_beat_age_seconds"]) == {(): pytest.approx(0.5)}
+
+
 async def test_no_client_can_make_a_label(world: World) -> None:
     for target in ("/x{}", "/api/v1/bots/y{}", "/api/v1/bots?q=z{}", "/static{}", '/"}} 1 {}'):
         for number in range(3):
@@ -180,7 +195,11 @@ async def test_no_client_can_make_a_label(world: World) -> None:
 def _check_labels(samples: Iterable[object]) -> None:
     for sample in samples:
         labels = sample.labels  # type: ignore[attr-defined]
-        assert labels.keys() <= {"operation", "status", "code", "actor", "event", "state", "snapshot", "fate", "le"}
+        assert labels.keys() <= {
+            *("operation", "status", "code", "actor", "event"),
+            *("state", "snapshot", "fate", "le"),
+            *NODE,
+        }
         assert labels.get("operation", "other") in NAMES
         assert labels.get("status", "200").isdigit()
 

@@ -1,6 +1,7 @@
 """How the node is: one answer for those who run it, and the refusals that it remembers."""
 
 import pytest
+import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
 from service.watch import LEFT, MINUTES, RECENT, Watch
@@ -119,6 +120,40 @@ async def test_the_status_tells_of_node_actors_database_snapshots_and_events(wor
         assert each["revision"] >= 0
         assert each["away"] is False
     assert told["events"] == dict.fromkeys(("recorded", "duplicate", "inactive", "crawler", "prefetch"), 0)
+
+
+async def test_the_status_tells_of_live_nodes_and_which_one_answers(world: World) -> None:
+    admin = administrator(world)
+    await world.meet("n0", "n2")
+    await trio.sleep(0.5)
+    told = (await admin.get(STATUS)).json
+    assert [(node["id"], node["thisOne"], node["beatAgeSeconds"]) for node in told["liveNodes"]] == [
+        ("n0", False, 2.5),
+        ("n1", True, 0.5),
+        ("n2", False, 2.5),
+    ]
+    assert told["liveNodes"][1] == {
+        "id": "n1",
+        "host": "host-1",
+        "pid": 7,
+        "url": "http://192.0.2.1:8080",
+        "version": "1.0.0",
+        "startedAt": NOON_MS,
+        "beatAgeSeconds": 0.5,
+        "thisOne": True,
+    }
+
+
+async def test_the_status_shows_the_last_known_nodes_while_no_beat_gets_through_and_then_itself(world: World) -> None:
+    admin = administrator(world)
+    await world.meet("n2")
+    world.node_memory.before = away
+    await trio.sleep(world.config.nodes.keep_seconds - 1)
+    assert [node["id"] for node in (await admin.get(STATUS)).json["liveNodes"]] == ["n1", "n2"]
+    await trio.sleep(world.config.nodes.beat_seconds + 1)
+    told = (await admin.get(STATUS)).json
+    assert [node["id"] for node in told["liveNodes"]] == ["n1"]
+    assert told["ready"], "beats that do not get through stop nothing"
 
 
 async def test_the_status_says_what_is_wrong(world: World) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import trio
@@ -24,6 +24,8 @@ from actors.keys.messages import Key
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
+from actors.nodes.heartbeat import Heartbeat
+from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.messages import Session
@@ -53,6 +55,7 @@ from service.rules import (
     catalog_limits,
     device_rules,
     key_rules,
+    node_rules,
     per_minute,
     placements_limits,
     session_rules,
@@ -66,6 +69,7 @@ from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
 from storage.memory.mail import MemoryOutbox
+from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
@@ -83,6 +87,7 @@ IDLE = PoolStatistics(
     open=1, busy=0, waiting=0, transactions=0, contended=0, unavailable=0, unknown=0, refused=0, loop_errors=0
 )
 
+NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
 
 DESCRIBED = Described.of(OPERATIONS, BASE_URL)
 
@@ -145,6 +150,7 @@ class World:
     metrics: Metrics
     client: Client
     postbox: Postbox
+    node_memory: Memory
     agent: Agent = field(default_factory=lambda: Agent("cli", "tests"))
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
     _made: int = 0
@@ -161,6 +167,18 @@ class World:
     async def settled(self) -> None:
         """Wait until everything that was set in motion has come to rest."""
         await wait_all_tasks_blocked()
+
+    async def meet(self, *ids: str) -> None:
+        """Let further nodes of these ids have just beaten, and this one hear of them; they never beat again."""
+        for number, node_id in enumerate(ids, 2):
+            other = replace(NODE, id=node_id, host=f"host-{number}", url=f"http://192.0.2.{number}:8080")
+            self.node_memory.nodes[node_id] = other, trio.current_time()
+        await self.pass_beat()
+
+    async def pass_beat(self) -> None:
+        """Let the node beat once more, while no wall clock moves."""
+        await trio.sleep(self.config.nodes.beat_seconds)
+        await self.settled()
 
     async def emailed_code(self, email: str) -> str:
         """The code of the last mail to `email`."""
@@ -312,7 +330,11 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     devices = DeviceAuthorizer(MemoryDevices(memory), clock, entropy, device_rules(config), node="n1", limits=limits)
     rules = session_rules(config)
     sessions = SessionKeeper(MemorySessions(memory), clock, entropy, CODES, rules, node="n1", limits=limits)
-    quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), per_minute(config), node="n1", limits=limits)
+    # Beats are by themselves: a failure that a test brings about is for the request that it looks at.
+    node_memory = Memory()
+    nodes = Heartbeat(MemoryNodes(node_memory), NODE, node_rules(config))
+    paces = per_minute(config)
+    quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), paces, node="n1", limits=limits, nodes=nodes.live)
     mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
     links = Links(BASE_URL, b"the secret that links are sealed with")
     paying = payments_of(config, links, clock)
@@ -347,8 +369,9 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         cashier=cashier,
         events=events.desk,
         windows=events.windows,
+        nodes=nodes,
         cursors=Cursors(b"the secret that cursors are sealed with"),
-        budgets=Budgets(config, clock),
+        budgets=Budgets(config, clock, nodes.live),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
         watch=Watch(clock, "n1", lambda: IDLE),
         links=links,
@@ -358,15 +381,26 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     metrics.watch(services.health.actors, lambda: IDLE)
     metrics.watch_snapshots(catalog.statistics, placements.statistics)
     metrics.watch_events(events.desk.fates)
+    metrics.watch_nodes(nodes)
     changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
     async with running(
-        [changes, catalog, placements, *actors, mail, cashier, services.key_uses, events.keeper],
+        [changes, catalog, placements, *actors, mail, cashier, services.key_uses, nodes, events.keeper],
         intensity=Intensity(5, 60.0),
     ):
         await wait_all_tasks_blocked()
         yield World(
-            config, clock, memory, catalog_memory, catalog_store, sponsorship_store, services, metrics, client, postbox
+            config,
+            clock,
+            memory,
+            catalog_memory,
+            catalog_store,
+            sponsorship_store,
+            services,
+            metrics,
+            client,
+            postbox,
+            node_memory,
         )
 
 

@@ -177,6 +177,7 @@ class Intake:
             cashier=self.node.office.cashier,
             events=EventDesk(cast("list[EventDeduper]", recorders)),
             windows=self.windows,
+            nodes=absent,
             cursors=absent,
             budgets=Budgets(settings(), self.node.clock),
             health=absent,

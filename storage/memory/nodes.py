@@ -1,0 +1,44 @@
+"""The nodes in memory. The clock of this database is Trio's, whatever those of its nodes show."""
+
+from collections.abc import Sequence
+
+import trio
+
+from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.state import GONE_ROWS, MOST_NODES, is_gone, is_live
+from storage.memory.tables import Memory
+
+
+class MemoryNodes:
+    """Rows of `Memory.nodes`."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def beat(self, node: NodeInfo, live_seconds: float) -> Sequence[Seen]:
+        await self._memory.before()
+        now, rows = trio.current_time(), self._memory.nodes
+        rows[node.id] = node, now
+        gone = [each.node.id for each in self._by_age(now) if is_gone(each.age_seconds)]
+        for node_id in gone[-GONE_ROWS:]:
+            del rows[node_id]
+        seen = self._live(now, live_seconds)
+        await self._memory.after()
+        return seen
+
+    async def leave(self, node_id: str) -> None:
+        await self._memory.before()
+        self._memory.nodes.pop(node_id, None)
+        await self._memory.after()
+
+    async def live(self, live_seconds: float) -> Sequence[Seen]:
+        await self._memory.before()
+        return self._live(trio.current_time(), live_seconds)
+
+    def _live(self, now: float, live_seconds: float) -> Sequence[Seen]:
+        return [each for each in self._by_age(now) if is_live(each.age_seconds, live_seconds)][:MOST_NODES]
+
+    def _by_age(self, now: float) -> list[Seen]:
+        """All rows, the last beat first."""
+        seen = [Seen(node, now - beaten) for node, beaten in self._memory.nodes.values()]
+        return sorted(seen, key=lambda each: (each.age_seconds, each.node.id))

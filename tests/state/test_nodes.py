@@ -1,0 +1,81 @@
+"""Counting nodes, pure: whose beat is young enough, what a silence leaves, and what each node's share of a limit is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.limits import share
+from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.state import NodeRules, is_gone, is_live, known
+
+RULES = NodeRules(beat_seconds=2.0, live_seconds=10.0, keep_seconds=60.0)
+
+
+def node(node_id: str, started_ms: int = 0) -> NodeInfo:
+    return NodeInfo(node_id, f"host of {node_id}", 1, "1.0.0", "http://192.0.2.1:8080", started_ms)
+
+
+ME = node("me", 5)
+
+
+def ids(seen: tuple[Seen, ...]) -> list[str]:
+    return [each.node.id for each in seen]
+
+
+# Who is live.
+
+
+def test_a_beat_counts_until_it_is_too_old() -> None:
+    assert [is_live(age, 10.0) for age in (0.0, 9.99, 10.0, 1e9)] == [True, True, False, False]
+
+
+def test_a_beat_from_a_little_ahead_counts_and_one_from_far_ahead_does_not() -> None:
+    assert [is_live(age, 10.0) for age in (-0.5, -9.99, -10.0, -1e9)] == [True, True, False, False]
+
+
+def test_what_may_be_deleted_is_far_from_live() -> None:
+    assert not is_gone(RULES.live_seconds)
+    assert not is_gone(-1e9)
+    assert is_gone(3_600.1)
+
+
+def test_the_oldest_node_comes_first_and_nodes_of_one_moment_by_their_ids() -> None:
+    seen = [Seen(node("z", 1), 1.0), Seen(ME, 0.0), Seen(node("b", 9), 2.0), Seen(node("a", 9), 3.0)]
+    assert ids(known(ME, seen, 0.0, RULES)) == ["z", "me", "a", "b"]
+
+
+def test_a_node_counts_itself_once_whatever_it_hears() -> None:
+    assert ids(known(ME, [], 0.0, RULES)) == ["me"]
+    assert ids(known(ME, [Seen(ME, 0.0)], 0.0, RULES)) == ["me"]
+    assert ids(known(ME, [Seen(node("other"), 0.0)], 0.0, RULES)) == ["other", "me"]
+
+
+def test_a_silence_ages_what_was_heard_and_in_the_end_leaves_the_node_alone() -> None:
+    seen = [Seen(ME, 0.0), Seen(node("other", 9), 3.0)]
+    assert known(ME, seen, 60.0, RULES) == (Seen(ME, 60.0), Seen(node("other", 9), 63.0))
+    assert known(ME, seen, 60.01, RULES) == (Seen(ME, 60.01),)
+
+
+@pytest.mark.parametrize("wrong", [(0.0, 10.0, 60.0), (6.0, 10.0, 60.0), (2.0, 10.0, 9.0)])
+def test_rules_that_would_lose_live_nodes_are_none(wrong: tuple[float, float, float]) -> None:
+    with pytest.raises(AssertionError):
+        NodeRules(*wrong)
+
+
+# Shares.
+
+
+def test_a_share_is_rounded_up_and_never_nothing() -> None:
+    assert [share(60, nodes) for nodes in (1, 2, 3, 7, 60, 100)] == [60, 30, 20, 9, 1, 1]
+    assert [share(1, nodes) for nodes in (1, 2, 256)] == [1, 1, 1]
+    assert share(0, 3) == 0, "a limit of nothing stays one"
+
+
+@given(limit=st.integers(1, 10**9), nodes=st.integers(1, 256))
+def test_shares_add_up_to_the_limit_and_less_than_one_a_node_more(limit: int, nodes: int) -> None:
+    assert limit <= nodes * share(limit, nodes) < limit + nodes
+
+
+@given(limit=st.integers(1, 10**6), nodes=st.integers(1, 255))
+def test_a_further_node_never_makes_a_share_larger(limit: int, nodes: int) -> None:
+    assert share(limit, nodes + 1) <= share(limit, nodes)

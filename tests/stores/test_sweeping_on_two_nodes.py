@@ -1,0 +1,177 @@
+"""What every node does by itself, done by two at once: pruning passes over what the other is at, a hold or a refund that both
+find ends once. Letters, partitions, uses of keys and first administrators have such tests among their own."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+import trio
+
+from actors.bookings.messages import ExpireHold, Message, SettleRefund
+from actors.bookings.records import BookingStatus
+from storage.pool import Connection, Database
+from storage.statements import statements
+from storage.turns import SQL as TURNS
+from storage.turns import forget_ended
+from tests.fakes import together
+from tests.stores.books import Books, a_world, booking, origin, week
+from tests.stores.conftest import stores_over
+
+SESSIONS, DEVICES, MAIL = statements("sessions"), statements("devices"), statements("mail")
+SECONDS = 30
+
+FILLED = """
+insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
+values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
+insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
+insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
+select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 30) as n;
+insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
+select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 30) as n;
+insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 30) as n;
+insert into device_guesses (session_id, wrong, locked_until_ms) select 'ses_' || n, 1, 0 from generate_series(1, 30) as n;
+insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds)
+select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 30) as n;
+insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
+select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 30) as n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A node that has done its part and not committed; `let` it do so."""
+
+    done: trio.Event
+    may_commit: trio.Event
+
+    async def run(self, database: Database, work: Callable[[Connection], Awaitable[int]]) -> int:
+        async def held(connection: Connection) -> int:
+            result = await work(connection)
+            self.done.set()
+            while not self.may_commit.is_set():
+                await connection.execute("select pg_sleep(0.01)")
+            return result
+
+        return await database.transact(held)
+
+
+async def beside(
+    database: Database, work: Callable[[Connection], Awaitable[int]], *calls: Callable[[], Awaitable[int]]
+) -> list[int]:
+    """What `work` of one node came to, and then the calls of another that were made while it was not committed."""
+    other = Other(trio.Event(), trio.Event())
+
+    async def meanwhile() -> list[int]:
+        await other.done.wait()
+        try:
+            return [await call() for call in calls]
+        finally:
+            other.may_commit.set()
+
+    with trio.fail_after(SECONDS):
+        first, rest = await together(partial(other.run, database, work), meanwhile)
+    assert isinstance(rest, list), rest
+    return [first, *rest]
+
+
+@pytest.mark.parametrize(
+    ("statement", "table"),
+    [
+        (SESSIONS.prune_sign_ins, "sign_ins"),
+        (SESSIONS.prune_sessions, "sessions"),
+        (SESSIONS.prune_forms, "forms"),
+        (DEVICES.prune, "devices"),
+        (MAIL.prune, "outbox"),
+    ],
+    ids=["sign-ins", "sessions", "forms", "devices", "letters"],
+)
+async def test_two_nodes_that_prune_at_once_neither_wait_nor_delete_twice(
+    database: Database, statement: str, table: str
+) -> None:
+    await database.transact(lambda connection: connection.execute(FILLED))
+
+    async def prune(connection: Connection) -> int:
+        return int(await connection.fetchval(statement, 21, 10))
+
+    assert await beside(database, prune, *[partial(database.transact, prune)] * 2) == [10, 10, 0]
+    assert await database.read(lambda connection: connection.fetchval(f"select count(*) from {table}")) == 10
+
+
+async def test_sessions_and_forms_pruned_at_once_by_two_nodes_do_not_deadlock(database: Database) -> None:
+    """A session that goes takes its forms along, which the other node may be deleting."""
+    await database.transact(lambda connection: connection.execute(FILLED))
+
+    async def prune(statement: str, connection: Connection) -> int:
+        return int(await connection.fetchval(statement, 31, 30))
+
+    calls = [
+        partial(database.transact, partial(prune, each)) for each in (SESSIONS.prune_sessions, SESSIONS.prune_forms)
+    ]
+    with trio.fail_after(SECONDS):
+        results = await together(*calls)
+    assert results[0] == 30, results
+    assert results[1] in range(31), results
+    assert await database.read(lambda connection: connection.fetchval("select count(*) from forms")) == 0
+
+
+async def test_nodes_that_start_at_once_forget_old_turns_without_waiting(database: Database) -> None:
+    """A node that starts is not kept from it by another that forgets the same rows."""
+    old = (
+        "insert into journal select 'n' || n || '/keys', 1, now() - interval '2 days' from generate_series(1, 30) as n"
+    )
+    await database.read(lambda connection: connection.execute(old))
+
+    async def forget(connection: Connection) -> int:
+        await connection.execute(TURNS.forget)
+        return 1
+
+    async def another() -> int:
+        await forget_ended(database)
+        return 2
+
+    assert await beside(database, forget, another) == [1, 2]
+    assert await database.read(lambda connection: connection.fetchval("select count(*) from journal")) == 0
+
+
+@pytest.fixture
+def nodes(database: Database) -> Sequence[Books]:
+    return [Books(stores_over(database), f"node{place}/bookings") for place in range(2)]
+
+
+async def at_once(nodes: Sequence[Books], now_ms: int, message: Callable[[int], Message]) -> None:
+    """Each node sends the same, with an audit record of its own."""
+    calls = [partial(node.send, message(10 + place), now_ms=now_ms) for place, node in enumerate(nodes)]
+    with trio.fail_after(SECONDS):
+        for answers in await together(*calls):
+            assert isinstance(answers, list), answers
+
+
+async def audits(database: Database) -> list[str]:
+    rows = await database.read(lambda connection: connection.fetch("select action from audit order by id"))
+    return [row["action"] for row in rows]
+
+
+async def test_a_hold_that_two_nodes_find_over_ends_once(nodes: Sequence[Books], database: Database) -> None:
+    await a_world(nodes[0])
+    await nodes[0].lay_out(booking(1))
+    over_ms = booking(1).hold_ms
+    found = [await node.stores.sponsorship.due_holds(over_ms, 10) for node in nodes]
+    assert found == [["bok_1"], ["bok_1"]]
+    await at_once(nodes, over_ms, lambda number: ExpireHold("bok_1", origin(number)))
+    assert await audits(database) == ["booking.expired"]
+    assert await nodes[0].weeks() == {}
+    assert [await node.stores.sponsorship.due_holds(over_ms, 10) for node in nodes] == [[], []]
+
+
+async def test_a_refund_that_two_nodes_find_due_is_settled_once(nodes: Sequence[Books], database: Database) -> None:
+    await a_world(nodes[0])
+    due = booking(
+        1, status=BookingStatus.REFUNDING, paid_ms=week(0), paid_cents=5_000, payment_id="pay_1", refund_due_ms=week(0)
+    )
+    await nodes[0].lay_out(due)
+    found = [await node.stores.sponsorship.due_refunds(week(0), 10) for node in nodes]
+    assert [[each.id for each in one] for one in found] == [["bok_1"], ["bok_1"]]
+    await at_once(nodes, week(0), lambda number: SettleRefund("bok_1", None, origin(number)))
+    assert await audits(database) == ["booking.refunded"]
+    assert [await node.stores.sponsorship.due_refunds(week(0), 10) for node in nodes] == [[], []]
