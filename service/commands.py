@@ -21,7 +21,8 @@ from service.schemas.keys import Email
 from service.schemas.texts import one_line
 from service.secret import Secrets
 from storage.opening import Opened, open_storage
-from storage.schema import server_version, unsafe_settings
+from storage.pool import connections_of
+from storage.schema import room_for_connections, server_version, unsafe_settings
 
 NAME_CHARACTERS = 64
 AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")
@@ -178,6 +179,9 @@ async def doctor(config: Config, data_dir: Path) -> int:
         print(f"ok: the database answers, version {version // 10_000}.{version % 10_000}, and its schema is up to date")
         unsafe = await unsafe_settings(opened.database)
         problems += [f"{setting}: an answered write can be lost in a crash" for setting in unsafe]
+        if config.database.url:
+            # The embedded one is started with room for all.
+            problems += _too_few_connections(config, await room_for_connections(opened.database))
         try:
             await Secrets.load(config.server.secret, data_dir, opened.identity)
             print("ok: the server's secret is that of the database")
@@ -201,6 +205,20 @@ async def doctor(config: Config, data_dir: Path) -> int:
     for problem in problems:
         print(f"PROBLEM: {problem}")
     return 2 if problems else 0
+
+
+def _too_few_connections(config: Config, room: int) -> list[str]:
+    """A problem where the nodes of this machine alone may ask for more connections than the database has."""
+    workers, each = config.server.workers, connections_of(storage_options(config).limits)
+    if workers * each <= room:
+        print(
+            f"ok: the database has room for {room} connections, of which the nodes here take at most {workers * each}"
+        )
+        return []
+    return [
+        f"the database has room for {room} connections, but server.workers = {workers} nodes take up to {each} each: "
+        "raise max_connections, or lower database.connections"
+    ]
 
 
 async def _with_keys(config: Config, data_dir: Path, work: Callable[[KeyKeeper], Awaitable[int]]) -> int:

@@ -194,9 +194,12 @@ class Supervisor:
             log.error("%s; another is started%s", why, f" in {pause:g} s" if pause else "")
             await trio.sleep(pause)
             try:
-                return await self._started(number)
+                successor = await self._started(number)
             except WorkerFailed as failure:
                 why = str(failure)
+            else:
+                log.info("worker %d serves again", number)
+                return successor
 
     # Ends.
 

@@ -111,6 +111,7 @@ class Service:
         python: str | None = None,
         uid: int | None = None,
         module: str = "service",
+        config: Path | None = None,
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
@@ -118,9 +119,10 @@ class Service:
         data_dir.parent.mkdir(exist_ok=True)
         number = sum(1 for _ in data_dir.parent.glob(f"{data_dir.name}.*.out"))
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
+        options = ["--bind", bind, "--data-dir", str(data_dir), *(["--config", str(config)] if config else [])]
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
-                [python or sys.executable, "-m", module, "serve", "--bind", bind, "--data-dir", str(data_dir)],
+                [python or sys.executable, "-m", module, "serve", *options],
                 cwd=REPOSITORY,
                 env=environment(settings),
                 stdin=subprocess.DEVNULL,
@@ -256,8 +258,11 @@ def is_alive(pid: int) -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """The living children of a process."""
-    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    """The living children of a process, whichever of its threads started them."""
+    children: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # a thread may end meanwhile
+            children += map(int, (thread / "children").read_text().split())
     return [child for child in children if is_alive(child)]
 
 

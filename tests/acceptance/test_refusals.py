@@ -39,6 +39,8 @@ SETTINGS: dict[str, Refusal] = {
         "tls.bind: there is no port above 65535, as in 127.0.0.1:99999",
     ),
     "no port": ({"server.bind": "127.0.0.1:99999"}, "there is no port above 65535, as in 127.0.0.1:99999"),
+    "no worker": ({"server.workers": 0}, "server.workers: "),
+    "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
     "contradictory caps": (
         {"tiers.anonymous.daily": 2_000},
@@ -201,6 +203,7 @@ def test_a_database_that_may_lose_what_was_answered_is_refused_unless_that_is_ac
     with serving(place / "careless", accepted) as service:
         assert service.status("/api/v1/bots", service.mint()["apiKey"]) == 200
         assert "fsync=off" in service.log()
-    done = run("doctor", "--data-dir", place / "careless", settings=accepted)
+    done = run("doctor", "--data-dir", place / "careless", settings={**accepted, "server.workers": 64})
     assert done.returncode == 2
     assert "PROBLEM: fsync=off: an answered write can be lost in a crash" in done.stdout.splitlines()
+    assert "server.workers = 64 nodes take up to 9 each: raise max_connections" in done.stdout

@@ -1,0 +1,39 @@
+"""Several node processes under one parent, as the acceptance tests see them."""
+
+from pathlib import Path
+
+import trio
+
+from tests.acceptance.clients import Unanswered, Wire
+from tests.acceptance.processes import Service, children_of
+
+
+def is_worker(pid: int) -> bool:
+    try:
+        return b"service.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def workers_of(service: Service) -> set[int]:
+    """The pids of a parent's workers."""
+    return set(filter(is_worker, children_of(service.process.pid)))
+
+
+async def answers(wire: Wire) -> bool:
+    """Whether a connection still leads to somebody."""
+    try:
+        return (await wire.get("/healthz")).status == 200
+    except Unanswered:
+        return False
+
+
+async def ask_by_new_connections(url: str, stop: trio.Event) -> int:
+    """Connect anew for each request until told to stop; returns how many were answered. All have to be."""
+    answered = 0
+    while not stop.is_set():
+        wire = await Wire.open(url)
+        assert (await wire.get("/healthz")).status == 200
+        wire.close()
+        answered += 1
+    return answered

@@ -1,0 +1,159 @@
+"""Several workers share one port: they answer side by side, and one that dies or is renewed costs nobody else anything."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from service.config import load
+from service.serving import Listening
+from service.sockets import reserve
+from service.supervisor import WorkerFailed
+from service.workers import spawn
+from tests.acceptance.clients import Crowd, Wire
+from tests.acceptance.fleets import answers, ask_by_new_connections, workers_of
+from tests.acceptance.processes import Service, serving, until
+
+WORKERS = 2
+SETTINGS = {"server.workers": WORKERS, "server.graceful_seconds": 3}
+BACK_SECONDS = 15.0
+"""What a machine that is busy with other tests may take to start an interpreter."""
+
+
+@pytest.fixture(scope="module")
+def config(playground: Path) -> Path:
+    """Settings that these tests change while they hold."""
+    file = playground / "workers.toml"
+    file.write_text("")
+    return file
+
+
+@pytest.fixture(scope="module")
+def service(new_data_dir: Callable[[str], Path], config: Path) -> Iterator[Service]:
+    with serving(new_data_dir("workers"), SETTINGS, config=config) as parent:
+        yield parent
+
+
+def configure(config: Path, text: str) -> None:
+    config.write_text(text)
+
+
+def renew(service: Service) -> str:
+    """SIGHUP, and what the log says of it."""
+    before = len(service.log())
+    service.process.send_signal(signal.SIGHUP)
+    ends = ("all workers are renewed", "the renewal ends here", "the workers stay as they are")
+    until(lambda: any(words in service.log()[before:] for words in ends), 30)
+    return service.log()[before:]
+
+
+async def wires_to(service: Service, count: int) -> list[Wire]:
+    wires = [await Wire.open(service.url) for _ in range(count)]
+    for wire in wires:
+        assert (await wire.get("/healthz")).status == 200
+    return wires
+
+
+def test_it_says_once_where_it_listens_and_each_worker_answers_there(service: Service) -> None:
+    assert service.out.read_text() == f"listening on {service.url}\n"
+    assert len(workers_of(service)) == WORKERS
+    until(lambda: service.status("/healthz") == 200 and all(answered(service, number) for number in (1, 2)))
+    assert service.log().count(" accepts connections at ") == 1, "one Postgres"
+    assert "worker=" not in "".join(line for line in service.log().splitlines(True) if "migrated" in line)
+
+
+def answered(service: Service, number: int) -> bool:
+    service.close()  # each of these requests comes over a connection of its own
+    return any(f" worker={number} " in line and "service.access" in line for line in service.log().splitlines())
+
+
+def test_a_key_of_one_worker_works_at_once_on_all(service: Service) -> None:
+    key = service.mint()["apiKey"]
+    for _ in range(8):
+        service.close()
+        assert service.status("/api/v1/bots?limit=1", key) == 200
+    assert service.usage(key)["requestsUsed"] == 8
+
+
+async def test_a_killed_worker_costs_its_own_connections_and_is_back_while_the_others_answer(service: Service) -> None:
+    before = workers_of(service)
+    wires = await wires_to(service, 24)
+    os.kill(min(before), signal.SIGKILL)
+    held = [await answers(wire) for wire in wires]
+    for _ in range(20):
+        wire = await Wire.open(service.url)
+        assert (await wire.get("/api/v1/sponsors/placements")).status == 200
+        wire.close()
+    assert 0 < sum(held) < len(held), "the kernel divides connections among workers"
+    for wire in wires:
+        wire.close()
+    await trio.to_thread.run_sync(lambda: until(lambda: " serves again" in service.log(), BACK_SECONDS))
+    assert len(workers_of(service)) == WORKERS
+    assert workers_of(service) & before == {max(before)}
+    assert f"(pid {min(before)}) was killed by SIGKILL; another is started" in service.log()
+
+
+async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, config: Path) -> None:
+    configure(config, '[server]\nbase_url = "https://renewed.example.com"\n')
+    before = workers_of(service)
+    stop = trio.Event()
+    crowd = Crowd(service.url, "/healthz", stop=stop)
+    by_new = 0
+    async with trio.open_nursery() as nursery:
+
+        async def by_new_connections() -> None:
+            nonlocal by_new
+            by_new = await ask_by_new_connections(service.url, stop)
+
+        nursery.start_soon(crowd.run, 8)
+        nursery.start_soon(by_new_connections)
+        said = await trio.to_thread.run_sync(renew, service)
+        stop.set()
+    assert "all workers are renewed" in said, said
+    assert not workers_of(service) & before or len(workers_of(service)) > WORKERS, "old ones end in their own time"
+    until(lambda: len(workers_of(service)) == WORKERS)
+    assert not workers_of(service) & before
+    assert (crowd.tally.lost, crowd.tally.torn) == (0, 0)
+    assert crowd.tally.outcomes == {"200": crowd.tally.yes}
+    assert min(crowd.tally.yes, by_new) > 100
+    assert service.get("/openapi.json").json()["servers"] == [{"url": "https://renewed.example.com"}]
+    service.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[server]\nworker = 3\n", "unknown setting server.worker in "),
+        ("[server\n", "is not valid TOML"),
+        ("[database]\nstatement_seconds = 9\n", "database.statement_seconds (9) must be below "),
+        ("[database]\nconnections = 9\n", "database.connections changes only when the service is started anew"),
+    ],
+)
+def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text: str, complaint: str) -> None:
+    before = workers_of(service)
+    configure(config, text)
+    said = renew(service)
+    configure(config, "")
+    [line] = [line for line in said.splitlines() if "service.parent" in line]
+    assert " error service.parent the workers stay as they are: " in line
+    assert complaint in line
+    assert workers_of(service) == before
+    assert service.is_ready()
+
+
+def test_commands_work_beside_them(service: Service) -> None:
+    assert "ok: the database answers" in service.command("doctor")
+
+
+async def test_a_worker_without_its_parents_foundation_refuses_to_start(playground: Path) -> None:
+    data_dir = playground / "no-foundation"
+    with trio.fail_after(30):
+        reservation = reserve([Listening("127.0.0.1", 0)], 2)
+        worker = await spawn(1, load(None, {}), data_dir, reservation.urls, reservation.of(1))
+        with pytest.raises(WorkerFailed, match=r"nobody runs the database in .*no-foundation any more"):
+            await worker.until_ready()
+        assert "ended with code 2" in await worker.until_dead()
+        reservation.close()
