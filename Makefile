@@ -5,13 +5,15 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
 	&& echo $$python && break; done)
 VENV ?= .venv
+MUTANTS_VENV ?= .venv-mutants
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
-PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
+INSTALL = -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
+PIP = $(VENV)/bin/python $(INSTALL)
 
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz chaos abuse bench bench-memory lock clean
+.PHONY: serve setup test thorough lint simulate fuzz chaos abuse mutants bench bench-memory lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -55,6 +57,12 @@ abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
 
+# Small changes to the rules and the kernel, each of which a test should notice: docs/mutants.md knows those that none does.
+# Some of them: make mutants ONLY='actors.quota.*'
+CHILDREN ?= 2
+mutants: $(MUTANTS_VENV)/mutation.stamp
+	$(MUTANTS_VENV)/bin/python -m tests.mutation --children $(CHILDREN) $(if $(ONLY),'$(ONLY)')
+
 bench: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench
 
@@ -63,9 +71,9 @@ MINUTES ?= 5
 bench-memory: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench --memory $(MINUTES)
 
-$(VENV)/bin/python:
+$(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $*
 
 $(VENV)/run.stamp: requirements/run.lock | $(VENV)/bin/python
 	$(PIP) -r requirements/run.lock
@@ -79,11 +87,16 @@ $(VENV)/bench.stamp: requirements/bench.lock $(VENV)/test.stamp
 	$(PIP) -r requirements/bench.lock
 	@touch $@
 
+$(MUTANTS_VENV)/mutation.stamp: requirements/mutation.lock | $(MUTANTS_VENV)/bin/python
+	$(MUTANTS_VENV)/bin/python $(INSTALL) -r requirements/mutation.lock
+	@touch $@
+
 # Pin again what pyproject.toml names, for every Python that is supported. Needs uv.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group test pyproject.toml -o requirements/test.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group bench pyproject.toml -o requirements/bench.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group mutation pyproject.toml -o requirements/mutation.lock
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MUTANTS_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,98 @@
+"""`python -m tests.mutation`: change the rules and the kernel in small ways, and see that a test notices.
+
+Runs mutmut over the modules that pyproject.toml names, prints a line for each, and holds what survived against
+`docs/mutants.md`. Exits with 1 when a module's share of killed mutants is below the bound, or when something survived that
+the document does not know; with 2 when mutmut itself did not come to its end.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.mutation.document import DOCUMENT, Change, known
+from tests.mutation.verdicts import NO_TESTS, SURVIVED, Module, modules
+
+LEAST = 0.90
+LOG = Path("build/mutants.log")
+MUTANTS = Path("mutants")
+
+
+def say(line: str = "") -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def tried(only: list[str], children: int) -> bool:
+    """Let mutmut try the mutants whose names match; False where it did not come to its end."""
+    LOG.parent.mkdir(exist_ok=True)
+    mutmut = [Path(sys.executable).with_name("mutmut"), "run", "--max-children", str(children), *only]
+    # Nearly all that a short run of pytest costs is finding plugins; the two that tests need are named in pyproject.toml.
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with LOG.open("wb") as log:
+        return subprocess.run(mutmut, stdout=log, stderr=log, env=environment, check=False).returncode == 0
+
+
+def table(found: Iterable[Module]) -> None:
+    say(f"{'module':<36} {'mutants':>7} {'killed':>7} {'timed out':>9} {'survived':>8} {'share':>7}")
+    for module in found:
+        say(
+            f"{module.path:<36} {len(module.statuses):>7} {module.killed:>7} {module.timed_out:>9} {module.survived:>8} "
+            f"{module.share:>7.1%}"
+        )
+
+
+def tell(title: str, changes: Counter[Change]) -> None:
+    if changes:
+        say()
+        say(title)
+    module = ""
+    for change in sorted(changes.elements()):
+        if change.module != module:
+            module = change.module
+            say(f"## `{module}`")
+        for line in change.lines():
+            say(line)
+
+
+def judged(found: list[Module], whole: bool) -> int:
+    """Print what was found and return the code to exit with."""
+    survivors = [(change, status) for module in found for change, status in module.survivors()]
+    surviving = Counter(change for change, _ in survivors)
+    listed = known(DOCUMENT.read_text(encoding="utf-8"))
+    table(found)
+    tell("survived, and docs/mutants.md does not know it:", surviving - listed)
+    if whole:
+        tell("in docs/mutants.md, but no longer survives or no longer is:", listed - surviving)
+    odd = [(change, status) for change, status in survivors if status not in (SURVIVED, NO_TESTS)]
+    for change, status in odd:
+        say(f"{status}: {' | '.join(change.lines())}")
+    low = [module.path for module in found if module.share < LEAST]
+    for path in low:
+        say(f"below {LEAST:.0%}: {path}")
+    return 1 if low or surviving - listed or not found else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("only", nargs="*", help="names of mutants, with wildcards: 'actors.quota.*'; by default all")
+    parser.add_argument("--children", type=int, default=2, help="how many mutants are tried at once")
+    parser.add_argument("--keep", action="store_true", help="keep what the last run made, and verdicts that still hold")
+    parser.add_argument("--judge", action="store_true", help="try nothing, and judge what the last run left")
+    given = parser.parse_args()
+    if not given.judge:
+        if not given.keep:
+            shutil.rmtree(MUTANTS, ignore_errors=True)
+        if not tried(given.only, given.children):
+            say(LOG.read_text(encoding="utf-8", errors="replace").replace("\r", "\n")[-4_000:])
+            say(f"mutmut did not come to its end; all that it said is in {LOG}")
+            return 2
+    return judged(modules(MUTANTS), whole=not given.only and not given.judge)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

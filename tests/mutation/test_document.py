@@ -1,0 +1,78 @@
+"""The document of survivors is read as it is meant, and what it says without a reason is refused."""
+
+from collections import Counter
+
+import pytest
+
+from tests.mutation.document import DOCUMENT, Change, Malformed, known
+
+TEXT = """# Survivors
+
+Words before the first chapter.
+
+## `actors/one.py`
+
+Why nobody need find these.
+
+```diff
+  Thing.act
+- a = 1
++ a = 2
+- if a:
+-     b
++ if not a:
+  other
+- c
+```
+
+## `actors/two.py`
+
+Another reason.
+
+```diff
+  act
++ d
+```
+"""
+
+
+def test_changes_are_read_with_their_module_and_function():
+    assert known(TEXT) == Counter(
+        [
+            Change("actors/one.py", "Thing.act", ("a = 1",), ("a = 2",)),
+            Change("actors/one.py", "Thing.act", ("if a:", "b"), ("if not a:",)),
+            Change("actors/one.py", "other", ("c",), ()),
+            Change("actors/two.py", "act", (), ("d",)),
+        ]
+    )
+
+
+def test_the_same_change_twice_in_a_function_is_two():
+    twice = TEXT.replace("+ d\n", "+ d\n  act\n+ d\n")
+    assert known(twice)[Change("actors/two.py", "act", (), ("d",))] == 2
+
+
+def test_what_is_told_is_read_back():
+    change = Change("actors/one.py", "Thing.act", ("a", "b"), ("c",))
+    block = "\n".join(change.lines())
+    assert list(known(f"## `actors/one.py`\n\nWhy.\n\n```diff\n{block}\n```\n")) == [change]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("Why nobody need find these.", ""),
+        TEXT.replace("## `actors/one.py`", ""),
+        TEXT.replace("  Thing.act\n", ""),
+        TEXT.replace("Another reason.", "").replace("## `actors/two.py`", "## `actors/two.py`\n"),
+    ],
+)
+def test_a_change_without_a_reason_a_module_or_a_function_is_refused(text: str):
+    with pytest.raises(Malformed):
+        known(text)
+
+
+def test_the_document_itself_is_well_formed_and_speaks_of_modules_that_are_there():
+    root = DOCUMENT.parent.parent
+    for change in known(DOCUMENT.read_text(encoding="utf-8")):
+        assert (root / change.module).is_file(), change.module

@@ -1,0 +1,72 @@
+"""What became of each mutant: read from what mutmut left behind."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.stats import status_by_exit_code
+from mutmut.utils.format_utils import orig_function_and_class_names_from_key
+
+from tests.mutation.document import Change
+
+KILLED, TIMED_OUT, SURVIVED, NO_TESTS = "killed", "timeout", "survived", "no tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The verdicts of one module: the status that mutmut gave to each mutant, by its name."""
+
+    path: str
+    statuses: dict[str, str]
+
+    @property
+    def killed(self) -> int:
+        return self._count(KILLED)
+
+    @property
+    def timed_out(self) -> int:
+        return self._count(TIMED_OUT)
+
+    @property
+    def survived(self) -> int:
+        """All that no test took notice of, those that no test reaches among them."""
+        return len(self.statuses) - self.killed - self.timed_out
+
+    @property
+    def share(self) -> float:
+        return (self.killed + self.timed_out) / len(self.statuses)
+
+    def survivors(self) -> Iterator[tuple[Change, str]]:
+        """Each change that went unnoticed, with its status."""
+        for name, status in self.statuses.items():
+            if status not in (KILLED, TIMED_OUT):
+                yield change_of(self.path, name), status
+
+    def _count(self, status: str) -> int:
+        return sum(one == status for one in self.statuses.values())
+
+
+def modules(root: Path = Path("mutants")) -> list[Module]:
+    """All modules of which a mutant was tried, in order of their paths."""
+    found = []
+    for meta in sorted(root.rglob("*.py.meta")):
+        codes: dict[str, int | None] = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
+        tried = {name: status_by_exit_code[code] for name, code in codes.items() if code is not None}
+        if tried:
+            found.append(Module(str(meta.relative_to(root)).removesuffix(".meta"), tried))
+    return found
+
+
+def change_of(path: str, mutant: str) -> Change:
+    """What a mutant is, by the name that mutmut gave it."""
+    name, class_name = orig_function_and_class_names_from_key(mutant)
+    lines = get_diff_for_mutant(mutant, path=path).splitlines()
+    body = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return Change(
+        path,
+        f"{class_name}.{name}" if class_name else name,
+        tuple(line[1:].strip() for line in body if line.startswith("-")),
+        tuple(line[1:].strip() for line in body if line.startswith("+")),
+    )
