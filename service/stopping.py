@@ -27,16 +27,19 @@ async def heed_signals(
     on_hangup: Callable[[], None],
     on_second: Callable[[], None] = _nothing,
     *,
+    terminal: int = 0,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The first SIGTERM or SIGINT sets `stop`; the second calls `on_second` and raises `KeyboardInterrupt`, which cuts
-    requests off, while actors still drain. SIGHUP calls `on_hangup`, unless it tells that the terminal is gone: then
-    nobody is left to stop the process, so it stops."""
-    terminal = os.isatty(0)
+    requests off, while actors still drain. SIGHUP calls `on_hangup`.
+
+    But where it says that the terminal of the descriptor `terminal` is gone, it is a stop: nobody is left to give one.
+    """
+    had_terminal = os.isatty(terminal)
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         task_status.started()
         async for number in signals:
-            if number == signal.SIGHUP and not (terminal and not os.isatty(0)):
+            if number == signal.SIGHUP and not (had_terminal and not os.isatty(terminal)):
                 on_hangup()
             elif not stop.is_set():
                 log.info("stopping on %s", signal.Signals(number).name)

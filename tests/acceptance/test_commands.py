@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -83,6 +84,12 @@ def test_the_doctor_of_a_healthy_service_finds_nothing(shop: Shop) -> None:
     assert "the database answers, version 18." in lines[0]
     assert all(line.startswith(("ok: ", "note: ")) for line in lines)
     assert any("mail.smtp_url is empty" in line for line in lines)
+
+
+def test_a_service_without_workers_says_that_sighup_does_nothing_and_goes_on(shop: Shop) -> None:
+    shop.service.process.send_signal(signal.SIGHUP)
+    until(lambda: "SIGHUP does nothing here: restart the service" in shop.service.log())
+    assert shop.service.is_ready()
 
 
 def test_an_import_says_what_it_did_and_a_dry_run_what_it_would_do(shop: Shop, tmp_path: Path) -> None:
