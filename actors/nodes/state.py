@@ -1,7 +1,7 @@
 """The rules of counting nodes, pure: ages and silences in, who is live and how many out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from actors.nodes.messages import NodeInfo, Seen
 
@@ -40,6 +40,6 @@ def known(node: NodeInfo, seen: Sequence[Seen], silent_seconds: float, rules: No
     """Who counts as live for `node`, which is one of them in any case, `silent_seconds` after a beat that saw `seen`: the
     oldest node first, each with its age as of now. After `keep_seconds` of silence that is `node` alone."""
     heard = seen if silent_seconds <= rules.keep_seconds else ()
-    others = [replace(each, age_seconds=each.age_seconds + silent_seconds) for each in heard if each.node.id != node.id]
+    others = [Seen(each.node, max(0.0, each.age_seconds) + silent_seconds) for each in heard if each.node.id != node.id]
     live = [Seen(node, silent_seconds), *others]
     return tuple(sorted(live, key=lambda each: (each.node.started_ms, each.node.id)))

@@ -489,7 +489,7 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     visitor = boss(world)
     await world.meet("n2")
     page = await visitor.look("/ops")
-    listed = page.text.partition("Live nodes: 2")[2].partition("What follows")[0]
+    listed = page.text.partition("2 live, the oldest first")[2].partition("What follows")[0]
     for words in ("n1 this one host-1 7 http://192.0.2.1:8080", "n2 host-2 7 http://192.0.2.2:8080"):
         assert words in listed
     assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]

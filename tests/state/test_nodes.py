@@ -50,6 +50,10 @@ def test_a_node_counts_itself_once_whatever_it_hears() -> None:
     assert ids(known(ME, [Seen(node("other"), 0.0)], 0.0, RULES)) == ["other", "me"]
 
 
+def test_a_beat_that_was_kept_while_this_one_was_made_is_shown_as_of_now() -> None:
+    assert known(ME, [Seen(node("other", 9), -0.2)], 1.0, RULES)[1].age_seconds == 1.0
+
+
 def test_a_silence_ages_what_was_heard_and_in_the_end_leaves_the_node_alone() -> None:
     seen = [Seen(ME, 0.0), Seen(node("other", 9), 3.0)]
     assert known(ME, seen, 60.0, RULES) == (Seen(ME, 60.0), Seen(node("other", 9), 63.0))

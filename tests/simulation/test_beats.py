@@ -1,0 +1,94 @@
+"""Many seeds of the world of beats: every promise holds, what goes wrong was met, and planted bugs are found."""
+
+from collections.abc import Sequence
+
+import pytest
+import trio
+
+from actors.nodes.heartbeat import Heartbeat
+from actors.nodes.messages import Seen
+from storage.memory.nodes import MemoryNodes
+from tests.simulation.beats import CHAOS_SECONDS, Parts, World, run
+
+SEEDS = 20
+
+
+@pytest.fixture(scope="module")
+def campaign() -> list[World]:
+    return [run(seed)[0] for seed in range(SEEDS)]
+
+
+def test_every_seed_keeps_every_promise(campaign: list[World]) -> None:
+    failed = {seed: world.violations[0] for seed, world in enumerate(campaign) if world.violations}
+    assert not failed
+
+
+def test_the_campaign_meets_what_it_is_for(campaign: list[World]) -> None:
+    for what in ("alone after a long silence", "the last number held through a silence"):
+        assert any(what in world.met for world in campaign), what
+    rows = [world.rows for world in campaign]
+    assert any(each.left for each in rows), "somebody said goodbye"
+    assert any(each.keys() for each in rows), "somebody was killed and left a row"
+    assert all(max(map(max, each.beats.values())) > CHAOS_SECONDS for each in rows)
+
+
+def test_the_same_seed_gives_the_same_trace() -> None:
+    assert run(3)[1] == run(3)[1]
+
+
+class NeverForgets(Heartbeat):
+    """The last number holds for ever."""
+
+    def nodes(self) -> Sequence[Seen]:
+        return [Seen(self.node, 0.0), *(each for each in self._seen if each.node.id != self.node.id)]
+
+
+class ForgetsAtOnce(Heartbeat):
+    """A beat that fails is taken for the end of all others."""
+
+    def _on_silence(self, error: Exception) -> None:
+        self._seen = ()
+        super()._on_silence(error)
+
+
+class SaysNoGoodbye(Heartbeat):
+    """A node that stops in order leaves its row behind."""
+
+    async def _leave(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+class CountsOnlyOthers(Heartbeat):
+    """A node leaves itself out of the number."""
+
+    def live(self) -> int:
+        return max(1, super().live() - 1)
+
+
+class CountsAllRows(MemoryNodes):
+    """Rows of nodes that have died count as well."""
+
+    def _live(self, now: float, live_seconds: float) -> Sequence[Seen]:
+        return self._by_age(now)
+
+
+class CountsTheYoungest(MemoryNodes):
+    """A row counts only right after its beat."""
+
+    def _live(self, now: float, live_seconds: float) -> Sequence[Seen]:
+        return super()._live(now, live_seconds / 4)
+
+
+BUGS = (
+    Parts(heartbeat=NeverForgets),
+    Parts(heartbeat=ForgetsAtOnce),
+    Parts(heartbeat=SaysNoGoodbye),
+    Parts(heartbeat=CountsOnlyOthers),
+    Parts(store=CountsAllRows),
+    Parts(store=CountsTheYoungest),
+)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda parts: f"{parts.heartbeat.__name__}-{parts.store.__name__}")
+def test_a_planted_bug_is_found(bug: Parts) -> None:
+    assert any(run(seed, bug)[0].violations for seed in range(SEEDS))
