@@ -21,11 +21,12 @@ BLOCK = 12
 
 
 class Shard(NamedTuple):
-    """The range of hashes [first, last] that one shard holds, and the engine's number for it."""
+    """The range of hashes [first, last] that one shard holds, and the engine's numbers for it and for its worker."""
 
     id: int
     first: int
     last: int
+    worker: int = 0
 
 
 class ShardMap:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import groupby
 
 import trio
@@ -29,8 +29,12 @@ class ShardedEvents(PostgresEvents):
     def __init__(self, database: Database, shards: ShardMap) -> None:
         super().__init__(database)
         self.shards = shards
-        # The other half of the pool is for all that is not events, however many shards there are.
-        self._room = trio.CapacityLimiter(max(1, database.limits.connections // 2))
+        # The other half of the pool is for all that is not events, however many shards there are; and where there are more
+        # workers than one, one that hangs takes no more than half of this half.
+        room = max(1, database.limits.connections // 2)
+        workers = {shard.worker for shard in shards.shards}
+        self._room = trio.CapacityLimiter(room)
+        self._workers = {each: trio.CapacityLimiter(max(1, room // min(2, len(workers)))) for each in workers}
         # For each shard a booking that lies there: the journal's row has to lie with what it vouches for. It stays the same
         # for as long as the owners of turns live, so that a turn is looked for where it was kept.
         self._places: dict[int, str] = {}
@@ -38,10 +42,10 @@ class ShardedEvents(PostgresEvents):
     async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         turn.decided = turn.decided or {}
         added: list[bytes] = []
-        async with self._admitted():
-            if day not in self._days:
-                await self.prepare([day])
-            for shard, part in self._parts(rows):
+        for shard, part in self._parts(rows):
+            async with self._admitted(self.shards.shards[shard].worker):
+                if day not in self._days:
+                    await self.prepare([day])
                 added += await self._keep(turn, shard, day, part)
         return added
 
@@ -73,17 +77,18 @@ class ShardedEvents(PostgresEvents):
         return await self._database.transact(work)
 
     @asynccontextmanager
-    async def _admitted(self) -> AsyncIterator[None]:
-        """Wait for one of the transactions that events may have at once, as long as the pool would."""
+    async def _admitted(self, worker: int) -> AsyncIterator[None]:
+        """Wait for one of the transactions that events may have at once on this worker, and of those that they may have in
+        all, as long as the pool would."""
         seconds = self._database.limits.wait_seconds
-        with trio.move_on_after(seconds) as waiting:
-            await self._room.acquire()
-        if waiting.cancelled_caught:
-            raise StorageUnavailable(f"no transaction for events was free within {seconds:g} s")
-        try:
+        async with AsyncExitStack() as stack:
+            with trio.move_on_after(seconds) as waiting:
+                # The worker's first: nobody who waits for it keeps one from the others.
+                await stack.enter_async_context(self._workers[worker])
+                await stack.enter_async_context(self._room)
+            if waiting.cancelled_caught:
+                raise StorageUnavailable(f"no transaction for events was free within {seconds:g} s")
             yield
-        finally:
-            self._room.release()
 
     def __repr__(self) -> str:
         return f"<ShardedEvents {self.shards!r}, {self._room.borrowed_tokens} of {self._room.total_tokens} at work>"

@@ -38,9 +38,10 @@ select to_regproc('citus_version') is not null
 select citus_version()
 
 -- name: shards
--- The ranges of hashes that the shards hold.
-select shardid as id, shardminvalue::int as first, shardmaxvalue::int as last
-from pg_dist_shard where logicalrelid = 'events'::regclass order by shardminvalue::int
+-- The ranges of hashes that the shards hold, and on which worker they lie.
+select shardid as id, shardminvalue::int as first, shardmaxvalue::int as last, min(groupid) as worker
+from pg_dist_shard join pg_dist_placement using (shardid)
+where logicalrelid = 'events'::regclass group by 1, 2, 3 order by 2
 
 -- name: shards_of
 -- In which shard the engine would look for each of some texts, in order.

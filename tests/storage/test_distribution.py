@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from actors.events.shards import text_hash
-from storage.distribution import DistributionError, check_engine, read_shards
+from storage.distribution import DistributionError, check_engine, forget_ended, read_shards
 from storage.pool import Database, Target, open_database
 from storage.schema import SchemaDrift, migrate
 from storage.statements import statements
-from tests.stores.sharded import distributed, stand_in
+from tests.stores.conftest import stores_over_shards
+from tests.stores.sharded import CITUS_URL, distributed, on_citus, stand_in
+from tests.stores.tallies import Tally, keys_of, rows
 
 SQL = Path(__file__).resolve().parents[2] / "storage" / "sql"
 OLD = """
@@ -119,7 +121,24 @@ async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Targe
             await read_shards(database)
 
 
-# What the engine takes, as far as a text shows it.
+# What the engine takes, and what a text shows of it.
+
+
+@pytest.mark.skipif(
+    CITUS_URL is None, reason="CATALOG_TEST_CITUS_URL names no Citus, which alone can show what it takes"
+)
+async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_statement():
+    async with on_citus() as target, open_database(target) as database:
+        assert await migrate(database, distributed=True) == []
+        tally = Tally(await stores_over_shards(database))
+        some = sorted(each for booking in range(9) for each in rows(range(3), booking))
+        for _ in range(2):
+            await tally.stores.events.prepare(range(20_000, 20_004))
+        assert set(await tally.record(20_000, some)) == keys_of(some)
+        assert list(await tally.record(20_000, some)) == []
+        assert await tally.counts() == {(f"bok_{booking}", 20_000): (3, 0) for booking in range(9)}
+        await forget_ended(database)
+        assert list(await tally.stores.events.drop_before(20_002)) == [20_000, 20_001]
 
 
 def test_what_a_conflict_updates_calls_no_function():

@@ -6,6 +6,7 @@ set local search_path = citus_stand_in, public;
 
 create table pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text, shardmaxvalue text);
 create table pg_dist_partition (logicalrelid regclass primary key, partkey text, collated oid, type oid);
+create table pg_dist_placement (shardid bigint, groupid int);
 create sequence shard_ids start 102008;
 
 create function shard_count() returns int language sql
@@ -74,6 +75,9 @@ begin
         select divided, nextval('shard_ids'), shardminvalue, shardmaxvalue from pg_dist_shard
         where logicalrelid = colocate_with::regclass order by shardid;
     end if;
+    -- Two workers take turns.
+    insert into pg_dist_placement
+    select shardid, 1 + (row_number() over (order by shardid) % 2) from pg_dist_shard where logicalrelid = divided;
     execute format('create trigger hold_to_one_shard after insert or update on %s for each row'
         ' execute function hold_to_one_shard(%L, %L)', divided, by,
         case when divided = 'public.delivery_days'::regclass then 'follows' else 'binds' end);

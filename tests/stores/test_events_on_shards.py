@@ -15,7 +15,7 @@ from actors.events.desk import EventDesk, Fate
 from actors.events.messages import Event, Kind
 from actors.events.state import EventRules, Seals
 from actors.troupe import running
-from actors.values import OutcomeUnknown, StorageUnavailable, Turn
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.sharded import ShardedEvents
 from tests.fakes import together
@@ -120,6 +120,44 @@ async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_s
             assert set(await store.record(turn, DAY, some)) == keys_of(some)
         assert list(await store.record(tally.turn(), DAY, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(6)}
+
+
+async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(database_target: Target):
+    await distributed(database_target, 8)
+    limits = PoolLimits(connections=8, wait_seconds=0.3, lock_seconds=SECONDS, statement_seconds=61, command_seconds=62)
+    async with open_database(database_target, limits) as database:
+        store = await sharded_events(database)
+        today = day_of(SystemClock().now_ms())
+        await store.prepare([today, today + 1])
+        desk = a_desk(store)
+        events = [seen(booking, visitor) for booking in range(40) for visitor in range(2)]
+        hanging = store.shards.shards[0].worker
+        stuck = [event for event in events if store.shards.shard_of(event.booking_id).worker == hanging]
+        others = [event for event in events if event not in stuck]
+        assert len({store.shards.place_of(event.booking_id) for event in stuck}) == 4
+        done, held, stuck_now = asyncio.Event(), trio.Event(), trio.Event()
+
+        async def hang(connection: Connection) -> None:
+            for day in (today, today + 1):
+                rows = [(event.booking_id, day) for event in stuck]
+                await connection.executemany("insert into delivery_days values ($1, $2) on conflict do nothing", rows)
+            held.set()
+            while await connection.fetchval("select count(distinct pid) from pg_locks where not granted") < 2:
+                pass
+            stuck_now.set()
+            await done.wait()
+            raise Contended("undone")
+
+        async with running(desk.dedupers), trio.open_nursery() as nursery:
+            nursery.start_soon(together, partial(database.transact, hang))
+            await held.wait()
+            nursery.start_soon(together, *(partial(desk.record, event) for event in stuck))
+            try:
+                with trio.fail_after(SECONDS):
+                    await stuck_now.wait()
+                    assert await desk.record_all(others) == [Fate.RECORDED] * len(others)
+            finally:
+                done.set()
 
 
 # Many at once.

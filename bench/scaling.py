@@ -1,0 +1,136 @@
+"""A model of the events on paper: from a rate to bytes, memory, log, workers and transactions: `python -m bench.scaling`.
+
+It writes the table of `docs/scaling.md`. `MEASURED` is what `python -m bench.sizes` and `bench/results` say; `ASSUMED` is for
+whoever builds to put in, and is in no way measured here.
+"""
+
+import math
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+DAY_SECONDS = 86_400
+PAGE_BYTES = 8_192
+GB, TB = 10**9, 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Bytes of an event, its log in batches of ten; events a second of one core of a node that are answered one by one."""
+
+    row: float = 84.5
+    index: float = 101.2
+    log: float = 425.0
+    log_of_a_page: float = 5_850.0
+    of_a_core: float = 15_200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Bytes of memory that a worker has for the index of the day; seconds between checkpoints and of one transaction; the
+    share of a core that is planned with; transactions for events that a node has at once, half of `database.connections`;
+    shards, of which a worker has two or more; days that keys are kept, at the most."""
+
+    memory: float = 64 * GB
+    checkpoint_seconds: float = 900.0
+    transaction_seconds: float = 0.005
+    share: float = 0.6
+    at_once: int = 4
+    shards: int = 32
+    days: int = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a steady rate of events takes, all workers together. Bytes of log and of pages are those of a second, and
+    `wait_seconds` is how long a shard's next batch of a node waits for the transactions of the others."""
+
+    events_a_day: float
+    index_of_a_day: float
+    kept: float
+    log_bytes: float
+    written_bytes: float
+    workers: int
+    nodes: int
+    transactions: float
+    batch: float
+    wait_seconds: float
+
+
+MEASURED, ASSUMED = Measured(), Assumed()
+RATES = (1_000, 7_000, 30_000, 100_000, 300_000, 1_000_000)
+
+
+def whole_pages(leaves: float, events: float) -> float:
+    """Pages that go to the log whole after a checkpoint, by event, where each touches one of so many leaves at random."""
+    return leaves * -math.expm1(-events / leaves) / events
+
+
+def needs(rate: float, measured: Measured = MEASURED, assumed: Assumed = ASSUMED) -> Needs:
+    """What so many events a second take, at the end of a day of them."""
+    events_a_day = rate * DAY_SECONDS
+    index = events_a_day * measured.index
+    pages = whole_pages(index / PAGE_BYTES, rate * assumed.checkpoint_seconds)
+    workers = math.ceil(index / assumed.memory)
+    shards = 1 if workers == 1 else max(assumed.shards, 2 * workers)
+    at_once = min(shards, assumed.at_once)
+    nodes = math.ceil(rate / (measured.of_a_core * assumed.share))
+    transactions = min(rate, nodes * at_once / assumed.transaction_seconds)
+    return Needs(
+        events_a_day=events_a_day,
+        index_of_a_day=index,
+        kept=events_a_day * (measured.row + measured.index) * assumed.days,
+        log_bytes=rate * (measured.log + pages * measured.log_of_a_page),
+        written_bytes=rate * (measured.row + pages * PAGE_BYTES),
+        workers=workers,
+        nodes=nodes,
+        transactions=transactions,
+        batch=rate / transactions,
+        wait_seconds=shards * assumed.transaction_seconds / at_once,
+    )
+
+
+COLUMNS = (
+    "Events/s",
+    "A day",
+    "Index of the day",
+    "Keys kept",
+    "Log",
+    "Pages written",
+    "Workers",
+    "Nodes",
+    "Transactions/s",
+    "Events in one",
+    "Waits for its turn",
+)
+
+
+def table() -> str:
+    """The needs of some rates, as `docs/scaling.md` has them."""
+    return "\n".join([_row(COLUMNS), _row(["---"] * len(COLUMNS)), *(_line(rate, needs(rate)) for rate in RATES)])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _line(rate: int, need: Needs) -> str:
+    return _row(
+        (
+            f"{rate:,}",
+            f"{need.events_a_day / 1e6:,.0f} M",
+            f"{need.index_of_a_day / GB:,.0f} GB",
+            f"{need.kept / TB:,.1f} TB",
+            f"{need.log_bytes / 1e6:,.0f} MB/s",
+            f"{need.written_bytes / 1e6:,.0f} MB/s",
+            f"{need.workers}" if need.workers > 1 else "one Postgres",
+            f"{need.nodes}",
+            f"{need.transactions:,.0f}",
+            f"{need.batch:,.0f}",
+            f"{need.wait_seconds * 1e3:,.0f} ms",
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table() + "\n")

@@ -1,0 +1,133 @@
+"""What an event costs in bytes: of the table, of its index and of the log: `python -m bench.sizes`.
+
+Bytes are those of the disk and of the statements, not of the machine's speed: they are the same wherever it runs. A fresh
+Postgres is filled with a day's events in steps. After each step a checkpoint, and then some batches more: a page that is
+touched for the first time after a checkpoint goes to the log whole, so the log of an event grows with the day.
+"""
+
+import argparse
+import math
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from actors.events.messages import Kind, Row
+from actors.ids import ID_BYTES, new_id
+from bench.scaling import PAGE_BYTES, whole_pages
+from bench.stage import tell
+from storage.embedded import running_postgres
+from storage.pool import Connection, Database, Target, open_database
+from storage.postgres.events import SQL, packed
+from storage.schema import migrate
+
+DAY = 20_000
+BOOKINGS = 200
+KEY_BYTES = 16
+FILLING = 2_000
+"""Events of a batch while the table is filled."""
+SETTINGS = {"max_wal_size": "64GB", "checkpoint_timeout": "1d", "autovacuum": "off", "shared_buffers": "512MB"}
+"""No checkpoint but those that are asked for."""
+LOG = "select wal_bytes::bigint as all, wal_fpi::bigint as pages from pg_stat_wal"
+
+
+class Writer:
+    """Batches of new events about bookings of ids as long as this service's, each a transaction."""
+
+    def __init__(self, database: Database, seed: int = 1) -> None:
+        self._database = database
+        self._chance = random.Random(seed)
+        self._bookings = [new_id("bok", self._chance.randbytes(ID_BYTES)) for _ in range(BOOKINGS)]
+        self._turn = 0
+
+    async def write(self, events: int, size: int) -> None:
+        for _ in range(math.ceil(events / size)):
+            self._turn += 1
+            rows = sorted(self._row() for _ in range(size))
+            batch = "0123456789ab/events", self._turn, DAY, *packed(rows)
+
+            async def work(connection: Connection, batch: tuple[object, ...] = batch) -> None:
+                await connection.fetchval(SQL.record_new, *batch)
+
+            await self._database.commit(work)
+
+    def _row(self) -> Row:
+        kind = Kind.CLICK if self._chance.randrange(16) == 0 else Kind.IMPRESSION
+        return Row(self._chance.choice(self._bookings), self._chance.randbytes(KEY_BYTES), kind)
+
+
+async def ask(database: Database, text: str) -> tuple[int, ...]:
+    async def work(connection: Connection) -> tuple[int, ...]:
+        await connection.execute("select pg_stat_force_next_flush()")
+        await connection.execute("select pg_stat_clear_snapshot()")
+        return tuple(await connection.fetchrow(text))
+
+    return await database.read(work)
+
+
+class Log(NamedTuple):
+    """What came to the log, by event: bytes, and pages that were written whole."""
+
+    bytes: float
+    pages: float
+
+
+async def logged(database: Database, writer: Writer, events: int, size: int) -> Log:
+    before = await ask(database, LOG)
+    await writer.write(events, size)
+    return Log(*((after - earlier) / events for after, earlier in zip(await ask(database, LOG), before, strict=True)))
+
+
+def doubling(most: int) -> Iterator[int]:
+    events = 50_000
+    while events <= most:
+        yield events
+        events *= 2
+
+
+async def main(most: int, after: int, data_dir: Path) -> None:
+    async with running_postgres(data_dir / "data", settings=SETTINGS) as postgres:
+        endpoint = postgres.endpoint
+        target = Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
+        async with open_database(target) as database:
+            await migrate(database)
+            create = f"create table events_{DAY} partition of events for values in ({DAY})"
+            await database.read(lambda connection: connection.execute(create))
+            writer = Writer(database)
+            tell("by batch: bytes of the log an event, where each page of it was written since the last checkpoint")
+            for size in (1, 10, 100, 500, 2_000):
+                tell(f"  {size:>5}: {(await logged(database, writer, max(2_000, size), size)).bytes:8.0f}")
+            tell(
+                f"by events of the day: bytes an event, and the log of {after} events, in batches of 500, after a checkpoint"
+            )
+            kept = 0
+            for events in doubling(most):
+                bare = await logged(database, writer, events - kept, FILLING)
+                kept, table, index = await ask(database, SIZES)
+                await database.read(lambda connection: connection.execute("checkpoint"))
+                whole = await logged(database, writer, after, 500)
+                expected = whole_pages(index / PAGE_BYTES, after)
+                tell(
+                    f"  {kept:>9}: row {table / kept:5.1f}, index {index / kept:5.1f}, log before {bare.bytes:5.0f}, after"
+                    f" {whole.bytes:6.0f}, with {whole.pages:.3f} whole pages (expected {expected:.3f})"
+                )
+                kept += after
+
+
+SIZES = f"""select count(*), pg_relation_size('events_{DAY}'), pg_indexes_size('events_{DAY}') from events_{DAY}"""
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=1_600_000, help="how far the day is filled")
+    parser.add_argument(
+        "--after", type=int, default=20_000, help="events between a checkpoint and the reading of the log"
+    )
+    parser.add_argument("--data-dir", type=Path, help="where the database lies; default: a temporary directory")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.data_dir) as place:
+        Path(place).chmod(0o711)
+        trio.run(main, given.events, given.after, Path(place))
