@@ -74,7 +74,6 @@ class PoolLimits:
     connect_seconds: float = 3.0
     statement_seconds: float = 4.0
     lock_seconds: float = 2.0
-    idle_in_transaction_seconds: float = 5.0
     command_seconds: float = 6.0
     listen_check_seconds: float = 1.0
     listen_pause_seconds: float = 0.25
@@ -258,26 +257,24 @@ class Database:
     async def _transaction(self, work: Work[T], seconds: float) -> T:
         connection = await self._checked_out()
         sent_commit = False
-        with _Deadline(connection, seconds):
+        with _Deadline(connection, seconds, self._terminate_all):
             try:
                 await connection.execute("begin")
                 result = await work(connection)
                 sent_commit = True
                 await connection.execute("commit")
             except BaseException as error:
-                self._discard(connection)
-                raise translated(error, sent_commit=sent_commit) from error
+                raise translated(self._ended(connection, error), sent_commit=sent_commit) from error
         self._idle.append(connection)
         return result
 
     async def _plain(self, work: Work[T], *, commits: bool = False) -> T:
         connection = await self._checked_out()
-        with _Deadline(connection, self.limits.command_seconds):
+        with _Deadline(connection, self.limits.command_seconds, self._terminate_all):
             try:
                 result = await work(connection)
             except BaseException as error:
-                self._discard(connection)
-                raise translated(error, sent_commit=commits) from error
+                raise translated(self._ended(connection, error), sent_commit=commits) from error
         self._idle.append(connection)
         return result
 
@@ -290,6 +287,12 @@ class Database:
         connection = await connect(self.target, self.limits)
         self._open += 1
         return connection
+
+    def _ended(self, connection: Any, error: BaseException) -> BaseException:
+        """The error, with its connection discarded. On one that broke asyncpg may reach for what is no longer there."""
+        broken = connection.is_closed() and isinstance(error, AttributeError)
+        self._discard(connection)
+        return pg.InterfaceError(f"the connection broke: {error}") if broken else error
 
     def _discard(self, connection: Any) -> None:
         # Never close(): it waits for the server, and nothing bounds that wait.
@@ -314,7 +317,8 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
         "jit": "off",
         "statement_timeout": _milliseconds(limits.statement_seconds),
         "lock_timeout": _milliseconds(limits.lock_seconds),
-        "idle_in_transaction_session_timeout": _milliseconds(limits.idle_in_transaction_seconds),
+        # Whoever began it may be gone without a word, and its locks keep all others waiting.
+        "idle_in_transaction_session_timeout": _milliseconds(limits.statement_seconds),
     }
     try:
         return await asyncpg.connect(
@@ -374,10 +378,18 @@ class _Listener:
 
 
 class _Deadline:
-    """Terminate a connection that is still at work after `seconds`: its calls then fail by themselves, uncancelled."""
+    """Terminate a connection that is still at work after `seconds`: its calls then fail by themselves, uncancelled.
 
-    def __init__(self, connection: Any, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, connection.terminate)
+    The server gives up before that, so one that says nothing may be gone, and other connections to it too: `silent`.
+    """
+
+    def __init__(self, connection: Any, seconds: float, silent: Callable[[], None] = lambda: None) -> None:
+        self._connection, self._silent = connection, silent
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._pass)
+
+    def _pass(self) -> None:
+        self._connection.terminate()
+        self._silent()
 
     def __enter__(self) -> None:
         return None

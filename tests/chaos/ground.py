@@ -92,4 +92,5 @@ def _disk(place: Path, mib: int) -> Iterator[Disk | None]:
         yield Disk(place) if mounted else None
     finally:
         if mounted:
-            subprocess.run(["umount", str(place)], check=True)
+            # Lazily: a backend that was killed may take a moment to let go of its files.
+            subprocess.run(["umount", "--lazy", str(place)], check=True)

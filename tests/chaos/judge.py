@@ -130,8 +130,9 @@ def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
 
 
 def _starved(node: int, began: float, ended: float, happened: Happened) -> float:
+    """For how many of these seconds the node, or the clients with their proxy, had no core."""
     watched = [happened.waits[each] for each in (node, CLIENTS) if each in happened.waits]
-    return sum(waits.between(began, ended) for waits in watched)
+    return min(ended - began, sum(waits.between(began, ended) for waits in watched))
 
 
 def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:

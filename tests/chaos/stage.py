@@ -105,7 +105,8 @@ class Stage:
                 with suppress(OSError, ValueError, IndexError):
                     waited = waited_seconds(pid)
                     before_pid, before = last.get(number, (pid, waited))
-                    since = before if before_pid == pid else 0.0
+                    # What another process waited for while it started was no wait of any request.
+                    since = before if before_pid == pid else waited
                     self.happened.waits[number].note(trio.current_time(), waited - since)
                     last[number] = (pid, waited)
             await trio.sleep(LOOK_SECONDS)

@@ -19,7 +19,6 @@ SMALL = PoolLimits(
     connect_seconds=20.0,
     lock_seconds=10.0,
     statement_seconds=20.0,
-    idle_in_transaction_seconds=40.0,
     command_seconds=30.0,
     listen_check_seconds=0.05,
     listen_pause_seconds=0.05,
@@ -259,6 +258,60 @@ async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: 
     with pytest.raises(StorageUnavailable, match="permission denied"):
         await database.transact(lambda c: c.execute("set local role powerless; create table public.own ()"))
     await database.read(lambda c: c.execute("drop role powerless"))
+
+
+async def test_one_silent_connection_tells_of_all_others_that_lie_idle(proxy: Proxy):
+    """Each of them would have to be waited for otherwise, one after the other."""
+    async with open_database(proxy.target, replace(HASTY, connections=4)) as database:
+        async with trio.open_nursery() as nursery:
+            for _ in range(4):
+                nursery.start_soon(database.read, lambda connection: connection.fetchval("select pg_sleep(0.2)"))
+        assert database.statistics().open == 4
+        proxy.weather = Weather.SILENT
+        with pytest.raises(StorageUnavailable):
+            await database.read(lambda connection: connection.fetchval("select 1"))
+        assert database.statistics().open == 0
+        proxy.weather = Weather.FAIR
+        assert await database.read(lambda connection: connection.fetchval("select 1")) == 1
+
+
+async def test_a_transaction_whose_client_has_fallen_silent_keeps_its_locks_no_longer_than_a_statement(
+    proxy: Proxy, database_target: Target
+):
+    async def lock(connection: Connection) -> None:
+        await connection.execute("lock table journal in exclusive mode")
+
+    async def fall_silent(connection: Connection) -> None:
+        await lock(connection)
+        proxy.weather = Weather.SILENT
+        await connection.execute("select 1")
+
+    patient = replace(SMALL, lock_seconds=3.0)
+    async with open_database(proxy.target, HASTY) as silent, open_database(database_target, patient) as other:
+        with pytest.raises(StorageUnavailable):
+            await silent.transact(fall_silent)
+        proxy.weather = Weather.FAIR
+        await other.transact(lock)
+
+
+@pytest.mark.parametrize(("in_commit", "expected"), [(False, StorageUnavailable), (True, OutcomeUnknown)])
+async def test_a_driver_that_stumbles_over_its_broken_connection_has_lost_it(
+    database: Database, in_commit: bool, expected: type[Exception]
+):
+    async def stumble(connection: Connection) -> None:
+        connection.terminate()
+        raise AttributeError("'NoneType' object has no attribute 'write'")
+
+    with pytest.raises(expected):
+        await (database.commit(stumble) if in_commit else database.transact(stumble))
+
+
+async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Database):
+    async def stumble(connection: Connection) -> None:
+        raise AttributeError("a bug of this test")
+
+    with pytest.raises(AttributeError):
+        await database.transact(stumble)
 
 
 async def test_who_reads_may_leave_at_once_and_the_connection_comes_back(database: Database):
