@@ -71,7 +71,7 @@ def shares(cell: Cell, cores: int) -> dict[str, float]:
         known = (run.usage.server_cpu, run.usage.postgres_cpu, generators)
         return (*known, max(run.usage.machine_cpu - sum(known), 0.0))
 
-    whole = [cores * run.measured.seconds for run in cell.runs]
+    whole = [cores * run.usage.seconds for run in cell.runs]
     spent = zip(*map(of, cell.runs), strict=True)
     names = ("nodes", "Postgres", "generators", "others")
     return {

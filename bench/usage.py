@@ -1,6 +1,7 @@
 """What a run costs beside time: CPU seconds and memory of processes, read from /proc (Linux; elsewhere all is 0)."""
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ RESET_PEAK = "5"
 @dataclass(frozen=True, slots=True)
 class Usage:
     """CPU seconds of the program and of Postgres in a run, and the program's highest resident memory in bytes: of all its
-    processes, where it has several. `machine_cpu` is of all that runs on the machine."""
+    processes, where it has several. `machine_cpu` is of all that runs on the machine, `seconds` how long all was metered."""
 
     server_cpu: float
     postgres_cpu: float
     peak_bytes: int
     machine_cpu: float = 0.0
+    seconds: float = 0.0
 
 
 class Meter:
@@ -32,7 +34,7 @@ class Meter:
             with suppress(OSError):
                 (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
         self._server, self._postgres = self._cpu_seconds(), family_cpu_seconds(postmaster)
-        self._machine = machine_cpu_seconds()
+        self._machine, self._began = machine_cpu_seconds(), time.perf_counter()
 
     def read(self) -> Usage:
         return Usage(
@@ -40,6 +42,7 @@ class Meter:
             family_cpu_seconds(self._postmaster) - self._postgres,
             sum(memory_bytes(pid, "VmHWM") for pid in self._pids),
             machine_cpu_seconds() - self._machine,
+            time.perf_counter() - self._began,
         )
 
     def _cpu_seconds(self) -> float:

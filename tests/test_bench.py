@@ -101,7 +101,7 @@ def test_every_scenario_begins_with_the_service_and_stands_once():
 def nodes_run(*, nodes: float, postgres: float, generators: float, machine: float) -> Run:
     """A run of two seconds, by the CPU seconds that each has used."""
     measured = Measured(100, 0, 100, 2.0, p50_ms=1.0, p99_ms=2.0, generator_cpu=generators / 2.0)
-    return Run(measured, Usage(nodes, postgres, 1, machine))
+    return Run(measured, Usage(nodes, postgres, 1, machine, seconds=2.0))
 
 
 def test_generators_beside_one_another_count_as_one_that_is_as_slow_as_the_slowest():
@@ -139,6 +139,8 @@ def test_a_lost_event_or_a_deadlock_among_nodes_is_wrong(rows: int, deadlocks: i
         ONE: Cell([run_of()], recorded=Recorded(100, 100, 1)),
     }
     result = Result(Scenario(Kind.EVENT, CONNECTIONS, (THREE, ONE)), cells)
+    for cell in cells.values():
+        cell.runs[0] = nodes_run(nodes=1.0, postgres=0.5, generators=0.5, machine=2.0)
     setting = Setting(1, 1, 1, 1.0, "wrk", "18", "3.11", "6.0", cores=2)
     assert (WRONG not in published(setting, [result], deadlocks)) is right
 
