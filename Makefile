@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz chaos abuse mutants bench bench-memory lock clean
+.PHONY: serve setup test thorough lint simulate fuzz chaos abuse mutants bench bench-memory bench-nodes lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -70,6 +70,12 @@ bench: $(VENV)/bench.stamp
 MINUTES ?= 5
 bench-memory: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench --memory $(MINUTES)
+
+# Three nodes against one over one Postgres, for about two minutes: make bench-nodes SECONDS=5 ROUNDS=5
+ROUNDS ?= 3
+bench-nodes: SECONDS = 2
+bench-nodes: $(VENV)/bench.stamp
+	$(VENV)/bin/python -m bench.nodes --seconds $(SECONDS) --rounds $(ROUNDS)
 
 $(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }

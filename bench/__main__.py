@@ -5,21 +5,19 @@ import asyncio
 import os
 import platform
 import re
-import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
-from bench.load import generator
 from bench.memory import follow, publish
 from bench.plots import memory as plot_memory
 from bench.plots import write_plots
 from bench.report import WRONG, absolute, published
-from bench.results import Result, Setting
+from bench.results import Result
 from bench.rounds import audit_events, audit_reads, compare
 from bench.scenarios import Plan
-from bench.stage import BOOKINGS, Stage, set_up, tell
+from bench.setting import generator_version, kernel, setting_of
+from bench.stage import set_up, tell
 
 RESULTS = Path(__file__).parent / "results"
 PREFACE = "# Results of the benchmark\n\nWhat was measured, and how: [README.md](../README.md).\n\n"
@@ -40,35 +38,6 @@ async def run(plan: Plan, only: re.Pattern[str], data_dir: Path | None, director
         (directory / "RESULTS.md").write_text(f"{PREFACE}{shown}{report}")
         tell(f"wrote {directory / 'RESULTS.md'} and {len(plots)} plots")
     return WRONG not in report
-
-
-async def setting_of(stage: Stage, plan: Plan) -> Setting:
-    return Setting(
-        entries=await stage.ledger.entries(),
-        bookings=BOOKINGS,
-        rounds=plan.rounds,
-        seconds=plan.seconds,
-        generator=generator_version(),
-        postgres=await stage.ledger.version(),
-        python=platform.python_version(),
-        kernel=kernel(),
-        cores=os.cpu_count() or 1,
-    )
-
-
-def generator_version() -> str:
-    path = shutil.which("wrk")
-    if path is None:
-        return generator()
-    said = subprocess.run([path, "-v"], capture_output=True, text=True, check=False)
-    version = re.search(r"\d+\.\d+\.\d+", said.stdout + said.stderr)
-    return f"wrk {version[0]}" if version else "wrk"
-
-
-def kernel() -> str:
-    """Its version without what a machine's builder has added to it."""
-    version = re.match(r"\d+\.\d+", platform.release())
-    return version[0] if version else platform.system()
 
 
 async def follow_memory(minutes: float, data_dir: Path | None, directory: Path) -> bool:

@@ -110,6 +110,13 @@ class Ledger:
             )
         )
 
+    async def deadlocks(self) -> int:
+        """That Postgres has ended in this database; waits until every backend has reported."""
+        await asyncio.sleep(STATISTICS_SECONDS)
+        return int(
+            await self._connection.fetchval("select deadlocks from pg_stat_database where datname = current_database()")
+        )
+
     async def entries(self) -> int:
         return int(await self._connection.fetchval("select count(*) from catalog"))
 

@@ -10,7 +10,8 @@ import resource
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bench.programs import ROOT, pinned_to
@@ -43,13 +44,44 @@ async def measure(
     port: int, workload: Workload, connections: int, seconds: float, core: int | None, *, exact: bool = False
 ) -> Measured:
     """Load `port` for `seconds`. `exact` waits for every answer, so that none is in flight at the end."""
+    before = _children_cpu()
+    measured = await _generate(port, workload, connections, seconds, core, exact=exact)
+    return replace(measured, generator_cpu=(_children_cpu() - before) / measured.seconds)
+
+
+async def measure_all(
+    ports: Sequence[int], workloads: Sequence[Workload], connections: int, seconds: float
+) -> Measured:
+    """Load all ports at the same moment, each by a generator of its own with a workload and so many connections of its own.
+    Nothing is kept on a core, so the generators may use more than one."""
+    before = _children_cpu()
+    async with asyncio.TaskGroup() as tasks:
+        runs = [
+            tasks.create_task(_generate(port, workload, connections, seconds, None))
+            for port, workload in zip(ports, workloads, strict=True)
+        ]
+    measured = together([each.result() for each in runs])
+    return replace(measured, generator_cpu=(_children_cpu() - before) / measured.seconds)
+
+
+def together(runs: Sequence[Measured]) -> Measured:
+    """Runs beside one another as one: what they did in all, the time of the longest, the latency of the slowest."""
+    return Measured(
+        answers=sum(run.answers for run in runs),
+        failures=sum(run.failures for run in runs),
+        recorded=sum(run.recorded for run in runs),
+        seconds=max(run.seconds for run in runs),
+        p50_ms=max(run.p50_ms for run in runs),
+        p99_ms=max(run.p99_ms for run in runs),
+    )
+
+
+async def _generate(
+    port: int, workload: Workload, connections: int, seconds: float, core: int | None, *, exact: bool = False
+) -> Measured:
     with tempfile.TemporaryDirectory() as directory:
-        command = _command(Path(directory), port, workload, connections, seconds, exact)
-        before = _children_cpu()
-        output = await run_on(core, *command)
-        spent = _children_cpu() - before
-    figures = json.loads(output.strip().rpartition("\n")[2])
-    return Measured(**figures, generator_cpu=spent / figures["seconds"])
+        output = await run_on(core, *_command(Path(directory), port, workload, connections, seconds, exact))
+    return Measured(**json.loads(output.strip().rpartition("\n")[2]))
 
 
 async def run_on(core: int | None, *command: str, environment: dict[str, str] | None = None) -> str:

@@ -7,7 +7,6 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from bench.programs import OURS
 from bench.results import Result
 from bench.scenarios import EVENT_KINDS, Kind
 
@@ -34,8 +33,8 @@ def write_plots(results: Sequence[Result], directory: Path) -> list[Path]:
 
 
 def ratios(results: Sequence[Result], title: str, path: Path, *, figure: str = "Throughput") -> Path | None:
-    """Bars of the service's figure over each other program's, with the range of the rounds, on a logarithmic scale."""
-    others = list(dict.fromkeys(name for result in results for name in result.cells if name != OURS))
+    """Bars of the subject's figure over each other program's, with the range of the rounds, on a logarithmic scale."""
+    others = list(dict.fromkeys(name for result in results for name in result.cells if name != result.subject))
     bars = [
         (result, other, ratio)
         for result in results

@@ -88,6 +88,16 @@ def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContex
     return _running(OURS, command, _configuration(), logs, core)
 
 
+def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManager[Program]:
+    """One more node of the service over the Postgres of the one in `data_dir`, on any core."""
+    environment = _configuration() | {
+        "CATALOG__DATABASE__URL": url_of(data_dir),
+        "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
+    }
+    command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]
+    return _running(name, command, environment, logs, None)
+
+
 def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
     """The FastAPI program over the same Postgres."""
     environment = database_of(data_dir) | {"PEER_CAPS": json.dumps(PEER_CAPS)}
@@ -98,14 +108,18 @@ def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Abstract
 
 def quart(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
     """The service's own application without the lane, under Hypercorn, over the same Postgres."""
-    url = f"postgresql://catalog@/catalog?host={quote(str(data_dir / 'run'), safe='')}"
-    environment = _configuration() | {"CATALOG__DATABASE__URL": url}
+    environment = _configuration() | {"CATALOG__DATABASE__URL": url_of(data_dir)}
     return _running(QUART, ["-m", "bench.peers.quart_node", str(data_dir)], environment, logs, core)
 
 
 def engine(logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
     """The service's HTTP with a constant behind it."""
     return _running(ENGINE, ["-m", "bench.peers.constant"], _configuration(), logs, core)
+
+
+def url_of(data_dir: Path) -> str:
+    """Where a node finds the embedded Postgres of another."""
+    return f"postgresql://catalog@/catalog?host={quote(str(data_dir / 'run'), safe='')}"
 
 
 def database_of(data_dir: Path) -> dict[str, str]:

@@ -16,7 +16,7 @@ BUSY = 0.9
 def published(setting: Setting, results: Sequence[Result], audits: Sequence[Audit], middle: int) -> str:
     """The Markdown that may be published: ratios and counts, no time of one machine."""
     parts = [_setting(setting), _goals(outcomes(results, middle)), _ratios(results), _group_commit(results)]
-    parts.append(_counts(results))
+    parts.append(counts(results))
     if audits:
         parts.append(_audits(audits))
     return "\n\n".join(parts) + "\n"
@@ -30,7 +30,7 @@ def absolute(results: Sequence[Result]) -> str:
             busy = max(run.measured.generator_cpu for run in cell.runs)
             rows.append(
                 (
-                    *_place(result),
+                    *place(result),
                     name,
                     f"{cell.median('Throughput'):,.0f}",
                     f"{cell.median('p50'):.1f}",
@@ -42,7 +42,7 @@ def absolute(results: Sequence[Result]) -> str:
                 )
             )
     head = ("Program", "A second", "p50 ms", "p99 ms", "CPU s/1,000", "of Postgres", "Peak MiB", "Generator")
-    return "Of this machine at this hour, not for publication (median of the rounds):\n\n" + _table(
+    return "Of this machine at this hour, not for publication (median of the rounds):\n\n" + table(
         ("Operation", "Load", "Connections", *head), rows
     )
 
@@ -59,22 +59,22 @@ def _setting(setting: Setting) -> str:
 def _goals(measured: Sequence[Outcome]) -> str:
     rows = [
         (
-            *_place(each.result),
+            *place(each.result),
             f"{each.goal.figure} / {each.other}",
             each.goal.words,
-            _shown_ratio(each.ratio),
+            shown_ratio(each.ratio),
             each.words,
         )
         for each in measured
     ]
     head = ("Operation", "Load", "Connections", "Figure", "Wanted", "Measured", "Verdict")
     reached = sum(each.goal.reached(each.ratio) for each in measured)
-    return f"## Figures to reach\n\n{reached} of {len(measured)} are reached.\n\n" + _table(head, rows)
+    return f"## Figures to reach\n\n{reached} of {len(measured)} are reached.\n\n" + table(head, rows)
 
 
 def _ratios(results: Sequence[Result]) -> str:
     rows = [
-        (*_place(result), other, *(_shown_ratio(result.ratio(other, figure)) for figure in FIGURES))
+        (*place(result), other, *(shown_ratio(result.ratio(other, figure)) for figure in FIGURES))
         for result in results
         for other in result.cells
         if other != OURS
@@ -83,7 +83,7 @@ def _ratios(results: Sequence[Result]) -> str:
         "## Ratios\n\nThroughput above 1 and all else below 1 are in the service's favour. CPU is of the program and of "
         "Postgres for the same number of requests (of events, for batches); peak memory is the program's. The database's "
         f"ceilings write batches of {CEILING_SIZE} whatever the service is sent.\n\n"
-        + _table(("Operation", "Load", "Connections", "Other", *FIGURES), rows)
+        + table(("Operation", "Load", "Connections", "Other", *FIGURES), rows)
     )
 
 
@@ -97,15 +97,16 @@ def _group_commit(results: Sequence[Result]) -> str:
         ):
             if transactions:
                 seconds = sum(run.measured.seconds for run in cell.runs)
-                rows.append((*_place(result), f"{done / transactions:.1f}", f"{transactions / seconds:.1f}"))
+                rows.append((*place(result), f"{done / transactions:.1f}", f"{transactions / seconds:.1f}"))
     return (
         "## Group commit\n\nCharges or events from the tables, transactions from the journal that each batch writes; the "
         "peers commit once for each.\n\n"
-        + _table(("Operation", "Load", "Connections", "In one transaction", "Transactions/s"), rows)
+        + table(("Operation", "Load", "Connections", "In one transaction", "Transactions/s"), rows)
     )
 
 
-def _counts(results: Sequence[Result]) -> str:
+def counts(results: Sequence[Result]) -> str:
+    """What was answered against what Postgres has, program by program."""
     rows = []
     for result in results:
         for name, cell in result.cells.items():
@@ -116,7 +117,7 @@ def _counts(results: Sequence[Result]) -> str:
             words = f"+{surplus:,} in flight (at most {found.most_in_flight:,})" if surplus else "equal"
             rows.append(
                 (
-                    *_place(result),
+                    *place(result),
                     name,
                     cell.total("failures"),
                     found.said,
@@ -129,7 +130,7 @@ def _counts(results: Sequence[Result]) -> str:
     return (
         "## Counts\n\nFor events: those answered `recorded: true`, new rows, and what the counts have grown by. For keyed "
         "reads: answers and charges. A run that ends leaves at most one request in flight on each connection: kept, never "
-        "seen answered.\n\n" + _table(("Operation", "Load", "Connections", *head), rows)
+        "seen answered.\n\n" + table(("Operation", "Load", "Connections", *head), rows)
     )
 
 
@@ -154,16 +155,18 @@ def _audits(audits: Sequence[Audit]) -> str:
         "## The same, exactly\n\nOne run each that waits for its last answer. Said: the charged answers, or the events "
         "answered `recorded: true`. All commits: `xact_commit` of `pg_stat_database` around a run of reads, which counts "
         "also those that write nothing, as the service's look at the catalog's revision twice a second.\n\n"
-        + _table((*head, "All commits of Postgres"), rows)
+        + table((*head, "All commits of Postgres"), rows)
     )
 
 
-def _place(result: Result) -> tuple[str, str, int]:
+def place(result: Result) -> tuple[str, str, int]:
+    """Where a row of a table belongs: operation, load and connections."""
     scenario = result.scenario
     return scenario.kind.value, scenario.load, scenario.connections
 
 
-def _shown_ratio(ratio: Ratio | None) -> str:
+def shown_ratio(ratio: Ratio | None) -> str:
+    """The ratio of the medians, and the range of the rounds."""
     if ratio is None:
         return ""
     if ratio.low == ratio.high:
@@ -171,7 +174,8 @@ def _shown_ratio(ratio: Ratio | None) -> str:
     return f"**{ratio.value:.2f}** ({ratio.low:.2f} to {ratio.high:.2f})"
 
 
-def _table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """In Markdown."""
     lines = [[_shown(cell) for cell in row] for row in (head, *rows)]
     lines.insert(1, ["---"] * len(lines[0]))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -6,7 +6,7 @@ from statistics import median
 
 from bench.ledger import Charges, Recorded
 from bench.load import Measured
-from bench.programs import ENGINE, OURS
+from bench.programs import ENGINE
 from bench.scenarios import EVENT_KINDS, INSERT, RECORD, Scenario
 from bench.usage import Usage
 
@@ -77,9 +77,14 @@ class Result:
     scenario: Scenario
     cells: dict[str, Cell]
 
+    @property
+    def subject(self) -> str:
+        """Whose figures are held against those of the others: the first program's."""
+        return self.scenario.programs[0]
+
     def ratio(self, other: str, figure: str) -> Ratio | None:
-        """The service's figure over that of `other`; None where there is none to compare with."""
-        ours, theirs = self.cells[OURS], self.cells[other]
+        """The subject's figure over that of `other`; None where there is none to compare with."""
+        ours, theirs = self.cells[self.subject], self.cells[other]
         if figure in NOT_COMPARED.get(other, ()) or not theirs.median(figure):
             return None
         of = FIGURES[figure]

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Awaitable, Callable
 
 from bench.ledger import Charges, Recorded
 from bench.load import Measured, measure, run_on
@@ -19,34 +20,17 @@ REST_SECONDS = 0.2
 """Between two runs: what the last one left in flight is none of the next one's."""
 CEILINGS = {INSERT: "insert", RECORD: "record"}
 Counted = Charges | Recorded | None
+Runner = Callable[[Stage, Scenario, str, float], Awaitable[Run]]
+"""One run of one program, by its name, for so many seconds."""
 
 
-async def compare(stage: Stage, plan: Plan, scenario: Scenario) -> Result:
-    """All programs in turn, round by round, so that a machine that grows slower does so for all of them."""
-    result = Result(scenario, {name: Cell() for name in scenario.programs})
-    if scenario.kind in EVENT_KINDS:
-        await stage.ledger.clear_events()
-    for name in scenario.programs:
-        await run(stage, scenario, name, WARM_UP_SECONDS)
-    standing = await _counted(stage, scenario)
-    for number in range(plan.rounds):
-        tell(f"{scenario.kind.value}, {scenario.load}, {scenario.connections} connections, round {number + 1}")
-        first = number % len(scenario.programs)
-        for name in scenario.programs[first:] + scenario.programs[:first]:
-            cell = result.cells[name]
-            cell.runs.append(await run(stage, scenario, name, plan.seconds))
-            before, standing = standing, await _counted(stage, scenario)
-            _add(cell, before, standing)
-    return result
-
-
-async def run(stage: Stage, scenario: Scenario, name: str, seconds: float, *, exact: bool = False) -> Run:
+async def run_program(stage: Stage, scenario: Scenario, name: str, seconds: float, *, exact: bool = False) -> Run:
     """One run of one program."""
     if name in CEILINGS:
         return await write(stage, name, seconds)
     program = stage.programs[name]
     workload = stage.workload(scenario)
-    meter = Meter(program.pid, stage.postmaster)
+    meter = Meter([program.pid], stage.postmaster)
     measured = await measure(program.port, workload, scenario.connections, seconds, stage.cores.load, exact=exact)
     return Run(measured, meter.read(), scenario.size)
 
@@ -63,6 +47,25 @@ async def write(stage: Stage, name: str, seconds: float) -> Run:
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     usage = Usage(spent, family_cpu_seconds(stage.postmaster) - postgres, 0)
     return Run(Measured(**json.loads(output)), usage, CEILING_SIZE)
+
+
+async def compare(stage: Stage, plan: Plan, scenario: Scenario, run: Runner = run_program) -> Result:
+    """All programs in turn, round by round, so that a machine that grows slower does so for all of them."""
+    result = Result(scenario, {name: Cell() for name in scenario.programs})
+    if scenario.kind in EVENT_KINDS:
+        await stage.ledger.clear_events()
+    for name in scenario.programs:
+        await run(stage, scenario, name, WARM_UP_SECONDS)
+    standing = await _counted(stage, scenario)
+    for number in range(plan.rounds):
+        tell(f"{scenario.kind.value}, {scenario.load}, {scenario.connections} connections, round {number + 1}")
+        first = number % len(scenario.programs)
+        for name in scenario.programs[first:] + scenario.programs[:first]:
+            cell = result.cells[name]
+            cell.runs.append(await run(stage, scenario, name, plan.seconds))
+            before, standing = standing, await _counted(stage, scenario)
+            _add(cell, before, standing)
+    return result
 
 
 async def _counted(stage: Stage, scenario: Scenario) -> Counted:
@@ -94,7 +97,7 @@ async def audit_reads(stage: Stage, plan: Plan) -> list[Audit]:
     for name in scenario.programs:
         tell(f"counting charges exactly: {name}")
         before = await stage.ledger.charges()
-        made = (await run(stage, scenario, name, plan.seconds, exact=True)).measured
+        made = (await run_program(stage, scenario, name, plan.seconds, exact=True)).measured
         charged = await stage.ledger.charges() - before
         commits, commits_before = await stage.ledger.commits(), commits
         audits.append(
@@ -129,7 +132,7 @@ async def audit_events(stage: Stage, plan: Plan) -> list[Audit]:
 async def _audit_events(stage: Stage, plan: Plan, scenario: Scenario, name: str) -> Audit:
     tell(f"counting events exactly: {name}, {scenario.load}")
     before = await stage.ledger.recorded()
-    made = (await run(stage, scenario, name, plan.seconds, exact=True)).measured
+    made = (await run_program(stage, scenario, name, plan.seconds, exact=True)).measured
     added = await stage.ledger.recorded() - before
     return Audit(
         program=name,

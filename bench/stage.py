@@ -22,7 +22,6 @@ from bench.programs import (
     ENGINE,
     IDIOMS,
     OURS,
-    QUART,
     Cores,
     Program,
     engine,
@@ -90,9 +89,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def set_up(entries: int, data_dir: Path | None, *, alone: bool = False) -> AsyncIterator[Stage]:
-    """The service over a catalog of `entries`, and the peers over the same Postgres, unless it is to be `alone`."""
-    cores = Cores.of_this_machine()
+async def set_up(
+    entries: int, data_dir: Path | None, *, alone: bool = False, anywhere: bool = False
+) -> AsyncIterator[Stage]:
+    """The service over a catalog of `entries`, and the peers over the same Postgres, unless it is to be `alone`. Programs and
+    generator run on cores of their own, or `anywhere`."""
+    cores = Cores(None, None) if anywhere else Cores.of_this_machine()
     async with AsyncExitStack() as stack:
         place = stack.enter_context(temporary_place())
         data_dir = data_dir or place / "data"
@@ -111,10 +113,10 @@ async def set_up(entries: int, data_dir: Path | None, *, alone: bool = False) ->
             for start in starters(data_dir, place, cores.server):
                 program = await stack.enter_async_context(start())
                 programs[program.name] = program
-            minted = [await fetch(stage.service, "/api/v1/auth/agent", method="POST") for _ in range(KEYS)]
-            stage.keys = [json.loads(answer)["apiKey"] for answer in minted]
-            stage.slugs = await ledger.slugs(SLUGS)
-            await check_that_answers_agree(stage)
+        minted = [await fetch(stage.service, "/api/v1/auth/agent", method="POST") for _ in range(KEYS)]
+        stage.keys = [json.loads(answer)["apiKey"] for answer in minted]
+        stage.slugs = await ledger.slugs(SLUGS)
+        await check_that_answers_agree(stage)
         yield stage
 
 
@@ -144,7 +146,7 @@ def temporary_place() -> Iterator[Path]:
 
 async def check_that_answers_agree(stage: Stage) -> None:
     """All programs must give the same bodies. The service may still be loading what was imported."""
-    asked = [stage.programs[name] for name in (OURS, *IDIOMS, QUART)]
+    asked = [program for program in stage.programs.values() if program.name != ENGINE]
     for path in [*PATHS.values(), search_path("invoice report"), f"/api/v1/usecases/{stage.slugs[0]}"]:
         for attempt in itertools.count():
             bodies = [json.loads(await fetch(program, path)) for program in asked]
@@ -155,7 +157,7 @@ async def check_that_answers_agree(stage: Stage) -> None:
             if attempt >= RELOAD_SECONDS:
                 raise RuntimeError(f"the programs do not answer the same to GET {path}")
             await asyncio.sleep(1)
-    for program in [*asked, stage.programs[ENGINE]]:
+    for program in stage.programs.values():
         await check_that_an_event_is_recorded(stage, program)
 
 

@@ -1,6 +1,8 @@
 """What a run costs beside time: CPU seconds and memory of processes, read from /proc (Linux; elsewhere all is 0)."""
 
 import os
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,28 +15,38 @@ RESET_PEAK = "5"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds of the program and of Postgres in a run, and the program's highest resident memory in bytes."""
+    """CPU seconds of the program and of Postgres in a run, and the program's highest resident memory in bytes: of all its
+    processes, where it has several. `machine_cpu` is of all that runs on the machine, `seconds` how long all was metered."""
 
     server_cpu: float
     postgres_cpu: float
     peak_bytes: int
+    machine_cpu: float = 0.0
+    seconds: float = 0.0
 
 
 class Meter:
-    """Measures one run of a program; made at its start."""
+    """Measures one run of a program's processes; made at its start."""
 
-    def __init__(self, pid: int, postmaster: int) -> None:
-        self._pid, self._postmaster = pid, postmaster
-        with suppress(OSError):
-            (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
-        self._server, self._postgres = cpu_seconds(pid), family_cpu_seconds(postmaster)
+    def __init__(self, pids: Sequence[int], postmaster: int) -> None:
+        self._pids, self._postmaster = pids, postmaster
+        for pid in pids:
+            with suppress(OSError):
+                (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
+        self._server, self._postgres = self._cpu_seconds(), family_cpu_seconds(postmaster)
+        self._machine, self._began = machine_cpu_seconds(), time.perf_counter()
 
     def read(self) -> Usage:
         return Usage(
-            cpu_seconds(self._pid) - self._server,
+            self._cpu_seconds() - self._server,
             family_cpu_seconds(self._postmaster) - self._postgres,
-            memory_bytes(self._pid, "VmHWM"),
+            sum(memory_bytes(pid, "VmHWM") for pid in self._pids),
+            machine_cpu_seconds() - self._machine,
+            time.perf_counter() - self._began,
         )
+
+    def _cpu_seconds(self) -> float:
+        return sum(map(cpu_seconds, self._pids))
 
 
 def cpu_seconds(pid: int, *, reaped: bool = False) -> float:
@@ -49,6 +61,15 @@ def family_cpu_seconds(pid: int) -> float:
     """Of a process and its children, dead ones too: Postgres has a process for each connection."""
     children = [int(path.name) for path in PROC.glob("[0-9]*") if (_stat(int(path.name)) or ["", "0"])[1] == str(pid)]
     return cpu_seconds(pid, reaped=True) + sum(cpu_seconds(child) for child in children)
+
+
+def machine_cpu_seconds() -> float:
+    """Of all processes and the kernel since the machine's start: neither idle nor waiting for a disk."""
+    try:
+        user, nice, system, _, _, *interrupts = (PROC / "stat").read_text().split("\n", 1)[0].split()[1:8]
+    except OSError:
+        return 0.0
+    return sum(map(int, (user, nice, system, *interrupts))) / TICKS
 
 
 def memory_bytes(pid: int, what: str = "VmRSS") -> int:

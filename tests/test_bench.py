@@ -8,10 +8,13 @@ import pytest
 from bench.generator import requests_of
 from bench.goals import Goal, outcomes
 from bench.ledger import Charges, Recorded
-from bench.load import Measured
+from bench.load import Measured, together
 from bench.memory import REMEMBERED, WINDOW, Course
+from bench.nodes import ONE, THREE, scenarios
+from bench.nodes_report import limit, published, shares
 from bench.programs import OURS
-from bench.results import Cell, Ratio, Result, Run, verdict
+from bench.report import WRONG
+from bench.results import Cell, Ratio, Result, Run, Setting, verdict
 from bench.scenarios import INSERT, Kind, Plan, Scenario
 from bench.usage import Usage
 from bench.workloads import Events, Reads, read
@@ -114,3 +117,57 @@ def test_the_own_generator_sends_reads_in_turn_and_events_that_differ_without_an
     assert [next(reads).split()[1] for _ in range(5)] == [b"/a", b"/b", b"/a", b"/b", b"/a"]
     events = requests_of(Events(["spb_1"], seed=1))
     assert len({next(events) for _ in range(1_000)}) == 1_000
+
+
+# Nodes.
+
+
+def nodes_run(*, nodes: float, postgres: float, generators: float, machine: float) -> Run:
+    """A run of two seconds, by the CPU seconds that each has used."""
+    measured = Measured(100, 0, 100, 2.0, p50_ms=1.0, p99_ms=2.0, generator_cpu=generators / 2.0)
+    return Run(measured, Usage(nodes, postgres, 1, machine, seconds=2.0))
+
+
+def test_generators_beside_one_another_count_as_one_that_is_as_slow_as_the_slowest():
+    runs = [Measured(10, 1, 9, 2.0, p50_ms=1.0, p99_ms=5.0), Measured(20, 0, 20, 2.1, p50_ms=2.0, p99_ms=4.0)]
+    assert together(runs) == Measured(30, 1, 29, 2.1, p50_ms=2.0, p99_ms=5.0)
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (nodes_run(nodes=2.0, postgres=1.0, generators=0.6, machine=3.8), "the machine"),
+        (nodes_run(nodes=1.0, postgres=0.5, generators=0.5, machine=3.9), "the machine, which others use"),
+        (nodes_run(nodes=1.9, postgres=0.5, generators=0.2, machine=2.7), "a core of the nodes"),
+        (nodes_run(nodes=0.8, postgres=0.5, generators=0.2, machine=1.6), "waiting for commits"),
+    ],
+)
+def test_what_limits_nodes_is_told_by_what_was_full(run: Run, words: str):
+    assert limit(Cell([run]), cores=2) == words
+
+
+def test_shares_are_of_all_cores():
+    spent = shares(Cell([nodes_run(nodes=2.0, postgres=1.0, generators=0.4, machine=3.6)]), cores=4)
+    assert {name: round(share, 3) for name, share in spent.items()} == {
+        "nodes": 0.25,
+        "Postgres": 0.125,
+        "generators": 0.05,
+        "others": 0.025,
+    }
+
+
+@pytest.mark.parametrize(("rows", "deadlocks", "right"), [(100, 0, True), (99, 0, False), (100, 1, False)])
+def test_a_lost_event_or_a_deadlock_among_nodes_is_wrong(rows: int, deadlocks: int, right: bool):
+    cells = {
+        THREE: Cell([run_of()], recorded=Recorded(rows, rows, 1)),
+        ONE: Cell([run_of()], recorded=Recorded(100, 100, 1)),
+    }
+    result = Result(Scenario(Kind.EVENT, CONNECTIONS, (THREE, ONE)), cells)
+    for cell in cells.values():
+        cell.runs[0] = nodes_run(nodes=1.0, postgres=0.5, generators=0.5, machine=2.0)
+    setting = Setting(1, 1, 1, 1.0, "wrk", "18", "3.11", "6.0", cores=2)
+    assert (WRONG not in published(setting, [result], deadlocks)) is right
+
+
+def test_the_connections_of_nodes_can_be_divided_among_the_generators():
+    assert all(each.connections % 3 == 0 and each.connections > 0 for each in scenarios(96))

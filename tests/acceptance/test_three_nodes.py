@@ -45,7 +45,8 @@ CONNECTIONS = 16
 """Of each node, that spend a key."""
 WEEKS, ATTEMPTS = 20, 20
 GROUPS, ROUNDS = 8, 60
-GUESSES, ALLOWED = 60, 5
+GUESSES, ALLOWED = 60, 20
+"""Guesses at one code that are sent at once, and those that are compared."""
 RACES, REVOCATIONS = 8, 6
 SEEN_SECONDS = 1.0
 """A revocation is seen by every node within this time."""
@@ -322,7 +323,7 @@ async def test_three_nodes_share_the_attempts_at_one_emailed_code(
     await kills.during(load)
     say(f"{way}: {dict(outcomes)}, {guessing.charged} attempts charged")
     assert set(outcomes) <= {"400 invalid_code", "lost"}
-    assert guessing.charged == ALLOWED, "as many as were allowed, and no guess more was compared"
+    assert guessing.charged == ALLOWED
     late = [guessing.guess(url, right) for url in world.fleet.urls]
     assert outcomes_of(await at_once(late)) == {"400 invalid_code": NODES}
     assert guessing.charged == ALLOWED
@@ -332,6 +333,7 @@ async def test_three_nodes_share_the_attempts_at_one_emailed_code(
 async def test_one_attempt_fewer_over_three_nodes_leaves_one_for_the_right_code(
     world: World, chance: random.Random, way: str
 ) -> None:
+    """Each guess is charged for itself: were two compared for one charge, fewer would be charged here than were sent."""
     guessing = await trio.to_thread.run_sync(WAYS[way], world, f"late-{way}@example.com")
     right = await trio.to_thread.run_sync(world.office.code_for, guessing.email)
     wrong = wrong_codes(chance, ALLOWED - 1, right)
@@ -439,6 +441,7 @@ async def test_a_session_that_is_ended_on_one_node_is_refused_by_the_others_with
 
 def test_nothing_of_all_this_has_met_a_deadlock_or_is_an_error_in_a_log(world: World) -> None:
     world.fleet.stop()
-    say(f"{len(world.fleet.lives) - NODES} kills in all")
-    assert deadlocks(world.postgres, world.database) == 0
-    assert world.fleet.complaints() == []
+    met, complaints = deadlocks(world.postgres, world.database), world.fleet.complaints()
+    say(f"{len(world.fleet.lives) - NODES} kills in all, {met} deadlocks")
+    assert met == 0
+    assert complaints == []
