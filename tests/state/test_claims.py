@@ -175,7 +175,7 @@ def test_what_a_clock_sent_that_was_wrong_by_more_than_a_day_holds_no_code_back(
     assert (registry.one(registry.start("1")) == Sent()) is sent
     if sent:
         kept = registry.claims[token("1")]
-        assert (kept.sent_ms, kept.sent_today) == (registry.now_ms, 1)
+        assert (kept.sent_ms, kept.sent_day, kept.sent_today) == (registry.now_ms, day_of(registry.now_ms), 1)
         assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 60
 
 
