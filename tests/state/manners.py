@@ -27,4 +27,4 @@ def well_kept(audits: Iterable[AuditRecord], now_ms: int, known: Mapping[str, It
         assert record.target_type == _TARGETS.get(word, word), record
         assert record.target_id in known[record.target_type], record
         assert record.created_ms == now_ms, record
-        assert record.actor_type and record.actor_id and record.request_id, record
+        assert all((record.id, record.actor_type, record.actor_id, record.request_id)), record

@@ -1,11 +1,13 @@
 """Device logins by table: each status met by each message, the pace of polls, guesses, and the cap of keys."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from actors.devices import state
 from actors.devices.codes import ALPHABET, USER_CODE_BYTES, read_code, shown_code, user_code_from
 from actors.devices.messages import (
     Answer,
@@ -21,9 +23,8 @@ from actors.devices.messages import (
     Start,
     Status,
 )
-from actors.devices import state
 from actors.devices.state import Decision, DeviceRules, Snapshot, wanted
-from actors.values import Account, Code, Refused
+from actors.values import Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
 
@@ -300,6 +301,45 @@ def test_an_account_with_ten_keys_approves_no_more(live: int, expected: str) -> 
     assert word(one(deciding(approve=False), device(), live=live)[0]) == "denied"
 
 
+def test_two_approvals_of_one_batch_take_two_places() -> None:
+    other = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
+    rows = snapshot(device(), other, live=8)
+    decision = decide(rows, [deciding(), deciding(code="WWWWZZZZ")], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["approved", "approved"]
+    del rows.live_keys["ten_ann"]
+    one_key = DeviceRules(full_keys_per_account=1)
+    assert word(decide(rows, [deciding()], NOW, one_key).answers[0]) == "approved", "who is not counted has none"
+
+
+def test_the_audit_tells_the_program_of_a_decision_and_the_login_of_a_key() -> None:
+    _, decision = one(deciding(), device())
+    [record] = decision.audits
+    assert record == AuditRecord(
+        "aud_1",
+        NOW,
+        "session",
+        "ses_ann",
+        "device.approved",
+        "device",
+        "dev_1",
+        actor_email=ANN,
+        request_id="req",
+        changes=json.dumps({"agent": "a-program/1.0"}),
+    )
+    _, decision = one(poll(), device(Status.APPROVED))
+    [issued] = decision.audits
+    assert issued == replace(
+        record, action="key.issued", target_type="key", target_id="key_1", changes=json.dumps({"deviceId": "dev_1"})
+    )
+
+
+def test_where_no_code_is_free_the_program_may_ask_again_in_a_second() -> None:
+    other = replace(device(), id="dev_2", code_hash=b"e" * 32)
+    answer, _ = one(Start(other, (CODE,)), device())
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.retry_after_seconds) == (Code.SERVICE_UNAVAILABLE, 1)
+
+
 def test_approvals_of_one_batch_count_for_one_another() -> None:
     other = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
     decision = decide(snapshot(device(), other, live=9), [deciding(), deciding(code="WWWWZZZZ")], NOW, RULES)
@@ -375,6 +415,11 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
         assert f" {words}." in answer.message
     assert guessed([look()], after_ms=15 * MINUTE, ses_ann=kept) == (["expired"], None)
     assert guessed([look("WWWWZZZZ")], after_ms=15 * MINUTE, ses_ann=kept) == (["invalid_code"], Guesses("ses_ann", 1))
+
+
+def test_a_decision_writes_down_that_counting_begins_anew_where_anything_was_counted() -> None:
+    assert guessed([deciding()], ses_ann=Guesses("ses_ann", 4)) == (["approved"], Guesses("ses_ann"))
+    assert guessed([deciding()]) == (["approved"], None)
 
 
 @pytest.mark.parametrize("approve", [True, False])
