@@ -364,6 +364,15 @@ def test_checkout_begins_the_hold_anew_once(ledger: Ledger) -> None:
     assert kept_nothing(ledger)
 
 
+def test_a_campaign_that_was_rejected_meanwhile_is_not_brought_to_checkout(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b1"))
+    ledger.act(ledger.move(f"cmp_{ANN}", CampaignMove.REJECT))
+    refused(ledger.one(ledger.checkout("b1")), Code.CAMPAIGN_NOT_BOOKABLE)
+    assert kept_nothing(ledger)
+    ledger.act(ledger.move(f"cmp_{ANN}", CampaignMove.SUBMIT))
+    assert booked(ledger.one(ledger.checkout("b1"))).status is CHECKOUT
+
+
 def test_checkout_comes_too_late_for_a_hold_that_ran_out(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b1"))
     ledger.pass_ms(HOLD)
@@ -593,6 +602,13 @@ def test_describing_a_video_as_it_is_leaves_no_trace(filmed: Ledger) -> None:
     assert booked(filmed.one(filmed.video("b1", notes="Once", status=YoutubeStatus.PLANNED))).youtube_notes == "Once"
     assert booked(filmed.one(filmed.video("b1"))).youtube_notes == "Once"
     assert kept_nothing(filmed)
+
+
+def test_what_was_said_of_a_video_can_be_taken_back(filmed: Ledger) -> None:
+    filmed.act(filmed.video("b1", notes="Once", url="https://example.com/watch", status=YoutubeStatus.PUBLISHED))
+    refused(filmed.one(filmed.video("b1", clear=("youtube_url",))), Code.INVALID_REQUEST)
+    booking = booked(filmed.one(filmed.video("b1", clear=("youtube_notes",))))
+    assert (booking.youtube_notes, booking.youtube_url) == (None, "https://example.com/watch")
 
 
 def test_a_package_without_a_video_has_nothing_to_describe(ledger: Ledger) -> None:

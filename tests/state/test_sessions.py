@@ -234,6 +234,13 @@ def test_the_next_code_has_to_wait() -> None:
     assert (book.letters, book.rows.sign_ins[ANN].sent_today) == (2, 2)
 
 
+def test_who_had_the_codes_of_a_day_is_told_that_this_email_gets_no_more() -> None:
+    book = Book(SessionRules(codes=CodeRules(pause_ms=0, per_day=2)))
+    *_, answer = book.act(book.start(), book.start(), book.start())
+    assert isinstance(answer, Refused)
+    assert answer.message.startswith("No more codes are sent to this email today.")
+
+
 def test_a_code_dies_with_its_last_millisecond() -> None:
     book = Book()
     book.act(book.start())
