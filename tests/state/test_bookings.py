@@ -6,7 +6,15 @@ import pytest
 
 from actors.bookings.desk import BookingRules, Desk, Snapshot
 from actors.bookings.messages import Message
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, Mode, PackageKind, YoutubeStatus
+from actors.bookings.records import (
+    BookingStatus,
+    BookingView,
+    CampaignStatus,
+    Mode,
+    PackageKind,
+    Remembered,
+    YoutubeStatus,
+)
 from actors.bookings.reservations import PAST
 from actors.bookings.state import Wanted, wanted
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
@@ -62,6 +70,12 @@ def test_a_reservation_holds_its_week_for_half_an_hour(ledger: Ledger) -> None:
     facts = {"slotId": SLOT, "weekStart": booking.week_start_ms, "amountCents": PRICE}
     assert ledger.told() == [("booking.reserved", facts)]
     assert ledger.last.visible
+
+
+def test_an_idempotency_key_is_remembered_with_its_body_and_its_time(ledger: Ledger) -> None:
+    message = ledger.reserve("b1", key="once")
+    ledger.act(message)
+    assert list(ledger.remembered.values()) == [Remembered(ANN, "bookings", "once", message.fingerprint, "b1", NOON)]
 
 
 def test_what_is_delivered_is_told_of_a_booking_that_is_known(ledger: Ledger) -> None:
