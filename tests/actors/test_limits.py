@@ -60,6 +60,12 @@ def test_what_is_given_back_can_be_used_again_until_the_window_ends(limiter: Win
     assert not limiter.hit("a", 3, NOW + 60_000).allowed
 
 
+def test_one_is_given_back_where_nothing_else_is_said(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 3, NOW, 3)
+    limiter.give_back("a", NOW)
+    assert limiter.hit("a", 3, NOW) == Allowance(True, 3, 0, 60)
+
+
 def test_nothing_can_be_saved_up_by_giving_back(limiter: WindowLimiter) -> None:
     limiter.hit("a", 3, NOW)
     limiter.give_back("a", NOW, 2)

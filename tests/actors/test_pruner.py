@@ -67,10 +67,36 @@ async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
             assert (broken.rows, other.rows) == (5, 0)
             await trio.sleep(150)
     assert broken.rows == 0
+    why = str(error) or "OutcomeUnknown"
+    assert f"forms were not pruned, and will be later: {why}" in caplog.messages
+    assert "pruned 5 forms" in caplog.messages
     assert [record.levelname for record in caplog.records if "forms" in record.message] == ["WARNING", "INFO"]
 
 
-async def test_a_close_is_heard_between_two_batches(autojump_clock: MockClock) -> None:
+async def test_the_log_has_the_sum_of_all_batches(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "actors.pruner"):
+        async with running([Pruner([Heap(25).pruning()], TrioClock(NOON), LIMITS)]):
+            await wait_all_tasks_blocked()
+    assert [record.getMessage() for record in caplog.records] == ["pruned 25 rows"]
+
+
+async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:
+    heap = Heap(2)
+    least = PrunerLimits(sweep_seconds=0.5, rows=1, batches=1)
+    async with running([Pruner([heap.pruning()], TrioClock(NOON), least)]):
+        await trio.sleep(0.6)
+    assert [at for at, _, _ in heap.calls] == [0, 0.5]
+
+
+@pytest.mark.parametrize("wrong", [{"sweep_seconds": 0.0}, {"rows": 0}, {"batches": 0}])
+def test_limits_of_nothing_are_a_mistake(wrong: dict[str, float]) -> None:
+    with pytest.raises(AssertionError):
+        PrunerLimits(**wrong)  # type: ignore[arg-type]
+
+
+async def test_a_close_is_heard_between_two_batches(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
     heap = Heap(1_000)
 
     async def delete(before_ms: int, limit: int) -> int:
@@ -78,9 +104,11 @@ async def test_a_close_is_heard_between_two_batches(autojump_clock: MockClock) -
         return await heap.delete(before_ms, limit)
 
     pruner = Pruner([Pruning("rows", 0, delete)], TrioClock(NOON), PrunerLimits(rows=1, batches=1_000))
-    async with running([pruner]):
-        await trio.sleep(10_000)
+    with caplog.at_level(logging.INFO, "actors.pruner"):
+        async with running([pruner]):
+            await trio.sleep(10_000)
     assert len(heap.calls) == 1
+    assert caplog.messages == ["pruned 1 rows"], "what went is told also when there is no time for more"
 
 
 def test_it_says_what_it_prunes() -> None:

@@ -259,6 +259,12 @@ async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) 
         await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
 
 
+async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:
+    least = ActorLimits(1, 1, settle_attempts=1, settle_pause_seconds=0.5, settle_pause_max_seconds=0.5)
+    async with running([Notebook(limits=least)]):
+        pass
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -41,6 +41,7 @@ async def test_the_trio_clock_follows_virtual_time_and_may_be_skewed(autojump_cl
 def test_the_system_clock_tells_utc_milliseconds() -> None:
     before = datetime.now(UTC).timestamp() * 1_000
     now = SystemClock().now_ms()
+    assert isinstance(now, int)
     assert before - 1 <= now <= datetime.now(UTC).timestamp() * 1_000 + 1
 
 
@@ -48,3 +49,4 @@ def test_entropy_is_as_long_as_asked_and_never_the_same() -> None:
     tokens = {SystemEntropy().token(32) for _ in range(10)}
     assert len(tokens) == 10
     assert {len(token) for token in tokens} == {32}
+    assert len(SystemEntropy().token(48)) == 48

@@ -99,6 +99,17 @@ async def test_a_bug_without_a_request_is_logged_too(
     assert caplog.records[0].getMessage() == "notebook failed on a batch of 1; requests: none"
 
 
+async def test_a_bug_in_what_was_only_told_is_logged_with_its_request(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = Notebook()
+    async with running([book]):
+        request_id.set("req-7")
+        assert book.tell("bug")
+        await trio.sleep(1)
+    assert caplog.records[0].getMessage() == "notebook failed on a batch of 1; requests: req-7"
+
+
 async def test_turns_go_on_after_a_restart(autojump_clock: MockClock) -> None:
     book = Notebook()
     async with running([book]):

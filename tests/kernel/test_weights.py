@@ -31,6 +31,16 @@ async def taken(mailbox: Mailbox[int, str], limit: int) -> list[int]:
     return [envelope.message for envelope in await mailbox.take(limit)]
 
 
+async def test_what_is_told_weighs_as_much_as_what_is_asked(autojump_clock: MockClock) -> None:
+    book = Scales(before=[1.0], limits=ActorLimits(mailbox=4, batch=4))
+    async with running([book]):
+        assert book.tell("a")
+        await trio.sleep(0.5)
+        assert [book.tell("bbb"), book.tell("cc"), book.tell("dd"), book.tell("e")] == [True, False, False, True]
+    assert book.batches == [["a"], ["bbb", "e"]]
+    assert book.statistics().refused == 2
+
+
 # The mailbox.
 
 

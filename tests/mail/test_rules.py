@@ -40,6 +40,21 @@ def test_pauses_double_from_a_second_to_a_minute() -> None:
     assert pause_ms(2**31 - 1, RETRIES) == 60_000
 
 
+def test_attempts_are_counted_from_one() -> None:
+    with pytest.raises(AssertionError):
+        pause_ms(0, RETRIES)
+
+
+def test_a_single_attempt_and_a_pause_that_does_not_grow_will_do() -> None:
+    assert pause_ms(9, Retries(attempts=1, pause_ms=1, pause_max_ms=1)) == 1
+
+
+@pytest.mark.parametrize("wrong", [{"attempts": 0}, {"pause_ms": 0}, {"pause_ms": 2, "pause_max_ms": 1}])
+def test_retries_that_contradict_one_another_are_a_mistake(wrong: dict[str, int]) -> None:
+    with pytest.raises(AssertionError):
+        Retries(**wrong)
+
+
 def test_a_fresh_letter_is_worth_a_try() -> None:
     assert hopeless(letter(), NOW_MS, RETRIES) is None
 
@@ -48,6 +63,8 @@ def test_a_letter_is_hopeless_from_the_moment_it_expires() -> None:
     expires_ms = letter().expires_ms
     assert hopeless(letter(), expires_ms - 1, RETRIES) is None
     assert hopeless(letter(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
+    tried = letter(last_error="451 busy")
+    assert hopeless(tried, expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired; last: 451 busy")
 
 
 def test_a_letter_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
@@ -67,10 +84,12 @@ def test_a_letter_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
 def test_the_last_attempt_is_the_last() -> None:
     retries = Retries(attempts=2)
     assert isinstance(after_failure(letter(1), "451", NOW_MS, retries), Again)
-    assert isinstance(after_failure(letter(2), "451", NOW_MS, retries), GivenUp)
+    assert after_failure(letter(2), "451", NOW_MS, retries) == GivenUp("let_1", 2, NOW_MS, "2 attempts; last: 451")
 
 
-def test_a_refusal_gives_up() -> None:
+def test_a_refusal_gives_up_and_does_not_keep_the_address() -> None:
+    refused = after_refusal(letter(), "550 <anna@example.com> no", NOW_MS)
+    assert refused == GivenUp("let_1", 1, NOW_MS, "550 <a***@example.com> no")
     assert after_refusal(letter(), "550 no", NOW_MS) == GivenUp("let_1", 1, NOW_MS, "550 no")
 
 
@@ -87,7 +106,13 @@ def test_whatever_a_server_says_the_error_is_short_and_a_pause_ends_before_the_l
 
 @pytest.mark.parametrize(
     ("address", "shown"),
-    [("anna@example.com", "a***@example.com"), ("@example.com", "***@example.com"), ("anna", "***"), ("", "***")],
+    [
+        ("anna@example.com", "a***@example.com"),
+        ("@example.com", "***@example.com"),
+        ("anna", "***"),
+        ("", "***"),
+        ('"a@b"@example.com', '"***@example.com'),
+    ],
 )
 def test_an_address_is_masked_but_for_its_first_letter_and_domain(address: str, shown: str) -> None:
     assert masked(address) == shown

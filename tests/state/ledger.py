@@ -45,6 +45,7 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide
 from actors.bookings.transitions import CampaignMove
 from actors.values import Agent, AuditRecord, Code, Refused
 from actors.weeks import WEEK_MS
+from tests.state.manners import well_kept, well_said
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 MONDAY = 20_773 * DAY
@@ -112,6 +113,10 @@ class Ledger:
             self.events.add(event_id)
         self.audits += decision.audits
         assert len({record.id for record in self.audits}) == len(self.audits)
+        sponsors = {sponsor.id for sponsor in self.sponsors.values()}
+        there = {"sponsor": sponsors, "campaign": self.campaigns, "slot": self.slots, "booking": self.bookings}
+        well_kept(decision.audits, self.now_ms, there)
+        well_said(decision.answers)
         return decision.answers
 
     def one(self, message: Message) -> Answer:

@@ -26,6 +26,7 @@ from actors.keys.messages import (
 from actors.keys.standing import count_live
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
 from actors.values import Account, AuditRecord, Letter, Scope, Tenant, Tier
+from tests.state.manners import well_said
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -61,6 +62,7 @@ class Registry:
         self.administrators |= decision.changed.administrators
         self.letters += decision.letters
         self.audits += decision.audits
+        well_said(decision.answers)
         return decision.answers
 
     def one(self, message: Message) -> Answer:

@@ -6,7 +6,15 @@ import pytest
 
 from actors.bookings.desk import BookingRules, Desk, Snapshot
 from actors.bookings.messages import Message
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, Mode, PackageKind, YoutubeStatus
+from actors.bookings.records import (
+    BookingStatus,
+    BookingView,
+    CampaignStatus,
+    Mode,
+    PackageKind,
+    Remembered,
+    YoutubeStatus,
+)
 from actors.bookings.reservations import PAST
 from actors.bookings.state import Wanted, wanted
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
@@ -62,6 +70,12 @@ def test_a_reservation_holds_its_week_for_half_an_hour(ledger: Ledger) -> None:
     facts = {"slotId": SLOT, "weekStart": booking.week_start_ms, "amountCents": PRICE}
     assert ledger.told() == [("booking.reserved", facts)]
     assert ledger.last.visible
+
+
+def test_an_idempotency_key_is_remembered_with_its_body_and_its_time(ledger: Ledger) -> None:
+    message = ledger.reserve("b1", key="once")
+    ledger.act(message)
+    assert list(ledger.remembered.values()) == [Remembered(ANN, "bookings", "once", message.fingerprint, "b1", NOON)]
 
 
 def test_what_is_delivered_is_told_of_a_booking_that_is_known(ledger: Ledger) -> None:
@@ -364,6 +378,15 @@ def test_checkout_begins_the_hold_anew_once(ledger: Ledger) -> None:
     assert kept_nothing(ledger)
 
 
+def test_a_campaign_that_was_rejected_meanwhile_is_not_brought_to_checkout(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b1"))
+    ledger.act(ledger.move(f"cmp_{ANN}", CampaignMove.REJECT))
+    refused(ledger.one(ledger.checkout("b1")), Code.CAMPAIGN_NOT_BOOKABLE)
+    assert kept_nothing(ledger)
+    ledger.act(ledger.move(f"cmp_{ANN}", CampaignMove.SUBMIT))
+    assert booked(ledger.one(ledger.checkout("b1"))).status is CHECKOUT
+
+
 def test_checkout_comes_too_late_for_a_hold_that_ran_out(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b1"))
     ledger.pass_ms(HOLD)
@@ -593,6 +616,13 @@ def test_describing_a_video_as_it_is_leaves_no_trace(filmed: Ledger) -> None:
     assert booked(filmed.one(filmed.video("b1", notes="Once", status=YoutubeStatus.PLANNED))).youtube_notes == "Once"
     assert booked(filmed.one(filmed.video("b1"))).youtube_notes == "Once"
     assert kept_nothing(filmed)
+
+
+def test_what_was_said_of_a_video_can_be_taken_back(filmed: Ledger) -> None:
+    filmed.act(filmed.video("b1", notes="Once", url="https://example.com/watch", status=YoutubeStatus.PUBLISHED))
+    refused(filmed.one(filmed.video("b1", clear=("youtube_url",))), Code.INVALID_REQUEST)
+    booking = booked(filmed.one(filmed.video("b1", clear=("youtube_notes",))))
+    assert (booking.youtube_notes, booking.youtube_url) == (None, "https://example.com/watch")
 
 
 def test_a_package_without_a_video_has_nothing_to_describe(ledger: Ledger) -> None:

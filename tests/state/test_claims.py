@@ -175,7 +175,7 @@ def test_what_a_clock_sent_that_was_wrong_by_more_than_a_day_holds_no_code_back(
     assert (registry.one(registry.start("1")) == Sent()) is sent
     if sent:
         kept = registry.claims[token("1")]
-        assert (kept.sent_ms, kept.sent_today) == (registry.now_ms, 1)
+        assert (kept.sent_ms, kept.sent_day, kept.sent_today) == (registry.now_ms, day_of(registry.now_ms), 1)
         assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 60
 
 
@@ -617,8 +617,11 @@ def test_when_both_windows_have_ended_the_new_ones_are_empty() -> None:
 
 
 def test_a_window_of_a_node_whose_clock_is_ahead_is_kept() -> None:
-    both = merged(account_tenant, replace(key_tenant, day=TODAY + 1), NOON)
-    assert (both.day, both.day_used) == (TODAY + 1, 3)
+    ahead = {"day": TODAY + 1, "month": THIS_MONTH + 1}
+    both = merged(account_tenant, replace(key_tenant, **ahead), NOON)
+    assert (both.day, both.day_used, both.month, both.month_used) == (TODAY + 1, 3, THIS_MONTH + 1, 4)
+    both = merged(replace(account_tenant, **ahead), key_tenant, NOON)
+    assert (both.day, both.day_used, both.month, both.month_used) == (TODAY + 1, 5, THIS_MONTH + 1, 50)
 
 
 def test_a_fresh_tenant_adds_nothing() -> None:

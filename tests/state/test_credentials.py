@@ -163,6 +163,11 @@ def test_a_proof_is_bound_to_each_of_its_inputs() -> None:
     assert len(proofs) == 5
 
 
+def test_a_proof_is_the_same_on_every_node_and_after_an_update() -> None:
+    proof = "34eaa8a90d07e6799e6f1d7e85c8a7f9f79d8ce54d031a0e325f19c58956b14d"
+    assert code_proof(b"s" * 32, b"subject", "ann@example.com", "042137").hex() == proof
+
+
 def test_in_a_proof_email_and_code_cannot_run_into_each_other() -> None:
     subject = digest("clm_1")
     assert code_proof(b"secret", subject, "a1", "23456") != code_proof(b"secret", subject, "a", "123456")

@@ -1,11 +1,13 @@
 """Device logins by table: each status met by each message, the pace of polls, guesses, and the cap of keys."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from actors.devices import state
 from actors.devices.codes import ALPHABET, USER_CODE_BYTES, read_code, shown_code, user_code_from
 from actors.devices.messages import (
     Answer,
@@ -21,9 +23,10 @@ from actors.devices.messages import (
     Start,
     Status,
 )
-from actors.devices.state import Decision, DeviceRules, Snapshot, decide, wanted
-from actors.values import Account, Code, Refused
+from actors.devices.state import Decision, DeviceRules, Snapshot, wanted
+from actors.values import Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
+from tests.state.manners import well_kept, well_said
 
 NOW, SECOND, MINUTE = 1_790_000_000_000, 1_000, 60_000
 RULES = DeviceRules()
@@ -58,6 +61,14 @@ def look(code: str = CODE, who: str = "ann") -> Look:
 
 def deciding(*, approve: bool = True, who: str = "ann", code: str = CODE) -> Decide:
     return Decide(code, f"ses_{who}", f"{who}@example.com", approve, "aud_1", "req")
+
+
+def decide(rows: Snapshot, messages: list[Message], now_ms: int, rules: DeviceRules) -> Decision:
+    decision = state.decide(rows, messages, now_ms, rules)
+    keys = {key.id for key in decision.keys}
+    well_kept(decision.audits, now_ms, {"key": keys, "device": decision.changed.devices})
+    well_said(decision.answers)
+    return decision
 
 
 def one(message: Message, *devices: Device, after_ms: int = 0, **rest: Any) -> tuple[Answer, Decision]:
@@ -290,6 +301,45 @@ def test_an_account_with_ten_keys_approves_no_more(live: int, expected: str) -> 
     assert word(one(deciding(approve=False), device(), live=live)[0]) == "denied"
 
 
+def test_two_approvals_of_one_batch_take_two_places() -> None:
+    other = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
+    rows = snapshot(device(), other, live=8)
+    decision = decide(rows, [deciding(), deciding(code="WWWWZZZZ")], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["approved", "approved"]
+    del rows.live_keys["ten_ann"]
+    one_key = DeviceRules(full_keys_per_account=1)
+    assert word(decide(rows, [deciding()], NOW, one_key).answers[0]) == "approved", "who is not counted has none"
+
+
+def test_the_audit_tells_the_program_of_a_decision_and_the_login_of_a_key() -> None:
+    _, decision = one(deciding(), device())
+    [record] = decision.audits
+    assert record == AuditRecord(
+        "aud_1",
+        NOW,
+        "session",
+        "ses_ann",
+        "device.approved",
+        "device",
+        "dev_1",
+        actor_email=ANN,
+        request_id="req",
+        changes=json.dumps({"agent": "a-program/1.0"}),
+    )
+    _, decision = one(poll(), device(Status.APPROVED))
+    [issued] = decision.audits
+    assert issued == replace(
+        record, action="key.issued", target_type="key", target_id="key_1", changes=json.dumps({"deviceId": "dev_1"})
+    )
+
+
+def test_where_no_code_is_free_the_program_may_ask_again_in_a_second() -> None:
+    other = replace(device(), id="dev_2", code_hash=b"e" * 32)
+    answer, _ = one(Start(other, (CODE,)), device())
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.retry_after_seconds) == (Code.SERVICE_UNAVAILABLE, 1)
+
+
 def test_approvals_of_one_batch_count_for_one_another() -> None:
     other = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
     decision = decide(snapshot(device(), other, live=9), [deciding(), deciding(code="WWWWZZZZ")], NOW, RULES)
@@ -301,6 +351,38 @@ def test_an_approved_device_whose_place_was_given_away_gets_no_key() -> None:
     answer, decision = one(poll(), device(Status.APPROVED), live=11)
     assert word(answer) == "expired_token"
     assert (decision.keys, decision.changed.devices["dev_1"].status) == ([], Status.EXPIRED)
+
+
+def test_a_place_that_was_given_away_costs_one_key_and_no_more() -> None:
+    """Two approved logins and room for one of them: the second poll of the batch sees what the first left."""
+    approved = device(Status.APPROVED)
+    other = replace(approved, id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
+    polls = [poll(), replace(poll(replace(KEY, id="key_2")), code_hash=other.code_hash)]
+    decision = decide(snapshot(approved, other, live=11), polls, NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["expired_token", "a key"]
+    assert [each.id for each in decision.keys] == ["key_2"]
+    more = decide(snapshot(device(), replace(other), live=11), [polls[1], deciding()], NOW, RULES)
+    assert [word(answer) for answer in more.answers] == ["expired_token", "key_limit"]
+
+
+def test_an_account_that_is_not_counted_has_no_keys() -> None:
+    rows = snapshot(device(Status.APPROVED))
+    rows.live_keys.clear()
+    [answer] = decide(rows, [poll()], NOW, DeviceRules(full_keys_per_account=0)).answers
+    assert word(answer) == "a key"
+
+
+def test_a_key_that_was_handed_out_is_noted_in_its_login_and_cannot_be_had_again() -> None:
+    decision = decide(snapshot(device(Status.APPROVED), live=1), [poll(), poll()], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["a key", "invalid_code"]
+    assert decision.changed.devices == {"dev_1": device(Status.REDEEMED, key_id="key_1")}
+
+
+@pytest.mark.parametrize(("approved", "said"), [(True, "approved"), (False, "denied")])
+def test_who_comes_too_late_learns_what_was_decided(approved: bool, said: str) -> None:
+    answers = decide(snapshot(device()), [deciding(approve=approved), deciding(who="bob")], NOW, RULES).answers
+    assert isinstance(answers[1], Refused)
+    assert f" {said} " in answers[1].message
 
 
 # Guesses.
@@ -321,9 +403,23 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
     assert word(one(look(who="bob"), device(), ses_ann=kept)[0]) == "pending", "another session is not locked"
     [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 14 * MINUTE + 1, RULES).answers
     assert isinstance(answer, Refused)
-    assert answer.retry_after_seconds == 60
+    assert (answer.retry_after_seconds, "a minute" in answer.message) == (60, True)
+    for wait_ms, words in (
+        (15 * MINUTE, "15 minutes"),
+        (MINUTE + 1, "2 minutes"),
+        (MINUTE, "a minute"),
+        (1, "a minute"),
+    ):
+        [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 15 * MINUTE - wait_ms, RULES).answers
+        assert isinstance(answer, Refused)
+        assert f" {words}." in answer.message
     assert guessed([look()], after_ms=15 * MINUTE, ses_ann=kept) == (["expired"], None)
     assert guessed([look("WWWWZZZZ")], after_ms=15 * MINUTE, ses_ann=kept) == (["invalid_code"], Guesses("ses_ann", 1))
+
+
+def test_a_decision_writes_down_that_counting_begins_anew_where_anything_was_counted() -> None:
+    assert guessed([deciding()], ses_ann=Guesses("ses_ann", 4)) == (["approved"], Guesses("ses_ann"))
+    assert guessed([deciding()]) == (["approved"], None)
 
 
 @pytest.mark.parametrize("approve", [True, False])

@@ -72,6 +72,8 @@ def test_issuing_is_audited_and_not_announced_for_nobody_can_know_the_key_yet(re
 def test_the_tenth_full_key_is_issued_and_the_eleventh_not(registry: Registry) -> None:
     answers = registry.act(*[registry.issue(str(number)) for number in range(2, 12)])
     assert codes(answers) == [None] * 9 + [Code.KEY_LIMIT]
+    assert isinstance(answers[-1], Refused)
+    assert answers[-1].message == "This account has 10 live full keys, the most it may have. Revoke one first."
     assert "k11" not in registry.keys
 
 

@@ -119,6 +119,7 @@ def test_another_amount_or_currency_goes_back(ledger: Ledger, amount: int, curre
     ledger.pass_ms(HOLD if late else 0)
     ledger.act(ledger.pay("b1", amount=amount, currency=currency))
     goes_back(ledger, "b1", "amount_mismatch")
+    assert ledger.bookings["b1"].paid_cents == (amount if currency == "usd" else 0)
 
 
 def test_the_week_of_a_payment_that_goes_back_can_be_sold(ledger: Ledger) -> None:

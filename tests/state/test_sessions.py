@@ -14,6 +14,7 @@ from actors.sessions.messages import (
     CompleteSignIn,
     EndSession,
     GiveBackForm,
+    GivenBack,
     Kept,
     Message,
     Sent,
@@ -26,6 +27,7 @@ from actors.sessions.messages import (
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, wanted
 from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 ANN, BOB = "ann@example.com", "bob@example.com"
@@ -67,6 +69,7 @@ class Book:
         self.tenants += decision.tenants
         self.audits += decision.audits
         self.letters += len(decision.letters)
+        well_said(decision.answers)
         return decision.answers
 
     def one(self, message: Message) -> Answer:
@@ -203,6 +206,82 @@ def test_an_ended_session_stays_ended() -> None:
     assert book.act(book.end("1"), book.end("1")) == [first, first]
     assert code_of(book.one(Touch("ses_1"))) is Code.UNAUTHORIZED
     assert [record.action for record in book.audits] == ["session.started", "session.ended"]
+
+
+def test_ending_a_session_keeps_when_and_is_told_once_within_a_batch() -> None:
+    book = Book()
+    session = book.sign_in("1")
+    ended = Kept(replace(session, revoked_ms=book.now_ms, expires_ms=book.now_ms))
+    assert book.act(book.end("1"), book.end("1")) == [ended, ended]
+    assert [record.action for record in book.audits] == ["session.started", "session.ended"]
+
+
+def test_only_its_own_account_ends_a_session() -> None:
+    book = Book()
+    book.sign_in("1")
+    assert code_of(book.one(book.end("1", BOB))) is Code.NOT_FOUND
+    assert code_of(book.one(book.end("unknown"))) is Code.NOT_FOUND
+    assert code_of(book.one(Touch("ses_1"))) is None
+
+
+def test_the_next_code_has_to_wait() -> None:
+    book = Book()
+    book.act(book.start())
+    book.now_ms += 59 * SECOND_MS
+    assert code_of(book.one(book.start())) is Code.RATE_LIMITED
+    book.now_ms += SECOND_MS
+    assert book.one(book.start()) == Sent()
+    assert (book.letters, book.rows.sign_ins[ANN].sent_today) == (2, 2)
+
+
+def test_who_had_the_codes_of_a_day_is_told_that_this_email_gets_no_more() -> None:
+    book = Book(SessionRules(codes=CodeRules(pause_ms=0, per_day=2)))
+    *_, answer = book.act(book.start(), book.start(), book.start())
+    assert isinstance(answer, Refused)
+    assert answer.message.startswith("No more codes are sent to this email today.")
+
+
+def test_a_code_dies_with_its_last_millisecond() -> None:
+    book = Book()
+    book.act(book.start())
+    book.now_ms += 10 * MINUTE_MS
+    assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
+    book.now_ms -= 1
+    assert isinstance(book.one(book.complete("1")), Kept)
+
+
+def test_two_sign_ins_of_one_batch_make_one_account() -> None:
+    book = Book(SessionRules(codes=CodeRules(pause_ms=0)))
+    answers = book.act(book.start(), book.complete("1"), book.start(), book.complete("2"))
+    assert [code_of(answer) for answer in answers] == [None] * 4
+    assert book.rows.accounts == {ANN: Account(ANN, "ten_1", NOON)}
+    assert book.tenants == [Tenant("ten_1", Tier.CLAIMED)]
+
+
+def test_what_else_a_batch_reads_makes_no_room_and_needs_none() -> None:
+    book = Book(SessionRules(per_account=1))
+    book.sign_in("1")
+    book.act(book.end("1"))
+    book.sign_in("2", BOB)
+    ended = book.rows.sessions["ses_1"]
+    book.act(Touch("ses_1"), Touch("ses_2"), book.start(), book.complete("3"))
+    assert book.rows.sessions["ses_1"] == ended
+    assert book.rows.sessions["ses_2"].is_live(book.now_ms)
+    assert json.loads(book.audits[-1].changes) == {}
+
+
+def test_a_form_is_sent_once_until_it_is_given_back() -> None:
+    book = Book()
+    book.sign_in("1")
+    spend, give = SpendForm("ses_1", "f"), GiveBackForm("ses_1", "f")
+    assert book.act(spend, spend, give, spend) == [
+        Spent(first=True),
+        Spent(first=False),
+        GivenBack(),
+        Spent(first=True),
+    ]
+    assert book.rows.forms == {("ses_1", "f"): book.now_ms}
+    assert book.act(spend, give, spend, spend)[2:] == [Spent(first=True), Spent(first=False)]
 
 
 def test_an_expired_session_keeps_its_own_end() -> None:
