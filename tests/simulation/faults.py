@@ -52,6 +52,7 @@ BASE_RATES: Mapping[str, float] = {
     "notice_lost": 0.30,
     "notice_late": 0.40,
     # At the payment processor, for each call, payment, refund or event.
+    "processor_slow": 0.10,
     "checkout_unavailable": 0.05,
     "other_amount": 0.05,
     "refund_unavailable": 0.10,
@@ -63,6 +64,11 @@ BASE_RATES: Mapping[str, float] = {
     "refunded_by_hand": 0.08,
     "event_late": 0.25,
     "event_repeated": 0.25,
+    # At the post office, for each mail.
+    "mail_unavailable": 0.25,
+    "mail_refused": 0.03,
+    "mail_answer_lost": 0.05,
+    "mail_slow": 0.10,
     # Nodes and links, for each turn of the nemesis.
     "node_killed": 0.15,
     "node_stopped": 0.08,

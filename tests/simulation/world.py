@@ -26,6 +26,7 @@ from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.planting import patched
+from tests.simulation.post import PostOffice
 from tests.simulation.processor import Processor
 from tests.simulation.rules import (
     AHEAD_DAYS,
@@ -82,6 +83,7 @@ class World:
         self.log = Log()
         self.tally = Tally()
         self.processor = Processor(self)
+        self.post = PostOffice(self)
         chance = Random(f"{seed}-world")
         self.turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
@@ -186,11 +188,10 @@ class World:
         claim = self.memory.claims.get(digest(token))
         if claim is None or claim.proof is None:
             return None
-        for letter in reversed(self.memory.letters.values()):
-            if letter.recipient == email:
-                proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
-                if proof == claim.proof:
-                    return letter
+        for letter in reversed(self.post.letters(email)):
+            proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
+            if proof == claim.proof:
+                return letter
         return None
 
     def code_of(self, letter: Letter) -> str:

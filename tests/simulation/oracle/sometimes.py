@@ -35,6 +35,15 @@ KEYS = (
     "turned into a new day",
     "turned into a new month",
 )
+MAIL = (
+    "letter sent",
+    "letter came more than once",
+    "letter sent at another attempt",
+    "letter given up, refused",
+    "letter given up, of no use",
+    "letter given up, tried enough",
+    "mail cut off",
+)
 OFFICE = (
     "turned into a new week",
     "paid after expiry, and the weeks were free",
