@@ -113,9 +113,9 @@ class Faults:
 
     def turn_weather(self) -> None:
         """Make each fault rare, usual or frequent for a while."""
-        random = self.stream("weather")
         self._weather = {
-            kind: min(0.6, rate * random.choice((0.0, 1.0, 1.0, 2.5))) for kind, rate in BASE_RATES.items()
+            kind: min(0.6, rate * self.stream(f"weather of {kind}").choice((0.0, 1.0, 1.0, 2.5)))
+            for kind, rate in BASE_RATES.items()
         }
 
     def heal(self) -> None:
