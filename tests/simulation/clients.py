@@ -56,6 +56,14 @@ class Board:
     seen: list[str] = field(default_factory=list)
     visitors: list[str] = field(default_factory=list)
     advertised: list[tuple[str, str]] = field(default_factory=list)
+    # Of people: browsers that are or were signed in, and codes that devices show.
+    browsers: list[Any] = field(default_factory=list)
+    user_codes: list[str] = field(default_factory=list)
+
+    def numbered(self) -> int:
+        """A number that nobody else has drawn."""
+        self.named += 1
+        return self.named
 
 
 class Client:

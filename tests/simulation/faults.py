@@ -195,7 +195,7 @@ class LinkedKeys(MemoryKeys):
     """Keys in memory, whose look-ups fail plainly and whose rows may be old when they arrive."""
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        found = await _plainly(super().resolve(hashes))
+        found = await plainly(super().resolve(hashes))
         link = self._memory
         assert isinstance(link, Link)
         if link._faults.strikes("slow_look_up"):
@@ -222,10 +222,10 @@ class LinkedSponsorship(MemorySponsorship):
         return await self._looking(super().overview(from_week_ms))
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
-        return await _plainly(super().booking(tenant_id, booking_id))
+        return await plainly(super().booking(tenant_id, booking_id))
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
-        return await _plainly(super().bookings(tenant_id, before, limit))
+        return await plainly(super().bookings(tenant_id, before, limit))
 
     async def _looking(self, read: Awaitable[D]) -> D:
         link = self._memory
@@ -233,17 +233,17 @@ class LinkedSponsorship(MemorySponsorship):
         look = Look(trio.current_time())
         link.node.looks.append(look)
         try:
-            found = await _plainly(read)
+            found = await plainly(read)
             look.good = True
             return found
         finally:
             look.end = trio.current_time()
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
-        return await _plainly(super().due_holds(now_ms, limit))
+        return await plainly(super().due_holds(now_ms, limit))
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        return await _plainly(super().due_refunds(now_ms, limit))
+        return await plainly(super().due_refunds(now_ms, limit))
 
 
 class LinkedEvents(MemoryEvents):
@@ -268,7 +268,7 @@ class LinkedEvents(MemoryEvents):
         return added
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
-        found = await _plainly(super().windows(booking_ids))
+        found = await plainly(super().windows(booking_ids))
         link = self._memory
         assert isinstance(link, Link)
         if link._faults.strikes("slow_look_up"):
@@ -276,17 +276,17 @@ class LinkedEvents(MemoryEvents):
         return found
 
     async def prepare(self, days: Sequence[int]) -> None:
-        await _plainly(super().prepare(days))
+        await plainly(super().prepare(days))
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        dropped = await _plainly(super().drop_before(day))
+        dropped = await plainly(super().drop_before(day))
         link = self._memory
         assert isinstance(link, Link)
         link.node.world.dropped(link.node, dropped)
         return dropped
 
 
-async def _plainly(look_up: Awaitable[D]) -> D:
+async def plainly(look_up: Awaitable[D]) -> D:
     """A read has no outcome to be unknown."""
     try:
         return await look_up

@@ -22,6 +22,7 @@ from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
 from actors.mailbox import request_id
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
+from actors.sessions.reader import SessionReader
 from actors.troupe import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
@@ -43,6 +44,7 @@ from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, 
 from tests.simulation.office import CountedCashier, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
+from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
 from tests.simulation.rules import CAPS, DRAIN_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES, SECRET
 
 if TYPE_CHECKING:
@@ -79,6 +81,11 @@ class Parts:
     outbox: type[LinkedOutbox] = LinkedOutbox
     transport: type[LinkedTransport] = LinkedTransport
     handlers: Handlers = field(default_factory=lambda: HANDLERS)
+    sessions: type[RegisteredSessions] = RegisteredSessions
+    session_store: type[LinkedSessions] = LinkedSessions
+    session_reader: type[SessionReader] = SessionReader
+    devices: type[RegisteredDevices] = RegisteredDevices
+    device_store: type[LinkedDevices] = LinkedDevices
 
 
 class Side(Protocol):
@@ -183,6 +190,8 @@ class Node:
         self.office = Office(self, parts, link, clock, entropy)
         self.intake = Intake(self, parts, link)
         self.mailroom = Mailroom(self, parts, link)
+        people_entropy = SeededEntropy(Random(f"{self.world.seed}-people-{self.name}"))
+        self.reception = Reception(self, parts, link, people_entropy)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

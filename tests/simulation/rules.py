@@ -9,10 +9,12 @@ from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.clock import SECOND_MS
 from actors.codes import CodeRules
+from actors.devices.state import DeviceRules
 from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits
 from actors.mail.state import Retries
 from actors.quota.state import Caps
+from actors.sessions.state import SessionRules
 from actors.values import Tier
 
 
@@ -22,6 +24,7 @@ class Scene(StrEnum):
     SPONSORS = "sponsors"
     KEYS = "keys"
     WEBSITES = "websites"
+    PEOPLE = "people"
     WHOLE = "whole"
 
 
@@ -91,3 +94,17 @@ STALE_SECONDS = 1.0
 LOOK_SECONDS = 0.5
 PROMPT_SECONDS = 0.15
 """A look at the store that takes no longer is prompt: two reads and the pause between two looks are within the bound."""
+
+SESSIONS = SessionRules(
+    life_ms=4 * SECOND_MS,
+    touch_ms=700,
+    per_account=3,
+    codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3, pause_ms=500, per_day=7),
+)
+DEVICES = DeviceRules(
+    life_ms=6 * SECOND_MS,
+    interval_seconds=1,
+    wrong_codes=3,
+    lock_ms=2_500,
+    full_keys_per_account=RULES.full_keys_per_account,
+)

@@ -17,9 +17,11 @@ from tests.simulation import (
     buyers,
     clients,
     event_bugs,
+    gadgets,
     key_bugs,
     mail_bugs,
     oracle,
+    people_bugs,
     stage,
     watches,
     websites,
@@ -112,17 +114,28 @@ SITE = Area(
     watches={"events": watches.counting},
 )
 """What websites show and report. Needs the office, which sells what they show."""
+PEOPLE = Area(
+    oracle.judge_people,
+    sights.of_people,
+    sometimes.PEOPLE,
+    people_bugs.BUGS,
+    side=attrgetter("reception"),
+    watches={"sessions": watches.visiting, "devices": watches.approving},
+)
+"""Sign-ins, browser sessions, forms that work once, and device logins."""
 
 SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, OFFICE), buyers.CROWD),
     Scene.KEYS: Cast((KEYS, MAIL), clients.CROWD),
     Scene.WEBSITES: Cast((KEYS, MAIL, OFFICE, SITE), websites.CROWD),
+    Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
     Scene.WHOLE: Cast(
-        (KEYS, MAIL, OFFICE, SITE),
+        (KEYS, MAIL, OFFICE, SITE, PEOPLE),
         (
             *((live, (size + 1) // 2) for live, size in clients.CROWD),
             *((live, (size + 1) // 2) for live, size in buyers.CROWD),
             *((live, (size + 1) // 2) for live, size in websites.CROWD),
+            *((live, (size + 1) // 2) for live, size in gadgets.CROWD),
         ),
         nodes=(3,),
     ),

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from actors.devices.actor import HandedOut
+from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
+from service.callers import Caller
 from storage.memory.tables import Memory
 from tests.simulation.history import Heard, Operation
 from tests.simulation.oracle import events
@@ -47,6 +50,22 @@ def of_mail(case: Case) -> dict[str, int]:
         "letter given up, of no use": sum("expire" in (row.last_error or "") for row in given_up),
         "letter given up, tried enough": sum("attempts" in (row.last_error or "") for row in given_up),
         "mail cut off": sum(handed.outcome == "cut" for handed in case.world.post.handed),
+    }
+
+
+def of_people(case: Case) -> dict[str, int]:
+    """What became of codes, sessions, forms and device logins."""
+    register = case.world.register
+    told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, HandedOut)}
+    redeemed = [device.key_id for device in case.memory.devices.values() if device.key_id is not None]
+    return {
+        **case.world.visits.met,
+        **case.world.logins.met,
+        "several messages in one batch of people": sum(len(kept.messages) > 1 for kept in register.kept),
+        "kept, and nobody was told": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
+        "a device's key was kept, and nobody was told": sum(key_id not in told for key_id in redeemed),
+        "a session worked": sum(isinstance(each.result, Caller) for each in case.of("enter")),
+        "a form made a key": sum(isinstance(each.result, Issued) for each in case.of("form")),
     }
 
 
