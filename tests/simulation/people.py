@@ -1,6 +1,6 @@
 """The people of the simulated world: they sign in by what is in their mailbox, click twice, mistype and give up."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -43,9 +43,9 @@ async def try_code(me: Client, email: str, code: str, node: "Node | None" = None
     return await me.ask("sign in", lambda node: node.reception.sign_in(email, code), node)
 
 
-def letters_to(me: Client, email: str) -> list[Letter]:
+def letters_to(me: Client, email: str) -> Sequence[Letter]:
     """What lies in a mailbox, the newest last."""
-    return [letter for letter in me.world.memory.letters.values() if letter.recipient == email]
+    return me.world.post.letters(email)
 
 
 async def code_for(me: Client, email: str) -> str | None:

@@ -32,7 +32,7 @@ from service.services import Services
 from service.wire import Request
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
-from tests.simulation.faults import Link, SimulatedBug, _plainly
+from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
 from tests.simulation.register import Registered
 from tests.simulation.rules import DEVICES, LIMITS, SECRET, SESSIONS
@@ -64,10 +64,10 @@ class LinkedSessions(MemorySessions):
         return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
-        return await _plainly(super().resolve(token_hashes))
+        return await plainly(super().resolve(token_hashes))
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
-        return await _plainly(super().of_email(email, now_ms))
+        return await plainly(super().of_email(email, now_ms))
 
 
 class LinkedDevices(MemoryDevices):
@@ -111,7 +111,10 @@ class Reception:
     # Signing in.
 
     async def ask_code(self, email: str) -> Sent | Refused:
-        return await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email))
+        answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email))
+        if isinstance(answer, Sent):
+            self.node.mailroom.sender.wake()
+        return answer
 
     async def sign_in(self, email: str, code: str) -> Begun | Refused:
         return await self.node.intent(
@@ -215,7 +218,7 @@ class Reception:
             token,
             "list keys",
             lambda caller: Within(caller.agent.id, caller.email, caller.owner),
-            lambda caller: _plainly(self.node.keeper.live_keys(caller.owner)),
+            lambda caller: plainly(self.node.keeper.live_keys(caller.owner)),
         )
 
     async def revoke_key(self, token: str, key_id: str, *, own: bool = True) -> KeptKey | Refused:

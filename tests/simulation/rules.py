@@ -11,6 +11,8 @@ from actors.clock import SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
 from actors.keys.state import KeyRules
+from actors.mail.actor import MailLimits
+from actors.mail.state import Retries
 from actors.quota.state import Caps
 from actors.sessions.state import SessionRules
 from actors.values import Tier
@@ -62,6 +64,17 @@ BOOKINGS = BookingRules(hold_ms=2_500, open_holds=2, horizon_weeks=2, mode=Mode.
 CASHIER = CashierLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still takes money."""
+
+MAIL = MailLimits(
+    sends=3,
+    send_seconds=0.8,
+    lease_seconds=3.0,
+    poll_seconds=0.5,
+    poll_min_seconds=0.05,
+    storage_pause_seconds=0.1,
+    close_seconds=2.0,
+    retries=Retries(attempts=3, pause_ms=150, pause_max_ms=1_000),
+)
 
 EVENT_LIMITS = ActorLimits(
     mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3

@@ -19,6 +19,7 @@ from tests.simulation import (
     event_bugs,
     gadgets,
     key_bugs,
+    mail_bugs,
     oracle,
     people_bugs,
     stage,
@@ -83,6 +84,15 @@ class Cast:
 
 KEYS = Area(oracle.judge_keys, sights.of_keys, sometimes.KEYS, key_bugs.BUGS, watches={"keys": watches.keeping})
 """Keys, quota and the directory: in every world."""
+MAIL = Area(
+    oracle.judge_mail,
+    sights.of_mail,
+    sometimes.MAIL,
+    mail_bugs.BUGS,
+    side=attrgetter("mailroom"),
+    rests=lambda world: world.post.empty(),
+)
+"""Letters on their way: in every world."""
 OFFICE = Area(
     oracle.judge_office,
     sights.of_office,
@@ -115,12 +125,12 @@ PEOPLE = Area(
 """Sign-ins, browser sessions, forms that work once, and device logins."""
 
 SCENES: Mapping[Scene, Cast] = {
-    Scene.SPONSORS: Cast((KEYS, OFFICE), buyers.CROWD),
-    Scene.KEYS: Cast((KEYS,), clients.CROWD),
-    Scene.WEBSITES: Cast((KEYS, OFFICE, SITE), websites.CROWD),
-    Scene.PEOPLE: Cast((KEYS, PEOPLE), gadgets.CROWD),
+    Scene.SPONSORS: Cast((KEYS, MAIL, OFFICE), buyers.CROWD),
+    Scene.KEYS: Cast((KEYS, MAIL), clients.CROWD),
+    Scene.WEBSITES: Cast((KEYS, MAIL, OFFICE, SITE), websites.CROWD),
+    Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
     Scene.WHOLE: Cast(
-        (KEYS, OFFICE, SITE, PEOPLE),
+        (KEYS, MAIL, OFFICE, SITE, PEOPLE),
         (
             *((live, (size + 1) // 2) for live, size in clients.CROWD),
             *((live, (size + 1) // 2) for live, size in buyers.CROWD),

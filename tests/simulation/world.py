@@ -28,6 +28,7 @@ from tests.simulation.oracle.logins import Logins
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.oracle.visits import Visits
 from tests.simulation.planting import patched
+from tests.simulation.post import PostOffice
 from tests.simulation.processor import Processor
 from tests.simulation.register import Register
 from tests.simulation.rules import (
@@ -88,6 +89,7 @@ class World:
         self.tally = Tally()
         self.register, self.visits, self.logins = Register(self), Visits(), Logins()
         self.processor = Processor(self)
+        self.post = PostOffice(self)
         chance = Random(f"{seed}-world")
         self.turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
@@ -203,11 +205,10 @@ class World:
         claim = self.memory.claims.get(digest(token))
         if claim is None or claim.proof is None:
             return None
-        for letter in reversed(self.memory.letters.values()):
-            if letter.recipient == email:
-                proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
-                if proof == claim.proof:
-                    return letter
+        for letter in reversed(self.post.letters(email)):
+            proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
+            if proof == claim.proof:
+                return letter
         return None
 
     def code_of(self, letter: Letter) -> str:
@@ -249,8 +250,10 @@ def _judge(world: World) -> None:
 def run(
     seed: int, *, seconds: float = 20.0, scene: Scene | None = None, bug: str | None = None, keep_trace: bool = False
 ) -> Report:
-    """Simulate one seed and judge it. The scene is the seed's own, a bug's where one is planted, or the one given. With a
-    planted bug the run ends soon after it is seen."""
+    """Simulate one seed and judge it. The scene is the seed's own, a bug's where one is planted, or the one given.
+
+    A run with a planted bug ends soon after a transaction has shown it.
+    """
     scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:

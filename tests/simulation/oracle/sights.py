@@ -34,6 +34,25 @@ def of_keys(case: Case) -> dict[str, int]:
     }
 
 
+def of_mail(case: Case) -> dict[str, int]:
+    """How letters ended, and what became of them on the way."""
+    came: dict[str, int] = {}
+    for handed in case.world.post.handed:
+        came[handed.mail.letter_id] = came.get(handed.mail.letter_id, 0) + handed.delivered
+    rows = [row for row in case.memory.outbox.values() if row.done_ms is not None]
+    given_up = [row for row in rows if row.sent_ms is None]
+    return {
+        "letter sent": len(rows) - len(given_up),
+        "letter came more than once": sum(times > 1 for times in came.values()),
+        "letter sent at another attempt": sum(row.sent_ms is not None and row.attempts > 1 for row in rows),
+        "letter given up, and it had come": sum(bool(came.get(row.id)) for row in given_up),
+        "letter given up, refused": sum("nobody" in (row.last_error or "") for row in given_up),
+        "letter given up, of no use": sum("expire" in (row.last_error or "") for row in given_up),
+        "letter given up, tried enough": sum("attempts" in (row.last_error or "") for row in given_up),
+        "mail cut off": sum(handed.outcome == "cut" for handed in case.world.post.handed),
+    }
+
+
 def of_people(case: Case) -> dict[str, int]:
     """What became of codes, sessions, forms and device logins."""
     register = case.world.register

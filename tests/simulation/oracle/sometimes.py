@@ -36,6 +36,15 @@ KEYS = (
     "turned into a new day",
     "turned into a new month",
 )
+MAIL = (
+    "letter sent",
+    "letter came more than once",
+    "letter sent at another attempt",
+    "letter given up, refused",
+    "letter given up, of no use",
+    "letter given up, tried enough",
+    "mail cut off",
+)
 PEOPLE = (
     "ask code refused rate_limited",
     "sign in refused invalid_code",
