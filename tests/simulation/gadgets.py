@@ -22,16 +22,20 @@ LIFE_SECONDS = DEVICES.life_ms / SECOND_MS
 WAITING = (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN)
 
 
-async def begin(me: Client) -> str | None:
-    """The device code of a login whose user code is shown to everybody."""
+async def begin(me: Client) -> Started | None:
+    """A login whose user code is shown to everybody."""
     started = await me.ask("begin device", lambda node: node.reception.begin_device(f"{me.name}/1.0"))
     if not isinstance(started, Started):
         return None
     me.world.board.user_codes.append(shown_code(started.device.user_code))
-    return started.device_code
+    return started
 
 
-async def poll(me: Client, device_code: str, node: "Node | None" = None) -> Any:
+async def poll(me: Client, login: Started, node: "Node | None" = None) -> Any:
+    return await poll_with(me, login.device_code, node)
+
+
+async def poll_with(me: Client, device_code: str, node: "Node | None" = None) -> Any:
     answer = await me.ask("poll", lambda node: node.reception.poll(device_code), node)
     if isinstance(answer, HandedOut):
         me.world.board.holdings.append(Holding(answer.api_key, answer.key.id, answer.key.tenant_id))
@@ -45,53 +49,53 @@ def is_over(answer: Any) -> bool:
 
 async def steady(me: Client) -> None:
     """Polls as it is told to, until it has a key or hears that there is none; shows the key, and polls once more."""
-    device_code = await begin(me)
+    login = await begin(me)
     seconds, answer = float(DEVICES.interval_seconds), None
-    while device_code is not None and me.awake and not is_over(answer):
+    while login is not None and me.awake and not is_over(answer):
         await trio.sleep(seconds + me.random.uniform(0.0, 0.3))
-        answer = await poll(me, device_code)
+        answer = await poll(me, login)
         if isinstance(answer, Refused) and answer.interval_seconds is not None:
             # The world is short: who waited for so long would not be seen again.
             seconds = min(float(answer.interval_seconds), 1.5)
     if isinstance(answer, HandedOut):
         await me.at_once(*[partial(me.resolve, answer.api_key, node) for node in me.world.nodes])
         await me.read(answer.api_key)
-    if device_code is not None:
-        await poll(me, device_code)
+    if login is not None:
+        await poll(me, login)
 
 
 async def twin(me: Client) -> None:
     """Polls on all nodes at once."""
-    device_code = await begin(me)
+    login = await begin(me)
     for _ in range(8):
-        if device_code is None or not me.awake:
+        if login is None or not me.awake:
             return
         await me.think(0.8)
-        await me.at_once(*[partial(poll, me, device_code, node) for node in me.world.nodes])
+        await me.at_once(*[partial(poll, me, login, node) for node in me.world.nodes])
 
 
 async def hasty(me: Client) -> None:
     """Polls as fast as it can, until it is told to wait for as long as anybody is ever told to, and longer."""
-    device_code = await begin(me)
-    if device_code is None:
+    login = await begin(me)
+    if login is None:
         return
     for _ in range(18):
-        await poll(me, device_code)
+        await poll(me, login)
     await trio.sleep(DEVICES.interval_seconds)
-    await poll(me, device_code)
+    await poll(me, login)
 
 
 async def forgetful(me: Client) -> None:
     """Polls once or never, and comes back when the login has just run out, or is about to."""
-    device_code = await begin(me)
-    if device_code is None:
+    login = await begin(me)
+    if login is None:
         return
     if me.chance(0.5):
-        await poll(me, device_code)
+        await poll(me, login)
     await trio.sleep(LIFE_SECONDS - me.random.uniform(-0.3, 1.2))
-    await me.at_once(*[partial(poll, me, device_code, node) for node in me.world.nodes])
-    await poll(me, f"{device_code[:-2]}00")
-    await poll(me, "no code at all")
+    await me.at_once(*[partial(poll, me, login, node) for node in me.world.nodes])
+    await poll_with(me, f"{login.device_code[:-2]}00")
+    await poll_with(me, "no code at all")
 
 
 async def lapsing(me: Client) -> None:
@@ -100,13 +104,13 @@ async def lapsing(me: Client) -> None:
     if browser is None:
         return
     keys: list[Holding] = []
-    while len(keys) < DEVICES.full_keys_per_account - 1 and await _one_more_key(me, browser, keys):
-        pass
-    device_code, began = await begin(me), trio.current_time()
-    if device_code is None:
+    for _ in range(DEVICES.full_keys_per_account - 1):
+        await _one_more_key(me, browser, keys)
+    login, began = await begin(me), trio.current_time()
+    if login is None:
         return
     by_clock = sorted(me.world.nodes, key=lambda node: node.skew_ms)
-    await people.decide(me, browser, me.world.board.user_codes[-1], approve=True)
+    await people.decide(me, browser, login.device.user_code, approve=True)
     while trio.current_time() < began + LIFE_SECONDS - 1.0:
         await trio.sleep(1.0)
         await people.use(me, browser)
@@ -114,7 +118,7 @@ async def lapsing(me: Client) -> None:
         await me.think(0.1)
         if not await _one_more_key(me, browser, keys, by_clock[-1]):
             return
-    await poll(me, device_code, by_clock[0])
+    await poll(me, login, by_clock[0])
 
 
 async def _one_more_key(me: Client, browser: people.Browser, keys: list[Holding], node: "Node | None" = None) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from actors.clock import day_of
 from actors.credentials import Kind, digest
-from actors.devices.codes import shown_code
+from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, Sent, TierSet
 from actors.values import Code, Letter, Refused, Tier, Turn
@@ -167,7 +167,7 @@ def most_live(case: Case, email: str, operation: Operation) -> int:
         )
     ]
     promised = {
-        each.about.user_code
+        read_code(each.about.user_code)
         for each in case.of("decide device")
         if each.about.email == email and each.about.approve and maybe_before(each, operation)
     }
@@ -175,7 +175,7 @@ def most_live(case: Case, email: str, operation: Operation) -> int:
     key_ids += [
         device.key_id
         for device in case.memory.devices.values()
-        if shown_code(device.user_code) in promised and device.key_id is not None
+        if device.user_code in promised and device.key_id is not None
     ]
     key_ids += [case.minted[token].key.id for token in tokens if token in case.minted]
     gone = [
