@@ -3,4 +3,4 @@
 import os
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""Every planted bug instead of every third, pictures of all pages, the installation anew, and kills of three nodes."""
+"""Every planted bug instead of every fifth, pictures of all pages, the installation anew, and kills of three nodes."""

@@ -56,6 +56,14 @@ class Board:
     seen: list[str] = field(default_factory=list)
     visitors: list[str] = field(default_factory=list)
     advertised: list[tuple[str, str]] = field(default_factory=list)
+    # Of people: browsers that are or were signed in, and codes that devices show.
+    browsers: list[Any] = field(default_factory=list)
+    user_codes: list[str] = field(default_factory=list)
+
+    def numbered(self) -> int:
+        """A number that nobody else has drawn."""
+        self.named += 1
+        return self.named
 
 
 class Client:
@@ -139,14 +147,15 @@ class Client:
         return answer
 
     async def mail(self, holding: Holding, email: str) -> Letter | None:
-        """Ask for a code until one is in the mail."""
+        """Ask for a code until one is in the mail, looking there now and then."""
         for _ in range(3):
             await self.start(holding.token, email)
-            await self.think(0.1)
-            letter = self.world.letter_for(holding.token, email)
-            if letter is not None:
-                return letter
-            await trio.sleep(1.0)
+            for _ in range(5):
+                await self.think(0.15)
+                letter = self.world.letter_for(holding.token, email)
+                if letter is not None:
+                    return letter
+            await self.think(0.3)
         return None
 
     async def issue(self, email: str, *, scoped: bool = False, node: "Node | None" = None) -> Holding | None:

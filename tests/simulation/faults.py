@@ -52,6 +52,7 @@ BASE_RATES: Mapping[str, float] = {
     "notice_lost": 0.30,
     "notice_late": 0.40,
     # At the payment processor, for each call, payment, refund or event.
+    "processor_slow": 0.10,
     "checkout_unavailable": 0.05,
     "other_amount": 0.05,
     "refund_unavailable": 0.10,
@@ -63,6 +64,11 @@ BASE_RATES: Mapping[str, float] = {
     "refunded_by_hand": 0.08,
     "event_late": 0.25,
     "event_repeated": 0.25,
+    # At the post office, for each mail.
+    "mail_unavailable": 0.25,
+    "mail_refused": 0.03,
+    "mail_answer_lost": 0.05,
+    "mail_slow": 0.10,
     # Nodes and links, for each turn of the nemesis.
     "node_killed": 0.15,
     "node_stopped": 0.08,
@@ -107,9 +113,9 @@ class Faults:
 
     def turn_weather(self) -> None:
         """Make each fault rare, usual or frequent for a while."""
-        random = self.stream("weather")
         self._weather = {
-            kind: min(0.6, rate * random.choice((0.0, 1.0, 1.0, 2.5))) for kind, rate in BASE_RATES.items()
+            kind: min(0.6, rate * self.stream(f"weather of {kind}").choice((0.0, 1.0, 1.0, 2.5)))
+            for kind, rate in BASE_RATES.items()
         }
 
     def heal(self) -> None:
@@ -189,7 +195,7 @@ class LinkedKeys(MemoryKeys):
     """Keys in memory, whose look-ups fail plainly and whose rows may be old when they arrive."""
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        found = await _plainly(super().resolve(hashes))
+        found = await plainly(super().resolve(hashes))
         link = self._memory
         assert isinstance(link, Link)
         if link._faults.strikes("slow_look_up"):
@@ -216,10 +222,10 @@ class LinkedSponsorship(MemorySponsorship):
         return await self._looking(super().overview(from_week_ms))
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
-        return await _plainly(super().booking(tenant_id, booking_id))
+        return await plainly(super().booking(tenant_id, booking_id))
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
-        return await _plainly(super().bookings(tenant_id, before, limit))
+        return await plainly(super().bookings(tenant_id, before, limit))
 
     async def _looking(self, read: Awaitable[D]) -> D:
         link = self._memory
@@ -227,17 +233,17 @@ class LinkedSponsorship(MemorySponsorship):
         look = Look(trio.current_time())
         link.node.looks.append(look)
         try:
-            found = await _plainly(read)
+            found = await plainly(read)
             look.good = True
             return found
         finally:
             look.end = trio.current_time()
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
-        return await _plainly(super().due_holds(now_ms, limit))
+        return await plainly(super().due_holds(now_ms, limit))
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        return await _plainly(super().due_refunds(now_ms, limit))
+        return await plainly(super().due_refunds(now_ms, limit))
 
 
 class LinkedEvents(MemoryEvents):
@@ -262,7 +268,7 @@ class LinkedEvents(MemoryEvents):
         return added
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
-        found = await _plainly(super().windows(booking_ids))
+        found = await plainly(super().windows(booking_ids))
         link = self._memory
         assert isinstance(link, Link)
         if link._faults.strikes("slow_look_up"):
@@ -270,17 +276,17 @@ class LinkedEvents(MemoryEvents):
         return found
 
     async def prepare(self, days: Sequence[int]) -> None:
-        await _plainly(super().prepare(days))
+        await plainly(super().prepare(days))
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        dropped = await _plainly(super().drop_before(day))
+        dropped = await plainly(super().drop_before(day))
         link = self._memory
         assert isinstance(link, Link)
         link.node.world.dropped(link.node, dropped)
         return dropped
 
 
-async def _plainly(look_up: Awaitable[D]) -> D:
+async def plainly(look_up: Awaitable[D]) -> D:
     """A read has no outcome to be unknown."""
     try:
         return await look_up

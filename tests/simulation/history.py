@@ -158,6 +158,33 @@ class Heard:
     fates: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A code is tried for an email."""
+
+    email: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Something is asked in a session of an account. `target` is what it is done to, or with."""
+
+    session_id: str
+    email: str
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A user code was typed in a session; `approve` is None where somebody only looks."""
+
+    user_code: str
+    session_id: str
+    email: str
+    approve: bool | None = None
+
+
 @dataclass(slots=True, eq=False)
 class History:
     """`intents` by kind are what nodes asked of actors; `requests` are what clients saw over the network."""

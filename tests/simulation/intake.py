@@ -68,7 +68,7 @@ class CountedPlacements(Placements):
     node: "Node"
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await _counted(self.node, super().run(task_status=task_status))
+        await counted(self.node, super().run(task_status=task_status))
 
 
 class CountedKeeper(PartitionKeeper):
@@ -77,10 +77,10 @@ class CountedKeeper(PartitionKeeper):
     node: "Node"
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await _counted(self.node, super().run(task_status=task_status))
+        await counted(self.node, super().run(task_status=task_status))
 
 
-async def _counted(node: "Node", work: Awaitable[R]) -> R:
+async def counted(node: "Node", work: Awaitable[R]) -> R:
     try:
         return await work
     except Exception:

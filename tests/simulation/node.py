@@ -22,6 +22,7 @@ from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
 from actors.mailbox import request_id
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
+from actors.sessions.reader import SessionReader
 from actors.troupe import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
@@ -41,7 +42,9 @@ from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponso
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
 from tests.simulation.office import CountedCashier, Office
+from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
+from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
 from tests.simulation.rules import CAPS, DRAIN_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES, SECRET
 
 if TYPE_CHECKING:
@@ -74,7 +77,15 @@ class Parts:
     event_store: type[LinkedEvents] = LinkedEvents
     placements: type[CountedPlacements] = CountedPlacements
     partitions: type[CountedKeeper] = CountedKeeper
+    mail: type[CountedSender] = CountedSender
+    outbox: type[LinkedOutbox] = LinkedOutbox
+    transport: type[LinkedTransport] = LinkedTransport
     handlers: Handlers = field(default_factory=lambda: HANDLERS)
+    sessions: type[RegisteredSessions] = RegisteredSessions
+    session_store: type[LinkedSessions] = LinkedSessions
+    session_reader: type[SessionReader] = SessionReader
+    devices: type[RegisteredDevices] = RegisteredDevices
+    device_store: type[LinkedDevices] = LinkedDevices
 
 
 class Side(Protocol):
@@ -178,6 +189,9 @@ class Node:
         self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
         self.office = Office(self, parts, link, clock, entropy)
         self.intake = Intake(self, parts, link)
+        self.mailroom = Mailroom(self, parts, link)
+        people_entropy = SeededEntropy(Random(f"{self.world.seed}-people-{self.name}"))
+        self.reception = Reception(self, parts, link, people_entropy)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:
@@ -279,7 +293,10 @@ class Node:
         return await self.intent("mint", None, self.keeper.mint)
 
     async def start_claim(self, token: str, email: str) -> Sent | Refused:
-        return await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
+        answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
+        if isinstance(answer, Sent):
+            self.mailroom.sender.wake()
+        return answer
 
     async def complete_claim(self, about: Complete, code: str) -> Claimed | Refused:
         answer = await self.intent(

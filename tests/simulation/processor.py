@@ -252,4 +252,5 @@ class LinkedPayments:
         return f"refund-{booking.id}"
 
     async def _travel(self) -> None:
-        await trio.sleep(self._faults.stream("travel").uniform(0.005, 0.08))
+        slow = self._faults.strikes("processor_slow")
+        await trio.sleep(self._faults.stream("travel").uniform(0.005, 1.0 if slow else 0.08))

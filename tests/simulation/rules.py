@@ -9,8 +9,12 @@ from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.clock import SECOND_MS
 from actors.codes import CodeRules
+from actors.devices.state import DeviceRules
 from actors.keys.state import KeyRules
+from actors.mail.actor import MailLimits
+from actors.mail.state import Retries
 from actors.quota.state import Caps
+from actors.sessions.state import SessionRules
 from actors.values import Tier
 
 
@@ -20,6 +24,7 @@ class Scene(StrEnum):
     SPONSORS = "sponsors"
     KEYS = "keys"
     WEBSITES = "websites"
+    PEOPLE = "people"
     WHOLE = "whole"
 
 
@@ -60,6 +65,17 @@ CASHIER = CashierLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still takes money."""
 
+MAIL = MailLimits(
+    sends=3,
+    send_seconds=0.8,
+    lease_seconds=3.0,
+    poll_seconds=0.5,
+    poll_min_seconds=0.05,
+    storage_pause_seconds=0.1,
+    close_seconds=2.0,
+    retries=Retries(attempts=3, pause_ms=150, pause_max_ms=1_000),
+)
+
 EVENT_LIMITS = ActorLimits(
     mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
 )
@@ -78,3 +94,17 @@ STALE_SECONDS = 1.0
 LOOK_SECONDS = 0.5
 PROMPT_SECONDS = 0.15
 """A look at the store that takes no longer is prompt: two reads and the pause between two looks are within the bound."""
+
+SESSIONS = SessionRules(
+    life_ms=4 * SECOND_MS,
+    touch_ms=700,
+    per_account=3,
+    codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3, pause_ms=500, per_day=7),
+)
+DEVICES = DeviceRules(
+    life_ms=6 * SECOND_MS,
+    interval_seconds=1,
+    wrong_codes=3,
+    lock_ms=2_500,
+    full_keys_per_account=RULES.full_keys_per_account,
+)

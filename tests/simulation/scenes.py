@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.values import Turn
-from tests.simulation import booking_bugs, buyers, clients, event_bugs, key_bugs, oracle, stage, watches, websites
+from tests.simulation import (
+    booking_bugs,
+    buyers,
+    clients,
+    event_bugs,
+    gadgets,
+    key_bugs,
+    mail_bugs,
+    oracle,
+    people_bugs,
+    stage,
+    watches,
+    websites,
+)
 from tests.simulation.clients import Client
 from tests.simulation.node import Node, Side
 from tests.simulation.oracle import sights, sometimes
@@ -71,6 +84,15 @@ class Cast:
 
 KEYS = Area(oracle.judge_keys, sights.of_keys, sometimes.KEYS, key_bugs.BUGS, watches={"keys": watches.keeping})
 """Keys, quota and the directory: in every world."""
+MAIL = Area(
+    oracle.judge_mail,
+    sights.of_mail,
+    sometimes.MAIL,
+    mail_bugs.BUGS,
+    side=attrgetter("mailroom"),
+    rests=lambda world: world.post.empty(),
+)
+"""Letters on their way: in every world."""
 OFFICE = Area(
     oracle.judge_office,
     sights.of_office,
@@ -92,17 +114,28 @@ SITE = Area(
     watches={"events": watches.counting},
 )
 """What websites show and report. Needs the office, which sells what they show."""
+PEOPLE = Area(
+    oracle.judge_people,
+    sights.of_people,
+    sometimes.PEOPLE,
+    people_bugs.BUGS,
+    side=attrgetter("reception"),
+    watches={"sessions": watches.visiting, "devices": watches.approving},
+)
+"""Sign-ins, browser sessions, forms that work once, and device logins."""
 
 SCENES: Mapping[Scene, Cast] = {
-    Scene.SPONSORS: Cast((KEYS, OFFICE), buyers.CROWD),
-    Scene.KEYS: Cast((KEYS,), clients.CROWD),
-    Scene.WEBSITES: Cast((KEYS, OFFICE, SITE), websites.CROWD),
+    Scene.SPONSORS: Cast((KEYS, MAIL, OFFICE), buyers.CROWD),
+    Scene.KEYS: Cast((KEYS, MAIL), clients.CROWD),
+    Scene.WEBSITES: Cast((KEYS, MAIL, OFFICE, SITE), websites.CROWD),
+    Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
     Scene.WHOLE: Cast(
-        (KEYS, OFFICE, SITE),
+        (KEYS, MAIL, OFFICE, SITE, PEOPLE),
         (
             *((live, (size + 1) // 2) for live, size in clients.CROWD),
             *((live, (size + 1) // 2) for live, size in buyers.CROWD),
             *((live, (size + 1) // 2) for live, size in websites.CROWD),
+            *((live, (size + 1) // 2) for live, size in gadgets.CROWD),
         ),
         nodes=(3,),
     ),

@@ -41,6 +41,21 @@ def counting(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
     return done
 
 
+def visiting(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+    """A transaction of sign-ins, sessions and forms."""
+    done, kept = world.register.keep(turn, work)
+    world.violations.extend(world.visits.judge(world.memory, kept))
+    return done
+
+
+def approving(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+    """A transaction of device logins."""
+    done, kept = world.register.keep(turn, work)
+    world.violations.extend(world.logins.judge(world.memory, kept))
+    world.violations.extend(too_many_keys(world, turn))
+    return done
+
+
 def _logged(world: "World", turn: Turn, work: Callable[[], Any], tables: tuple[str, ...]) -> tuple[Any, Commit | None]:
     """The work done, and what it changed: only where somebody looks at it later."""
     if not world.sells:

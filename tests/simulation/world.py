@@ -24,13 +24,18 @@ from tests.simulation.node import Node, Parts
 from tests.simulation.oracle import counts
 from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
+from tests.simulation.oracle.logins import Logins
 from tests.simulation.oracle.tally import Tally
+from tests.simulation.oracle.visits import Visits
 from tests.simulation.planting import patched
+from tests.simulation.post import PostOffice
 from tests.simulation.processor import Processor
+from tests.simulation.register import Register
 from tests.simulation.rules import (
     AHEAD_DAYS,
     KEEP_DAYS,
     LONGEST_SECONDS,
+    LOOK_SECONDS,
     MIDNIGHTS_MS,
     MONDAY_MS,
     QUIET_SECONDS,
@@ -59,10 +64,11 @@ class Report:
 class World:
     """One run of one seed."""
 
-    def __init__(self, seed: int, scene: Scene, seconds: float, parts: Parts) -> None:
+    def __init__(self, seed: int, scene: Scene, seconds: float, parts: Parts, *, impatient: bool = False) -> None:
         self.seed = seed
         self.parts = parts
         self.seconds = seconds
+        self.impatient = impatient
         self.heal_at = max(seconds - QUIET_SECONDS, 1.0)
         self.faults = Faults(seed)
         self.history = History()
@@ -81,7 +87,9 @@ class World:
         self._watches = {name: watch for area in self.cast.areas for name, watch in area.watches.items()}
         self.log = Log()
         self.tally = Tally()
+        self.register, self.visits, self.logins = Register(self), Visits(), Logins()
         self.processor = Processor(self)
+        self.post = PostOffice(self)
         chance = Random(f"{seed}-world")
         self.turn_ms = chance.choice((MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
@@ -105,6 +113,8 @@ class World:
                     nursery.start_soon(node.run)
                 nursery.start_soon(nemesis, self.faults, self.nodes)
                 nursery.start_soon(self._heal)
+                if self.impatient:
+                    nursery.start_soon(self._until_violated, nursery.cancel_scope)
                 async with trio.open_nursery() as crowd:
                     for client in self.clients:
                         crowd.start_soon(client.run)
@@ -114,6 +124,15 @@ class World:
                     node.stop()
         if bound.cancelled_caught:
             self.violations.append(f"the world did not come to rest within {LONGEST_SECONDS:g} s of its end")
+
+    async def _until_violated(self, scope: trio.CancelScope) -> None:
+        """End the world where it stands, once it has shown what is looked for."""
+        for _ in range(int((self.seconds + LONGEST_SECONDS) / LOOK_SECONDS)):
+            await trio.sleep(LOOK_SECONDS)
+            if self.ended or self.violations:
+                break
+        if self.violations:
+            scope.cancel()
 
     async def _rest(self) -> None:
         """Until nothing is left to be done in any area."""
@@ -186,11 +205,10 @@ class World:
         claim = self.memory.claims.get(digest(token))
         if claim is None or claim.proof is None:
             return None
-        for letter in reversed(self.memory.letters.values()):
-            if letter.recipient == email:
-                proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
-                if proof == claim.proof:
-                    return letter
+        for letter in reversed(self.post.letters(email)):
+            proof = code_proof(SECRET, digest(token), email, self.code_of(letter))
+            if proof == claim.proof:
+                return letter
         return None
 
     def code_of(self, letter: Letter) -> str:
@@ -220,25 +238,34 @@ class World:
         return equal
 
 
+def _judge(world: World) -> None:
+    """A history that ended by itself."""
+    case = case_of(world)
+    for area in world.cast.areas:
+        world.violations.extend(area.judge(case))
+        for what, met in area.sights(case).items():
+            world.count(what, met)
+
+
 def run(
     seed: int, *, seconds: float = 20.0, scene: Scene | None = None, bug: str | None = None, keep_trace: bool = False
 ) -> Report:
-    """Simulate one seed and judge it. The scene is the seed's own, a bug's where one is planted, or the one given."""
+    """Simulate one seed and judge it. The scene is the seed's own, a bug's where one is planted, or the one given.
+
+    A run with a planted bug ends soon after a transaction has shown it.
+    """
     scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
-        world = World(seed, scene, seconds, parts)
+        world = World(seed, scene, seconds, parts, impatient=bug is not None)
         with patched(codes, "same", world.compare):
             try:
                 _, trace = kernel.simulate(seed, world.run, keep=keep_trace, alarm=Assassin(world.faults, world.nodes))
             except Exception:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
-    case = case_of(world)
-    for area in world.cast.areas:
-        world.violations.extend(area.judge(case))
-        for what, met in area.sights(case).items():
-            world.count(what, met)
+    if not world.impatient or not world.violations:
+        _judge(world)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
     return Report(
         seed,

@@ -7,7 +7,7 @@ the numbers of the world, and uses none of the deciding code.
 
 from collections.abc import Callable, Iterator
 
-from tests.simulation.oracle import access, answers, directory, events, keys, money, quota, running, shown
+from tests.simulation.oracle import access, answers, directory, events, keys, mail, money, people, quota, running, shown
 from tests.simulation.oracle.case import Case
 
 Check = Callable[[Case], Iterator[str]]
@@ -26,6 +26,9 @@ def judging(*checks: Check) -> Check:
 
 judge_keys = judging(*quota.CHECKS, *keys.CHECKS, *directory.CHECKS, *running.CHECKS)
 """For every world."""
+judge_mail = judging(*mail.CHECKS)
+judge_people = judging(*people.CHECKS)
+"""For worlds of people; what holds for each of their transactions stands in `visits` and `logins`."""
 judge_office = judging(*answers.CHECKS, *money.CHECKS, *access.CHECKS)
 """For worlds of sponsors; what holds for each of their commits stands in `commits`."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from actors.clock import day_of
 from actors.credentials import Kind, digest
+from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, Sent, TierSet
 from actors.values import Code, Letter, Refused, Tier, Turn
@@ -24,7 +25,7 @@ def keys_are_as_they_were_given(case: Case) -> Iterator[str]:
             given, kept = operation.result.key, case.memory.keys.get(operation.result.key.id)
             if kept is None or kept.hash != given.hash or kept.hash != digest(operation.result.api_key):
                 yield f"{given.id} was given away and is stored as {kept}"
-    orders = sum(not each.fruitless for each in [*case.of("mint"), *case.of("issue")])
+    orders = sum(not each.fruitless for each in [*case.of("mint"), *case.of("issue"), *case.of("poll")])
     if len(case.memory.keys) > orders:
         yield f"{len(case.memory.keys)} keys are stored and {orders} were asked for"
 
@@ -149,7 +150,8 @@ def _newer(case: Case, operation: Operation, letter: Letter) -> bool:
 
 
 def most_live(case: Case, email: str, operation: Operation) -> int:
-    """How many full keys the account may have had: all that it may have got, less those surely revoked before."""
+    """How many full keys the account may have had, or have been going to get: all that it may have got, and devices that
+    may have been approved, less those keys that were surely revoked before."""
     gained = [
         each
         for each in case.of("issue")
@@ -164,12 +166,22 @@ def most_live(case: Case, email: str, operation: Operation) -> int:
             if _may_be_claimed(each)
         )
     ]
+    promised = {
+        read_code(each.about.user_code)
+        for each in case.of("decide device")
+        if each.about.email == email and each.about.approve and maybe_before(each, operation)
+    }
     key_ids = [each.result.key.id for each in gained if isinstance(each.result, Issued)]
+    key_ids += [
+        device.key_id
+        for device in case.memory.devices.values()
+        if device.user_code in promised and device.key_id is not None
+    ]
     key_ids += [case.minted[token].key.id for token in tokens if token in case.minted]
     gone = [
         key_id for key_id in key_ids if any(surely_before(each, operation) for each in case.revokes.get(key_id, []))
     ]
-    return len(gained) + len(tokens) - len(gone)
+    return len(gained) + len(tokens) + len(promised) - len(gone)
 
 
 def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from actors.devices.actor import HandedOut
+from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
+from service.callers import Caller
 from storage.memory.tables import Memory
 from tests.simulation.history import Heard, Operation
 from tests.simulation.oracle import events
@@ -28,6 +31,41 @@ def of_keys(case: Case) -> dict[str, int]:
             each.about.tenant_id in merged and _merged_before(memory, case.of("complete"), each)
             for each in case.of("refund")
         ),
+    }
+
+
+def of_mail(case: Case) -> dict[str, int]:
+    """How letters ended, and what became of them on the way."""
+    came: dict[str, int] = {}
+    for handed in case.world.post.handed:
+        came[handed.mail.letter_id] = came.get(handed.mail.letter_id, 0) + handed.delivered
+    rows = [row for row in case.memory.outbox.values() if row.done_ms is not None]
+    given_up = [row for row in rows if row.sent_ms is None]
+    return {
+        "letter sent": len(rows) - len(given_up),
+        "letter came more than once": sum(times > 1 for times in came.values()),
+        "letter sent at another attempt": sum(row.sent_ms is not None and row.attempts > 1 for row in rows),
+        "letter given up, and it had come": sum(bool(came.get(row.id)) for row in given_up),
+        "letter given up, refused": sum("nobody" in (row.last_error or "") for row in given_up),
+        "letter given up, of no use": sum("expire" in (row.last_error or "") for row in given_up),
+        "letter given up, tried enough": sum("attempts" in (row.last_error or "") for row in given_up),
+        "mail cut off": sum(handed.outcome == "cut" for handed in case.world.post.handed),
+    }
+
+
+def of_people(case: Case) -> dict[str, int]:
+    """What became of codes, sessions, forms and device logins."""
+    register = case.world.register
+    told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, HandedOut)}
+    redeemed = [device.key_id for device in case.memory.devices.values() if device.key_id is not None]
+    return {
+        **case.world.visits.met,
+        **case.world.logins.met,
+        "several messages in one batch of people": sum(len(kept.messages) > 1 for kept in register.kept),
+        "kept, and nobody was told": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
+        "a device's key was kept, and nobody was told": sum(key_id not in told for key_id in redeemed),
+        "a session worked": sum(isinstance(each.result, Caller) for each in case.of("enter")),
+        "a form made a key": sum(isinstance(each.result, Issued) for each in case.of("form")),
     }
 
 

@@ -3,6 +3,7 @@
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.desk import Fate
 from tests.simulation.oracle.bookings import BOOKING_MOVES, CAMPAIGN_MOVES, STILL
+from tests.simulation.rules import SESSIONS
 
 KEYS = (
     "charge refused claim_required",
@@ -34,6 +35,63 @@ KEYS = (
     "tier changed",
     "turned into a new day",
     "turned into a new month",
+)
+MAIL = (
+    "letter sent",
+    "letter came more than once",
+    "letter sent at another attempt",
+    "letter given up, refused",
+    "letter given up, of no use",
+    "letter given up, tried enough",
+    "mail cut off",
+)
+PEOPLE = (
+    "ask code refused rate_limited",
+    "sign in refused invalid_code",
+    "enter refused unauthorized",
+    "end session refused not_found",
+    "form refused key_limit",
+    "revoke another's refused not_found",
+    "poll refused authorization_pending",
+    "poll refused slow_down",
+    "poll refused expired_token",
+    "poll refused access_denied",
+    "poll refused invalid_code",
+    "look at device refused invalid_code",
+    "look at device refused rate_limited",
+    "decide device refused invalid_code",
+    "decide device refused rate_limited",
+    "decide device refused expired_token",
+    "decide device refused invalid_state",
+    "decide device refused key_limit",
+    "signed in again after a lost answer: begun",
+    "signed in again after a lost answer: refused",
+    *(f"signed in at guess {number + 1}" for number in range(SESSIONS.codes.attempts)),
+    *(f"a right code was {why}" for why in ("used", "older than another", "spent by guesses", "too late")),
+    "a session worked",
+    "a session slid",
+    "a session ended for a newer one",
+    "a session was ended again",
+    "a session was ended by another",
+    "a use came after the session's end",
+    "a form made a key",
+    "a form was sent again",
+    "a form was given back",
+    "slowed down as far as can be",
+    "recovered after slow_down",
+    "a poll came from the future",
+    "redeemed although early",
+    "a promise lapsed, and its place was taken",
+    "a device's key was kept, and nobody was told",
+    *(f"decided again when {status}" for status in ("approved", "denied", "redeemed")),
+    "expired when pending",
+    "expired when approved",
+    "a form was locked",
+    "a form was unlocked",
+    "a right user code met a lock",
+    "wrong user codes were forgiven",
+    "several messages in one batch of people",
+    "kept, and nobody was told",
 )
 OFFICE = (
     "turned into a new week",

@@ -1,0 +1,230 @@
+"""Device logins and the guesses at their user codes, a message at a time, as somebody with pencil and paper would keep them.
+
+Written out once more from RFC 8628 and `docs/decisions.md`. Knows no batches and no overlays, and no clock but the one that
+a transaction was decided with.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from actors.credentials import Kind
+from actors.devices import messages as devices
+from actors.values import Refused
+from storage.memory.tables import Memory
+from tests.simulation.oracle.visits import recorded
+from tests.simulation.register import Kept
+from tests.simulation.rules import DEVICES
+
+EARLY_MS, SLOWER_SECONDS, SLOWEST_SECONDS = 500, 5, 60
+DECIDED = {True: "approved", False: "denied"}
+
+
+@dataclass(slots=True, eq=False)
+class Login:
+    """One device login. `decided` is by whom, in which session, once somebody has."""
+
+    code_hash: bytes
+    user_code: str
+    agent: str
+    ends_ms: int
+    interval: int
+    status: str = "pending"
+    polled_ms: int | None = None
+    decided: tuple[str, str] | None = None
+    key_id: str | None = None
+
+
+class Logins:
+    """What should be answered, and what should be kept."""
+
+    def __init__(self) -> None:
+        self.logins: dict[str, Login] = {}
+        self.wrong: dict[str, int] = {}
+        self.locked_ms: dict[str, int] = {}
+        self.met: Counter[str] = Counter()
+        self._kept: Kept
+        self._told: list[tuple[str, str, str, dict[str, Any]]] = []
+        self._keys: dict[str, tuple[str, str | None]] = {}
+
+    def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
+        """Do the same as a transaction, and tell what is different."""
+        self._kept, self._told, self._keys = kept, [], {}
+        for message, answer in kept.pairs:
+            expected, told = self._do(message), said(answer)
+            if expected != told:
+                yield f"{kept.owner} answered {message} at {kept.now_ms} with {told}, and not with {expected}"
+        yield from self._rows(memory)
+
+    # One message.
+
+    def _do(self, message: devices.Message) -> str:
+        match message:
+            case devices.Start():
+                return self._start(message)
+            case devices.Poll():
+                return self._poll(message)
+            case devices.Look(user_code, session_id):
+                login_id = self._typed(user_code, session_id)
+                return self._seen(login_id) if login_id in self.logins else login_id
+            case devices.Decide(user_code, session_id):
+                login_id = self._typed(user_code, session_id)
+                return self._decide(message, login_id) if login_id in self.logins else login_id
+
+    def _start(self, start: devices.Start) -> str:
+        taken = {login.user_code for login in self.logins.values()}
+        free = [code for code in start.user_codes if code not in taken]
+        if not free:
+            return "service_unavailable"
+        device = start.device
+        ends_ms = device.created_ms + DEVICES.life_ms
+        self.logins[device.id] = Login(device.code_hash, free[0], device.agent, ends_ms, DEVICES.interval_seconds)
+        return self._seen(device.id)
+
+    def _poll(self, poll: devices.Poll) -> str:
+        login_id = next((id for id, login in self.logins.items() if login.code_hash == poll.code_hash), None)
+        if login_id is None:
+            return "invalid_code"
+        login = self._now(login_id)
+        match login.status:
+            case "redeemed":
+                return "invalid_code"
+            case "denied":
+                return "access_denied"
+            case "expired":
+                return "expired_token"
+            case "approved":
+                return self._redeem(login_id, poll)
+        early_ms = None if login.polled_ms is None else self._kept.now_ms - login.polled_ms
+        self.met["a poll came from the future"] += early_ms is not None and early_ms < 0
+        if early_ms is not None and 0 <= early_ms < login.interval * 1_000 - EARLY_MS:
+            login.interval = min(SLOWEST_SECONDS, login.interval + SLOWER_SECONDS)
+            self.met["slowed down as far as can be"] += login.interval == SLOWEST_SECONDS
+            return f"slow_down {login.interval}"
+        self.met["recovered after slow_down"] += login.interval > DEVICES.interval_seconds
+        login.polled_ms = self._kept.now_ms
+        return "authorization_pending"
+
+    def _redeem(self, login_id: str, poll: devices.Poll) -> str:
+        login = self.logins[login_id]
+        assert login.decided is not None
+        email, session_id = login.decided
+        if self._promised(email) > DEVICES.full_keys_per_account:
+            # A node whose clock is ahead saw it expire, and gave its place away.
+            login.status = "expired"
+            self.met["a promise lapsed, and its place was taken"] += 1
+            return "expired_token"
+        self.met["redeemed although early"] += (
+            login.polled_ms is not None and self._kept.now_ms < login.polled_ms + login.interval * 1_000 - EARLY_MS
+        )
+        tenant_id = self._kept.accounts[email]
+        login.status, login.key_id = "redeemed", poll.key.id
+        self._keys[poll.key.id] = tenant_id, login.agent[:64].strip() or None
+        self._told.append(("key.issued", poll.key.id, session_id, {"deviceId": login_id}))
+        return f"key {poll.key.id} of {tenant_id}"
+
+    def _typed(self, user_code: str, session_id: str) -> str:
+        """The login with a user code, or why it is not told."""
+        now_ms = self._kept.now_ms
+        if now_ms < self.locked_ms.get(session_id, 0):
+            self.met["a right user code met a lock"] += any(
+                login.user_code == user_code for login in self.logins.values()
+            )
+            return "rate_limited"
+        self.met["a form was unlocked"] += session_id in self.locked_ms
+        login_id = next((id for id, login in self.logins.items() if login.user_code == user_code), None)
+        if login_id is None:
+            self._unlock(session_id)
+            self.wrong[session_id] = self.wrong.get(session_id, 0) + 1
+            if self.wrong[session_id] == DEVICES.wrong_codes:
+                self.met["a form was locked"] += 1
+                self.wrong[session_id], self.locked_ms[session_id] = 0, now_ms + DEVICES.lock_ms
+            return "invalid_code"
+        self._now(login_id)
+        return login_id
+
+    def _unlock(self, session_id: str) -> None:
+        """What was written on a node whose clock shows that a lock is over ends it for those that are behind, too."""
+        self.locked_ms.pop(session_id, None)
+
+    def _decide(self, decide: devices.Decide, login_id: str) -> str:
+        login, wish = self.logins[login_id], DECIDED[decide.approve]
+        if login.status == "expired":
+            return "expired_token"
+        if login.status != "pending":
+            self.met[f"decided again when {login.status}"] += 1
+            same = login.decided is not None and login.decided[0] == decide.email
+            return self._seen(login_id) if same and (login.status != "denied") == decide.approve else "invalid_state"
+        if decide.approve and self._promised(decide.email) >= DEVICES.full_keys_per_account:
+            return "key_limit"
+        login.status, login.decided = wish, (decide.email, decide.session_id)
+        self.met["wrong user codes were forgiven"] += self.wrong.get(decide.session_id, 0) > 0
+        self.wrong[decide.session_id] = 0
+        self._unlock(decide.session_id)
+        self._told.append((f"device.{wish}", login_id, decide.session_id, {"agent": login.agent}))
+        return self._seen(login_id)
+
+    def _now(self, login_id: str) -> Login:
+        login = self.logins[login_id]
+        if login.status in ("pending", "approved") and self._kept.now_ms >= login.ends_ms:
+            self.met[f"expired when {login.status}"] += 1
+            login.status = "expired"
+        return login
+
+    def _promised(self, email: str) -> int:
+        """Full keys that an account has, and those that approved devices are still to get."""
+        tenant_id = self._kept.accounts[email]
+        waiting = [
+            login
+            for login in self.logins.values()
+            if login.status == "approved"
+            and self._kept.now_ms < login.ends_ms
+            and login.decided is not None
+            and login.decided[0] == email
+        ]
+        fresh = [owner for owner, _ in self._keys.values() if owner == tenant_id]
+        return self._kept.full_keys.get(tenant_id, 0) + len(fresh) + len(waiting)
+
+    def _seen(self, login_id: str) -> str:
+        login = self.logins[login_id]
+        return f"{login_id} {login.user_code} {login.status} {login.interval} of {login.decided} ends {login.ends_ms}"
+
+    # What stands in the tables.
+
+    def _rows(self, memory: Memory) -> Iterator[str]:
+        kept = self._kept
+        for login_id in sorted({*memory.devices, *self.logins}):
+            device = memory.devices.get(login_id)
+            stored = "nothing" if device is None else described(device)
+            expected = self._seen(login_id) if login_id in self.logins else "nothing"
+            if stored != expected:
+                yield f"{kept.owner} left {stored}, not {expected}"
+            elif device is not None and device.key_id != self.logins[login_id].key_id:
+                yield f"{kept.owner} left {login_id} with {device.key_id}, not with {self.logins[login_id].key_id}"
+        made = {key_id: (memory.keys[key_id].tenant_id, memory.keys[key_id].name) for key_id in kept.key_ids}
+        if made != self._keys or any(memory.keys[key_id].kind is not Kind.USER for key_id in made):
+            yield f"{kept.owner} made {made}, not {self._keys}"
+        told = [recorded(audit) for audit in kept.audits]
+        if told != self._told:
+            yield f"{kept.owner} recorded {told}, not {self._told}"
+
+
+def described(device: devices.Device) -> str:
+    """A row in the words that the reckoning uses."""
+    decided = None if device.email is None else (device.email, device.session_id)
+    return f"{device.id} {device.user_code} {device.status} {device.interval_seconds} of {decided} ends {device.expires_ms}"
+
+
+def said(answer: Any) -> str:
+    """An answer in the words that the reckoning uses."""
+    match answer:
+        case devices.Seen(device):
+            return described(device)
+        case devices.Redeemed(key):
+            return f"key {key.id} of {key.tenant_id}"
+        case Refused(interval_seconds=int() as seconds):
+            return f"{answer.code} {seconds}"
+        case Refused():
+            return str(answer.code)
+    return repr(answer)

@@ -1,0 +1,220 @@
+"""The promises of sign-ins, sessions, forms and device logins, by what was asked and answered.
+
+What each transaction should have done is reckoned in `visits` and `logins`; here is what callers may rely on.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from actors.credentials import digest
+from actors.devices.actor import HandedOut
+from actors.keys.actor import Issued
+from actors.sessions.actor import Begun
+from actors.values import Code, Refused
+from service.callers import Caller
+from service.pages.page import SeeOther
+from tests.simulation.history import Operation
+from tests.simulation.oracle.case import Case, surely
+from tests.simulation.oracle.visits import Seat
+
+OLDEST_DECISION_MS = 4_000
+"""A transaction waits for a connection and may be slow, and then it commits late; but not for longer."""
+
+DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
+    "ask code": (Code.RATE_LIMITED,),
+    "sign in": (Code.INVALID_CODE,),
+    "enter": (Code.UNAUTHORIZED,),
+    "list sessions": (),
+    "end session": (Code.NOT_FOUND,),
+    "form": (Code.UNAUTHORIZED, Code.KEY_LIMIT),
+    "form's work": (Code.KEY_LIMIT,),
+    "list keys": (),
+    "revoke another's": (Code.NOT_FOUND,),
+    "begin device": (Code.SERVICE_UNAVAILABLE,),
+    "poll": (
+        Code.AUTHORIZATION_PENDING,
+        Code.SLOW_DOWN,
+        Code.EXPIRED_TOKEN,
+        Code.ACCESS_DENIED,
+        Code.INVALID_CODE,
+    ),
+    "look at device": (Code.INVALID_CODE, Code.RATE_LIMITED),
+    "decide device": (
+        Code.INVALID_CODE,
+        Code.RATE_LIMITED,
+        Code.EXPIRED_TOKEN,
+        Code.INVALID_STATE,
+        Code.KEY_LIMIT,
+    ),
+}
+"""How each may be refused, by hand."""
+
+
+def refusals_are_documented(case: Case) -> Iterator[str]:
+    for kind, codes in DOCUMENTED.items():
+        for operation in case.of(kind):
+            if isinstance(operation.result, Refused) and operation.result.code not in codes:
+                yield f"{kind} was refused with {operation.result}"
+
+
+def what_is_answered_was_kept(case: Case) -> Iterator[str]:
+    """Whoever is answered is told what one transaction kept, after it did, and no message is kept twice."""
+    for asked in case.world.register.asked.values():
+        if len(asked.kept) > 1:
+            yield f"{asked.message} was kept {len(asked.kept)} times"
+        if asked.ended is None:
+            continue
+        if not asked.kept:
+            yield f"{asked.message} was answered with {asked.answer} and never kept"
+        elif asked.kept[0][0] > asked.ended or asked.kept[0][1] != asked.answer:
+            yield f"{asked.message} was answered with {asked.answer}, and what was kept is {asked.kept[0][1]}"
+
+
+def decisions_are_not_old(case: Case) -> Iterator[str]:
+    for kept in case.world.register.kept:
+        if not 0 <= kept.wall_ms - kept.now_ms <= OLDEST_DECISION_MS:
+            yield f"{kept.owner} decided with {kept.now_ms} at {kept.wall_ms}"
+
+
+def codes_come_by_mail_and_open_one_session(case: Case) -> Iterator[str]:
+    """Whoever is signed in had read a letter, one for each session."""
+    opened: dict[tuple[str, str], int] = {}
+    for operation in case.of("sign in"):
+        if isinstance(operation.result, Begun):
+            place = operation.about.email, operation.about.code
+            opened[place] = opened.get(place, 0) + 1
+            if operation.result.session.email != operation.about.email:
+                yield f"{operation.about.email} was signed in as {operation.result.session.email}"
+    sent: dict[tuple[str, str], int] = {}
+    for letter in case.memory.letters.values():
+        place = letter.recipient, case.world.code_of(letter)
+        sent[place] = sent.get(place, 0) + 1
+    for (email, code), times in opened.items():
+        if times > sent.get((email, code), 0):
+            yield f"{code} opened {times} sessions of {email} and was sent {sent.get((email, code), 0)} times"
+
+
+def _stood(case: Case, session_id: str, operation: Operation) -> list[Seat | None]:
+    """How a session stood at the moments of an operation."""
+    versions = case.world.visits.versions.get(session_id, [])
+    earlier = [seat for tick, seat in versions if tick <= operation.began]
+    return [
+        earlier[-1] if earlier else None,
+        *(seat for tick, seat in versions if operation.began < tick <= operation.ended),
+    ]
+
+
+def sessions_work_until_they_end(case: Case) -> Iterator[str]:
+    """Who is let in had a live session at some moment of the request, by the node's clock; who is not had none."""
+    of_token = {session.token_hash: session.id for session in case.memory.sessions.values()}
+    for operation in case.of("enter"):
+        if operation.unknown or not isinstance(operation.result, Caller | Refused):
+            continue
+        session_id, now_ms = of_token.get(digest(operation.about), ""), case.now_ms(operation.node, operation.end)
+        lived = {seat is not None and seat.lives(now_ms) for seat in _stood(case, session_id, operation)}
+        let_in = isinstance(operation.result, Caller)
+        if let_in not in lived:
+            yield f"{session_id or 'nobody'} was {'' if let_in else 'not '}let in at {operation.start:.3f}"
+        if isinstance(operation.result, Caller):
+            agent = operation.result.agent
+            if agent.id != session_id or case.memory.accounts[agent.email or ""].tenant_id != operation.result.owner:
+                yield f"the cookie of {session_id} was taken for {agent} of {operation.result.owner}"
+
+
+def lists_show_what_lives(case: Case) -> Iterator[str]:
+    """All live sessions of the account, as of one moment of the request, the last used first."""
+    for operation in case.of("list sessions"):
+        if not isinstance(operation.result, list):
+            continue
+        shown = [(session.seen_ms, session.id) for session in operation.result]
+        mine = [id for id, seat in case.world.visits.seats.items() if seat.email == operation.about.email]
+        now_ms = case.now_ms(operation.node, operation.start)
+        possible = [
+            sorted(
+                (
+                    (seat.seen_ms, session_id)
+                    for session_id in mine
+                    if (seat := _at(case, session_id, tick)) is not None and seat.lives(now_ms)
+                ),
+                reverse=True,
+            )
+            for tick in _moments(case, operation)
+        ]
+        if shown not in possible:
+            yield f"{operation.about.email} saw {shown} at {operation.start:.3f}, not {possible}"
+
+
+def _moments(case: Case, operation: Operation) -> list[int]:
+    """Ticks at which what is kept was different, from the beginning of an operation to its end."""
+    return [
+        operation.began,
+        *(kept.tick for kept in case.world.register.kept if operation.began < kept.tick <= operation.ended),
+    ]
+
+
+def _at(case: Case, session_id: str, tick: int) -> Seat | None:
+    versions = case.world.visits.versions.get(session_id, [])
+    return next((seat for since, seat in reversed(versions) if since <= tick), None)
+
+
+def a_form_does_its_work_once(case: Case) -> Iterator[str]:
+    """No form works again, or meanwhile, unless what it did came to nothing as far as anybody knows."""
+    works: dict[tuple[str, str], list[Operation]] = {}
+    for operation in case.of("form's work"):
+        works.setdefault((operation.about.session_id, operation.about.target), []).append(operation)
+    for (session_id, form_id), several in works.items():
+        for one, other in pairwise(several):
+            if other.began < one.ended or surely(one):
+                yield f"the form {form_id[:6]} of {session_id} worked at {one.start:.3f} and again at {other.start:.3f}"
+    for operation in case.of("form"):
+        place = operation.about.session_id, operation.about.target
+        earlier = [
+            each
+            for each in case.of("form")
+            if each is not operation and each.about == operation.about and each.began < operation.ended
+        ]
+        if isinstance(operation.result, SeeOther) and not earlier:
+            yield f"the form {place[1][:6]} was sent before, they say at {operation.start:.3f}"
+        if isinstance(operation.result, Issued) and not any(
+            isinstance(work.result, Issued) and work.result.key.id == operation.result.key.id
+            for work in works.get(place, [])
+        ):
+            yield f"the form {place[1][:6]} was answered with a key that it did not make"
+
+
+def keys_that_were_handed_out_are_known(case: Case) -> Iterator[str]:
+    """A key answered is a key of the account; one device code yields one, and it resolves everywhere."""
+    texts: dict[str, str] = {}
+    by_code: dict[str, list[str]] = {}
+    for operation in case.of("poll"):
+        if isinstance(operation.result, HandedOut):
+            kept = case.memory.keys.get(operation.result.key.id)
+            texts[operation.result.api_key] = operation.result.key.id
+            by_code.setdefault(operation.about, []).append(operation.result.key.id)
+            if kept is None or kept.hash != digest(operation.result.api_key):
+                yield f"{operation.result.key.id} was handed out and is stored as {kept}"
+    for key_ids in by_code.values():
+        if len(key_ids) > 1:
+            yield f"one device code yielded {key_ids}"
+    for operation in case.of("resolve"):
+        if operation.about in texts and operation.result is None:
+            yield f"{operation.node} does not know {texts[operation.about]} at {operation.start:.3f}"
+
+
+def nobody_ends_another_account_s_keys(case: Case) -> Iterator[str]:
+    for operation in case.of("revoke another's"):
+        if surely(operation):
+            yield f"{operation.about} was ended by another account: {operation.result}"
+
+
+CHECKS = (
+    refusals_are_documented,
+    what_is_answered_was_kept,
+    decisions_are_not_old,
+    codes_come_by_mail_and_open_one_session,
+    sessions_work_until_they_end,
+    lists_show_what_lives,
+    a_form_does_its_work_once,
+    keys_that_were_handed_out_are_known,
+    nobody_ends_another_account_s_keys,
+)

@@ -1,0 +1,323 @@
+"""The people of the simulated world: they sign in by what is in their mailbox, click twice, mistype and give up."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.clock import SECOND_MS
+from actors.keys.actor import Issued
+from actors.keys.messages import Kept as KeptKey
+from actors.sessions.actor import Begun
+from actors.values import Code, Letter, Refused
+from tests.simulation.clients import Client, Holding
+from tests.simulation.rules import DEVICES, SESSIONS
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+SKEWS_SECONDS = 2.0
+"""More than any two clocks differ by."""
+LIFE_SECONDS = SESSIONS.life_ms / SECOND_MS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Browser:
+    """A browser that somebody is signed in with."""
+
+    token: str
+    session_id: str
+    email: str
+
+
+# Signing in.
+
+
+async def ask_code(me: Client, email: str, node: "Node | None" = None) -> Any:
+    return await me.ask("ask code", lambda node: node.reception.ask_code(email), node)
+
+
+async def try_code(me: Client, email: str, code: str, node: "Node | None" = None) -> Any:
+    return await me.ask("sign in", lambda node: node.reception.sign_in(email, code), node)
+
+
+def letters_to(me: Client, email: str) -> Sequence[Letter]:
+    """What lies in a mailbox, the newest last."""
+    return me.world.post.letters(email)
+
+
+async def code_for(me: Client, email: str) -> str | None:
+    """Ask for codes until one lies in the mailbox. It may be an older one that came late."""
+    before = len(letters_to(me, email))
+    for _ in range(3):
+        await ask_code(me, email)
+        for _ in range(8):
+            await me.think(0.08)
+            if len(letters_to(me, email)) > before:
+                return me.world.code_of(letters_to(me, email)[-1])
+        await trio.sleep(SESSIONS.codes.pause_ms / SECOND_MS)
+    return None
+
+
+async def sign_in(me: Client, email: str) -> Browser | None:
+    """With a code from the mailbox, again with the same where the answer was lost."""
+    code = await code_for(me, email)
+    for attempt in range(3 if code is not None else 0):
+        answer = await try_code(me, email, code or "")
+        if isinstance(answer, Begun | Refused):
+            kind = "refused" if isinstance(answer, Refused) else "begun"
+            me.world.count(f"signed in again after a lost answer: {kind}", attempt > 0)
+            return begun(me, answer)
+        await me.think(0.1)
+    return None
+
+
+def begun(me: Client, answer: Any) -> Browser | None:
+    if not isinstance(answer, Begun):
+        return None
+    browser = Browser(answer.token, answer.session.id, answer.session.email)
+    me.world.board.browsers.append(browser)
+    return browser
+
+
+def wrong(me: Client, code: str) -> str:
+    """A code that is not this one."""
+    return f"{(int(code) + me.random.randint(1, 999_999)) % 1_000_000:06d}"
+
+
+async def use(me: Client, browser: Browser, node: "Node | None" = None) -> Any:
+    return await me.ask("list sessions", lambda node: node.reception.list_sessions(browser.token), node)
+
+
+async def end(me: Client, browser: Browser, session_id: str | None = None, node: "Node | None" = None) -> Any:
+    return await me.ask("end session", lambda node: node.reception.end_session(browser.token, session_id), node)
+
+
+# Kinds.
+
+
+async def visitor(me: Client) -> None:
+    """Signs in, comes back at times for longer than a session lives unused, and leaves in one of several ways."""
+    browser = await sign_in(me, f"reader-{me.random.randint(0, 2)}@example.org")
+    if browser is None:
+        return
+    for _ in range(me.random.randint(2, 9)):
+        await me.think(0.5)
+        if isinstance(await use(me, browser), Refused):
+            return
+    way = me.random.choice((_stays_away, _signs_out, _ends_another, _ends_another, _meddles))
+    await way(me, browser)
+    await me.at_once(*[partial(use, me, browser, node) for node in me.world.nodes])
+
+
+async def _stays_away(me: Client, browser: Browser) -> None:
+    await trio.sleep(LIFE_SECONDS + me.random.uniform(-0.5, SKEWS_SECONDS))
+
+
+async def _signs_out(me: Client, browser: Browser) -> None:
+    await me.at_once(*[partial(end, me, browser, None, node) for node in me.world.nodes])
+
+
+async def _ends_another(me: Client, browser: Browser) -> None:
+    others = [each for each in me.world.board.browsers if each.email == browser.email and each is not browser]
+    for other in others[-2:]:
+        await end(me, browser, other.session_id)
+        await use(me, other)
+
+
+async def _meddles(me: Client, browser: Browser) -> None:
+    for other in me.world.board.browsers[-4:]:
+        if other.email != browser.email:
+            await end(me, browser, other.session_id)
+    await end(me, browser, "ses_of_nobody")
+    await me.ask("enter", lambda node: node.reception.enter(browser.token[:-1] + "?"))
+    await me.ask("enter", lambda node: node.reception.enter(browser.token[:-2] + "00"))
+
+
+async def guesser(me: Client) -> None:
+    """Guesses one after the other, or all at once on all nodes, fewer times than a code takes or more; then gives the right
+    one."""
+    email = f"{me.name}-{me.random.randint(0, 4)}@example.org"
+    code = await code_for(me, email)
+    if code is None:
+        await try_code(me, "nobody@example.org", "000000")
+        return
+    guesses = [partial(try_code, me, email, wrong(me, code)) for _ in range(me.random.randint(1, 5))]
+    if me.chance(0.5):
+        await me.at_once(*guesses)
+    else:
+        for guess in guesses:
+            await guess()
+    begun(me, await try_code(me, email, code))
+    if me.chance(0.3):
+        await trio.sleep(SESSIONS.codes.life_ms / SECOND_MS)
+        await try_code(me, email, code)
+
+
+async def hurried(me: Client) -> None:
+    """Sends the right code several times at once, and then asks for two codes and gives the first."""
+    email = f"{me.name}-{me.random.randint(0, 3)}@example.org"
+    code = await code_for(me, email)
+    if code is not None:
+        await me.at_once(*[partial(try_code, me, email, code, node) for node in me.world.nodes] * 2)
+    first = await code_for(me, email)
+    second = await code_for(me, email)
+    for each in (first, second):
+        if each is not None:
+            await try_code(me, email, each)
+
+
+async def late(me: Client) -> None:
+    """Gives a code when it has just run out, or is about to."""
+    email = f"{me.name}-{me.random.randint(0, 3)}@example.org"
+    code = await code_for(me, email)
+    if code is not None:
+        await trio.sleep(SESSIONS.codes.life_ms / SECOND_MS - me.random.uniform(0.0, 1.6))
+        begun(me, await try_code(me, email, code))
+
+
+async def hoarder(me: Client) -> None:
+    """Signs in once more than an account may, and uses the first of the sessions in between."""
+    email = f"{me.name}-{me.world.board.numbered()}@example.org"
+    browsers: list[Browser] = []
+    for _ in range(SESSIONS.per_account + 3):
+        browser = await sign_in(me, email)
+        if browser is not None:
+            browsers.append(browser)
+            await use(me, me.random.choice(browsers[:2]))
+    for browser in browsers:
+        await use(me, browser)
+
+
+async def flooder(me: Client) -> None:
+    """Asks for more codes than there are in a day, some of them too soon."""
+    email = f"{me.name}-{me.random.randint(0, 9)}@example.org"
+    for _ in range(SESSIONS.codes.per_day + 2):
+        await me.at_once(*[partial(ask_code, me, email)] * me.random.choice((1, 1, 2)))
+        await trio.sleep(SESSIONS.codes.pause_ms / SECOND_MS)
+    for letter in letters_to(me, email)[-2:]:
+        await try_code(me, email, me.world.code_of(letter))
+
+
+async def clerk(me: Client) -> None:
+    """Issues keys by forms that are clicked twice, up to the most there may be; shows them, and revokes them."""
+    browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
+    if browser is None:
+        return
+    forms = [f"{me.random.getrandbits(128):032x}" for _ in range(me.random.randint(1, 4))]
+    mine: list[Holding] = []
+    for form_id in forms:
+        await _click(me, browser, form_id, mine)
+    await me.at_once(*[partial(me.resolve, holding.text, node) for holding in mine for node in me.world.nodes])
+    for key in await _keys(me, browser):
+        if me.chance(0.6):
+            await _revoke(me, browser, key.id, mine)
+    for form_id in forms:
+        await me.think(0.1)
+        await _click(me, browser, form_id, mine)
+    for holding in mine:
+        await me.read(holding.text)
+    for other in me.world.board.holdings[-3:]:
+        if mine and other.tenant_id != mine[0].tenant_id:
+            await me.ask("revoke another's", partial(_revoke_another, browser.token, other.key_id))
+
+
+async def _click(me: Client, browser: Browser, form_id: str, mine: list[Holding]) -> None:
+    """Twice at once, or once more after a while."""
+    name = f"key-{me.world.board.numbered()}"
+
+    async def click() -> None:
+        issued = await me.ask("form", lambda node: node.reception.send_form(browser.token, form_id, name))
+        if isinstance(issued, Issued):
+            holding = Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=browser.email)
+            mine.append(holding)
+            me.world.board.holdings.append(holding)
+
+    await me.at_once(*[click] * me.random.choice((1, 2, 2, 3)))
+    if me.chance(0.4):
+        await me.think(0.3)
+        await click()
+
+
+async def _keys(me: Client, browser: Browser) -> Any:
+    keys = await me.ask("list keys", lambda node: node.reception.list_keys(browser.token))
+    return keys if isinstance(keys, list) else []
+
+
+async def _revoke(me: Client, browser: Browser, key_id: str, mine: list[Holding]) -> None:
+    answer = await me.ask("revoke", lambda node: node.reception.revoke_key(browser.token, key_id))
+    if isinstance(answer, KeptKey):
+        for holding in (each for each in mine if each.key_id == key_id):
+            me.world.board.changed.append(holding)
+            await me.at_once(*[partial(me.resolve, holding.text, node) for node in me.world.nodes])
+
+
+async def _revoke_another(token: str, key_id: str, node: "Node") -> Any:
+    return await node.reception.revoke_key(token, key_id, own=False)
+
+
+async def decider(me: Client) -> None:
+    """Looks at what devices ask for and decides, at times twice at once, or against what somebody has decided."""
+    browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
+    for _ in range(6):
+        await me.think(0.3)
+        shown = me.world.board.user_codes[-6:]
+        if browser is None or not shown or not me.awake:
+            return
+        typed = me.random.choice(shown)
+        await look(me, browser, typed.lower())
+        approve = me.chance(0.75)
+        decisions = [partial(decide, me, browser, typed, node, approve=approve) for node in me.world.nodes]
+        answers = await _all(me, decisions[: me.random.choice((1, 1, 3))])
+        if any(isinstance(answer, Refused) and answer.code is Code.UNAUTHORIZED for answer in answers):
+            return
+        if me.chance(0.3):
+            await decide(me, browser, typed.replace("-", " "), approve=not approve)
+
+
+async def _all(me: Client, asks: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
+    answers: list[Any] = []
+
+    async def one(ask: Callable[[], Awaitable[Any]]) -> None:
+        answers.append(await ask())
+
+    await me.at_once(*[partial(one, ask) for ask in asks])
+    return answers
+
+
+async def mistyper(me: Client) -> None:
+    """Types wrong user codes until the form is locked, looks at one that is right in between, and tries again."""
+    browser = await sign_in(me, f"{me.name}-{me.random.randint(0, 2)}@example.org")
+    if browser is None or not me.world.board.user_codes:
+        return
+    wrong_ones = [f"BBBB-BB{letters}" for letters in ("BB", "BC", "BD", "CB", "CC", "CD")]
+    if me.chance(0.4):
+        await me.at_once(*[partial(look, me, browser, typed) for typed in wrong_ones])
+    else:
+        for typed in wrong_ones[: DEVICES.wrong_codes - me.random.choice((0, 0, 1))]:
+            await look(me, browser, me.world.board.user_codes[-1])
+            if me.chance(0.3):
+                await decide(me, browser, typed, approve=True)
+            else:
+                await look(me, browser, typed)
+            if me.chance(0.15):
+                await decide(me, browser, me.world.board.user_codes[-1], approve=False)
+    await look(me, browser, me.world.board.user_codes[-1])
+    await decide(me, browser, me.world.board.user_codes[-1], approve=True)
+    for _ in range(4):
+        await trio.sleep(DEVICES.lock_ms / SECOND_MS / 3)
+        await look(me, browser, me.world.board.user_codes[-1])
+
+
+async def look(me: Client, browser: Browser, typed: str) -> Any:
+    return await me.ask("look at device", lambda node: node.reception.look_at_device(browser.token, typed))
+
+
+async def decide(me: Client, browser: Browser, typed: str, node: "Node | None" = None, *, approve: bool) -> Any:
+    return await me.ask(
+        "decide device",
+        lambda node: node.reception.decide_device(browser.token, typed, approve=approve),
+        node,
+    )

@@ -1,0 +1,166 @@
+"""The mail of the simulated world: a node's sender and its way to the post office, and the boxes in which people read.
+
+The post office takes a mail, or not, or takes it and is not heard to say so; what it took lies in a box at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.actor import Actor
+from actors.credentials import code_from
+from actors.mail.actor import MailSender
+from actors.mail.letters import LetterWriter
+from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
+from actors.troupe import Member
+from actors.values import Letter
+from storage.memory.mail import MemoryOutbox
+from tests.simulation.faults import Link
+from tests.simulation.intake import counted
+from tests.simulation.rules import MAIL, SECRET
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node, Parts
+    from tests.simulation.world import World
+
+EPSILON = 1e-6
+SENDER = "Catalog <catalog@example.com>"
+
+
+@dataclass(slots=True, eq=False)
+class Handed:
+    """A mail that a node hands to the post office, from `start` to `end` in virtual seconds.
+
+    The letter was the node's own to send until its clock showed `until_ms`.
+    """
+
+    mail: Mail
+    node: str
+    until_ms: int
+    start: float
+    end: float = float("inf")
+    delivered: bool = False
+    outcome: str = "cut"
+    """What the node heard of it: `taken`, `failed`, which may be for lateness, `refused`, or nothing: `cut`."""
+
+
+class PostOffice:
+    """One for the world: every mail that was handed in, in that order, and the boxes that it came to."""
+
+    def __init__(self, world: "World") -> None:
+        self.handed: list[Handed] = []
+        self.boxes: dict[str, list[str]] = {}
+        self.leases: dict[tuple[str, str], int] = {}
+        """Until when a node has a letter, by the letter and the node."""
+        self._world = world
+        self._marked = trio.Event()
+
+    def letters(self, recipient: str) -> Sequence[Letter]:
+        """What lies in a box, each letter as often as it came, the newest last."""
+        return [self._world.memory.letters[letter_id] for letter_id in self.boxes.get(recipient, ())]
+
+    def deliver(self, handed: Handed) -> None:
+        handed.delivered = True
+        self.boxes.setdefault(handed.mail.recipient, []).append(handed.mail.letter_id)
+
+    def marked(self) -> None:
+        """Marks of a node may have been kept."""
+        self._marked.set()
+        self._marked = trio.Event()
+
+    async def empty(self) -> None:
+        """Wait until every letter was sent or given up."""
+        memory = self._world.memory
+        while not all(letter_id in memory.outbox and memory.outbox[letter_id].done_ms for letter_id in memory.letters):
+            await self._marked.wait()
+
+
+class LinkedTransport:
+    """A node's way to the post office: the port `Transport`."""
+
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._faults = node.world.faults
+
+    async def send(self, mail: Mail) -> None:
+        post, name = self._node.world.post, self._node.name
+        handed = Handed(mail, name, post.leases[mail.letter_id, name], trio.current_time())
+        post.handed.append(handed)
+        try:
+            await self._travel()
+            if self._faults.strikes("mail_refused"):
+                handed.outcome = "refused"
+                raise MailRefused("simulated: nobody of that name")
+            if self._faults.strikes("mail_unavailable"):
+                handed.outcome = "failed"
+                raise MailFailed("simulated: try again later")
+            post.deliver(handed)
+            if self._faults.strikes("mail_answer_lost"):
+                handed.outcome = "failed"
+                raise MailFailed("simulated: the connection broke before the answer")
+            await self._travel()
+            handed.outcome = "taken"
+        finally:
+            handed.end = trio.current_time()
+            if handed.outcome == "cut" and handed.end >= handed.start + MAIL.send_seconds - EPSILON:
+                handed.outcome = "failed"
+
+    async def _travel(self) -> None:
+        delays = self._faults.stream("post")
+        slow = self._faults.strikes("mail_slow")
+        await trio.sleep(delays.uniform(0.2, 1.5) if slow else delays.uniform(0.002, 0.03))
+
+
+class LinkedOutbox(MemoryOutbox):
+    """The outbox in memory, with its leases written down."""
+
+    async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
+        lease = await super().lease(limit, now_ms, until_ms)
+        link = self._memory
+        assert isinstance(link, Link)
+        for letter in lease.letters:
+            link.node.world.post.leases[letter.id, link.node.name] = letter.due_ms
+        return lease
+
+    async def mark(self, marks: Sequence[Mark]) -> None:
+        link = self._memory
+        assert isinstance(link, Link)
+        try:
+            await super().mark(marks)
+        finally:
+            link.node.world.post.marked()
+
+
+class CountedSender(MailSender):
+    """Its failures count as those of actors do."""
+
+    node: "Node"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await counted(self.node, super().run(task_status=task_status))
+
+
+class Mailroom:
+    """One life of a node's mail."""
+
+    def __init__(self, node: "Node", parts: "Parts", link: Link) -> None:
+        writer = LetterWriter(SENDER, "https://bots.example.com", partial(code_from, SECRET))
+        self.sender = parts.mail(parts.outbox(link), parts.transport(node), node.clock, writer.write, limits=MAIL)
+        self.sender.node = node
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        return []
+
+    @property
+    def members(self) -> list[Member]:
+        return [self.sender]
+
+    def notice(self, topic: str) -> None:
+        """Letters are not told of: whoever has made one wakes its own node's sender."""
+
+    def listen_again(self) -> None:
+        """The same."""

@@ -1,0 +1,258 @@
+"""The people side of a node: sign-ins, sessions and forms, device logins and mail, and what the HTTP edge would do with them.
+
+Who is signed in is asked of the service's own callers, and a form goes through its own guard; every intent is recorded.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from actors.actor import Actor
+from actors.clock import Entropy
+from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
+from actors.devices.messages import Seen
+from actors.devices.state import Decision as DeviceDecision
+from actors.devices.state import Wanted as WantedDevices
+from actors.devices.store import Decide as DecideDevices
+from actors.keys.actor import Issued
+from actors.keys.messages import ByAccount, Key
+from actors.keys.messages import Kept as KeptKey
+from actors.sessions.actor import Begun, SessionKeeper
+from actors.sessions.messages import Kept, Sent, Session, SignedIn
+from actors.sessions.state import Decision as SessionDecision
+from actors.sessions.state import Wanted as WantedSessions
+from actors.sessions.store import Decide as DecideSessions
+from actors.troupe import Member
+from actors.values import Contended, Refused, StorageUnavailable, Turn
+from service import callers
+from service.callers import Caller
+from service.pages.once import once
+from service.pages.page import Again, PageRefused, SeeOther, Visit
+from service.services import Services
+from service.wire import Request
+from storage.memory.devices import MemoryDevices
+from storage.memory.sessions import MemorySessions
+from tests.simulation.faults import Link, SimulatedBug, plainly
+from tests.simulation.history import IssueFor, SignIn, Typed, Within
+from tests.simulation.register import Registered
+from tests.simulation.rules import DEVICES, LIMITS, SECRET, SESSIONS
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node, Parts
+
+R = TypeVar("R")
+
+BASE_URL = "https://bots.example.com"
+ADDRESS = "203.0.113.9"
+
+
+class RegisteredSessions(Registered, SessionKeeper):
+    """The session keeper, with what it is asked written down."""
+
+
+class RegisteredDevices(Registered, DeviceAuthorizer):
+    """The device authorizer, with what it is asked written down."""
+
+
+class LinkedSessions(MemorySessions):
+    """Sessions in memory: what is decided is written down, and look-ups fail plainly."""
+
+    async def transact(
+        self, turn: Turn, wanted: WantedSessions, decide: DecideSessions, now_ms: int
+    ) -> SessionDecision:
+        register = _node_of(self._memory).world.register
+        return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
+
+    async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
+        return await plainly(super().resolve(token_hashes))
+
+    async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
+        return await plainly(super().of_email(email, now_ms))
+
+
+class LinkedDevices(MemoryDevices):
+    """Device logins in memory: what is decided is written down."""
+
+    async def transact(self, turn: Turn, wanted: WantedDevices, decide: DecideDevices, now_ms: int) -> DeviceDecision:
+        register = _node_of(self._memory).world.register
+        return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
+
+
+def _node_of(link: Any) -> "Node":
+    assert isinstance(link, Link)
+    return link.node
+
+
+class Reception:
+    """One life of a node's people side. `token` is what the caller's cookie holds, each time."""
+
+    def __init__(self, node: "Node", parts: "Parts", link: Link, entropy: Entropy) -> None:
+        self.node = node
+        clock, store = node.clock, parts.session_store(link)
+        self.sessions = parts.sessions(store, clock, entropy, SECRET, SESSIONS, node=node.name, limits=LIMITS)
+        self.devices = parts.devices(parts.device_store(link), clock, entropy, DEVICES, node=node.name, limits=LIMITS)
+        self.reader = parts.session_reader(store, node=node.name, limits=LIMITS)
+        self.sessions.at = self.devices.at = node
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        return [self.sessions, self.devices, self.reader]
+
+    @property
+    def members(self) -> list[Member]:
+        return [*self.actors]
+
+    def notice(self, topic: str) -> None:
+        """Nothing of a session is remembered."""
+
+    def listen_again(self) -> None:
+        """Nothing of a session is remembered."""
+
+    # Signing in.
+
+    async def ask_code(self, email: str) -> Sent | Refused:
+        answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email))
+        if isinstance(answer, Sent):
+            self.node.mailroom.sender.wake()
+        return answer
+
+    async def sign_in(self, email: str, code: str) -> Begun | Refused:
+        return await self.node.intent(
+            "sign in", SignIn(email, code), lambda: self.sessions.complete_sign_in(email, code, "Browser")
+        )
+
+    async def enter(self, token: str) -> Caller | Refused:
+        """Who is signed in with a cookie; that counts as a use."""
+        return await self.node.intent("enter", token, lambda: self._enter(token))
+
+    async def _enter(self, token: str) -> Caller | Refused:
+        cookie = {"cookie": f"__Host-session={token}"}
+        request = Request("GET", "/", {}, "", cookie, b"", ADDRESS)
+        person = await callers.signed_in(request, BASE_URL, self.reader, self.node.clock)
+        if person is None or person.signed_in is None:
+            return callers.no_session()
+        self.sessions.touch(person.signed_in.session)
+        return person
+
+    async def _as(
+        self, token: str, kind: str, about: Callable[[Caller], Any], ask: Callable[[Caller], Awaitable[R]]
+    ) -> R | Refused:
+        caller = await self.enter(token)
+        if isinstance(caller, Refused):
+            return caller
+        return await self.node.intent(kind, about(caller), lambda: self._plainly(lambda: ask(caller)))
+
+    async def _plainly(self, work: Callable[[], Awaitable[R]]) -> R:
+        """What a request meets in the store is a 5xx, whatever it is."""
+        try:
+            return await work()
+        except Contended as error:
+            raise StorageUnavailable(str(error)) from None
+        except SimulatedBug as error:
+            self.node.world.count("requests that met a bug")
+            raise StorageUnavailable(str(error)) from None
+
+    # Sessions, and forms that work once.
+
+    async def list_sessions(self, token: str) -> Sequence[Session] | Refused:
+        return await self._as(
+            token,
+            "list sessions",
+            lambda caller: Within(caller.agent.id, caller.email),
+            lambda caller: self.sessions.sessions_of(caller.email),
+        )
+
+    async def end_session(self, token: str, session_id: str | None = None) -> Kept | Refused:
+        """End a session, or that which asks."""
+        return await self._as(
+            token,
+            "end session",
+            lambda caller: Within(caller.agent.id, caller.email, session_id or caller.agent.id),
+            lambda caller: self.sessions.end_session(session_id or caller.agent.id, caller.email, caller.agent),
+        )
+
+    async def send_form(self, token: str, form_id: str, name: str) -> Issued | Refused | SeeOther:
+        """A form that issues a full key of this name; `SeeOther` where it was sent before."""
+        return await self._as(
+            token,
+            "form",
+            lambda caller: Within(caller.agent.id, caller.email, form_id),
+            lambda caller: self._send_form(caller, form_id, name),
+        )
+
+    async def _send_form(self, caller: Caller, form_id: str, name: str) -> Issued | Refused | SeeOther:
+        issued: list[Issued] = []
+
+        async def work(visit: Visit) -> SeeOther | Again:
+            answer = await self.node.intent(
+                "form's work", Within(caller.agent.id, caller.email, form_id), lambda: self._issue(caller, name)
+            )
+            if isinstance(answer, Refused):
+                return Again(answer)
+            issued.append(answer)
+            return SeeOther("/dashboard", "key_issued")
+
+        services = cast(Services, SimpleNamespace(sessions=self.sessions))
+        request = Request("POST", "/dashboard", {}, "", {}, b"", ADDRESS)
+        try:
+            done = await once(Visit(services, request, caller, {}, {"form_id": form_id}), work)
+        except PageRefused as page:
+            return page.refused
+        if isinstance(done, Again):
+            return done.refused
+        assert isinstance(done, SeeOther), "a form leads on"
+        return issued[0] if issued else done
+
+    # Full keys of the account.
+
+    async def _issue(self, caller: Caller, name: str) -> Issued | Refused:
+        keeper = self.node.keeper
+        return await self.node.intent(
+            "issue",
+            IssueFor(caller.email, False, (), name),
+            lambda: keeper.issue(caller.email, caller.agent, name=name, granted_by=ByAccount()),
+        )
+
+    async def list_keys(self, token: str) -> Sequence[Key] | Refused:
+        return await self._as(
+            token,
+            "list keys",
+            lambda caller: Within(caller.agent.id, caller.email, caller.owner),
+            lambda caller: plainly(self.node.keeper.live_keys(caller.owner)),
+        )
+
+    async def revoke_key(self, token: str, key_id: str, *, own: bool = True) -> KeptKey | Refused:
+        """End a key of the account, or try to end another's."""
+        answer = await self._as(
+            token,
+            "revoke" if own else "revoke another's",
+            lambda caller: key_id,
+            lambda caller: self.node.keeper.revoke(key_id, caller.agent, owner=caller.owner, full=True),
+        )
+        if isinstance(answer, KeptKey):
+            self.node.directory.forget(answer.changed)
+        return answer
+
+    # Device logins.
+
+    async def begin_device(self, agent: str) -> Started | Refused:
+        return await self.node.intent("begin device", agent, lambda: self.devices.start(agent, ADDRESS))
+
+    async def poll(self, device_code: str) -> HandedOut | Refused:
+        return await self.node.intent("poll", device_code, lambda: self.devices.poll(device_code))
+
+    async def look_at_device(self, token: str, typed: str) -> Seen | Refused:
+        return await self._as(
+            token,
+            "look at device",
+            lambda caller: Typed(typed, caller.agent.id, caller.email),
+            lambda caller: self.devices.look(typed, caller.agent),
+        )
+
+    async def decide_device(self, token: str, typed: str, *, approve: bool) -> Seen | Refused:
+        return await self._as(
+            token,
+            "decide device",
+            lambda caller: Typed(typed, caller.agent.id, caller.email, approve),
+            lambda caller: self.devices.decide(typed, caller.agent, approve=approve),
+        )

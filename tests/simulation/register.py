@@ -1,0 +1,163 @@
+"""What people ask of sessions and devices, message by message, and what of it each transaction kept.
+
+A message is known by itself, so that two that say the same are two. Judges nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import trio
+
+from actors.actor import Actor
+from actors.clock import SECOND_MS
+from actors.values import AuditRecord, Letter, Turn
+from storage.memory.tables import Memory
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+    from tests.simulation.world import World
+
+WATCHED = ("sessions", "devices")
+"""The actors whose transactions are written down."""
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """One message that was handed to an actor. `kept` has each transaction that kept it, with what was decided."""
+
+    message: Any
+    node: str
+    began: int
+    kept: list[tuple[int, Any]] = field(default_factory=list)
+    answer: Any = None
+    ended: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """One transaction. `now_ms` is the time that it was decided with, `wall_ms` what its node's clock showed at the end.
+
+    `accounts` has the tenant of each email before, `full_keys` the live full keys of each tenant before.
+    """
+
+    tick: int
+    owner: str
+    now_ms: int
+    wall_ms: int
+    messages: tuple[Any, ...]
+    answers: tuple[Any, ...]
+    accounts: Mapping[str, str]
+    full_keys: Mapping[str, int]
+    audits: tuple[AuditRecord, ...]
+    letters: tuple[Letter, ...]
+    key_ids: tuple[str, ...]
+
+    @property
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Each message with its answer."""
+        return list(zip(self.messages, self.answers, strict=True))
+
+
+@dataclass(slots=True, eq=False)
+class _Decided:
+    messages: tuple[Any, ...]
+    now_ms: int
+    answers: tuple[Any, ...]
+
+
+class Decision(Protocol):
+    """What both concerns' decisions have."""
+
+    answers: list[Any]
+
+
+class Register:
+    """One for the world."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self.asked: dict[int, Asked] = {}
+        self.kept: list[Kept] = []
+        self._batches: dict[tuple[str, int], tuple[Any, ...]] = {}
+        self._decided: _Decided | None = None
+
+    # What nodes tell.
+
+    def ask(self, node: str, message: Any) -> Asked:
+        asked = self.asked[id(message)] = Asked(message, node, self._world.history.tick())
+        return asked
+
+    def answered(self, asked: Asked, answer: Any) -> None:
+        asked.answer, asked.ended = answer, self._world.history.tick()
+
+    def batch(self, turn: Turn, messages: Sequence[Any]) -> None:
+        self._batches[turn.owner, turn.seq] = tuple(messages)
+
+    def deciding(self, turn: Turn, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
+        """`decide`, with what it decided written down; a transaction that keeps it comes in the same step."""
+        messages = self._batches[turn.owner, turn.seq]
+
+        def on(snapshot: Any) -> Any:
+            decision: Decision = decide(snapshot)
+            self._decided = _Decided(messages, now_ms, tuple(decision.answers))
+            return decision
+
+        return on
+
+    def keep(self, turn: Turn, work: Callable[[], Any]) -> tuple[Any, Kept]:
+        """Do a transaction's work, and write down what was kept."""
+        memory = self._world.memory
+        accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
+        full_keys, audits = live_full_keys(memory), len(memory.audits)
+        letters, key_ids = set(memory.letters), set(memory.keys)
+        done, decided = work(), self._decided
+        assert decided is not None, "a store that decides tells of it"
+        node = self._world.nodes[int(turn.owner[1:].partition(".")[0])]
+        kept = Kept(
+            self._world.history.tick(),
+            turn.owner,
+            decided.now_ms,
+            self._world.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS),
+            decided.messages,
+            decided.answers,
+            accounts,
+            full_keys,
+            tuple(memory.audits[audits:]),
+            tuple(letter for letter in memory.letters.values() if letter.id not in letters),
+            tuple(key_id for key_id in memory.keys if key_id not in key_ids),
+        )
+        self.kept.append(kept)
+        for message, answer in kept.pairs:
+            self.asked[id(message)].kept.append((kept.tick, answer))
+        return done, kept
+
+
+def live_full_keys(memory: Memory) -> dict[str, int]:
+    """How many full keys of people each tenant has that were not revoked."""
+    live: dict[str, int] = {}
+    for key in memory.keys.values():
+        if key.scopes is None and key.revoked_ms is None and key.expires_ms is None:
+            live[key.tenant_id] = live.get(key.tenant_id, 0) + 1
+    return live
+
+
+class Registered(Actor[Any, Any]):
+    """An actor whose messages and batches are written down; goes before its own class."""
+
+    at: "Node"
+
+    async def ask(self, message: Any) -> Any:
+        register = self.at.world.register
+        asked = register.ask(self.at.name, message)
+        answer = await super().ask(message)
+        register.answered(asked, answer)
+        return answer
+
+    def tell(self, message: Any) -> bool:
+        self.at.world.register.ask(self.at.name, message)
+        return super().tell(message)
+
+    async def commit(self, turn: Turn, messages: Sequence[Any]) -> Sequence[Any]:
+        self.at.world.register.batch(turn, messages)
+        return await super().commit(turn, messages)
