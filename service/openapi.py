@@ -54,7 +54,10 @@ HEADERS: Mapping[str, Any] = {
     "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
     "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string", "const": "Bearer"}},
     "RateLimit-Policy": {"description": "The limits of the key, by window.", "schema": {"type": "string"}},
-    "RateLimit": {"description": "What is left of each limit.", "schema": {"type": "string"}},
+    "RateLimit": {
+        "description": "What is left of each limit; of that by the minute, on the node that answers.",
+        "schema": {"type": "string"},
+    },
     "Set-Cookie": {"description": "The session, given or taken away.", "schema": {"type": "string"}},
     "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
     "X-Event-Dropped": {

@@ -71,6 +71,14 @@ SETTINGS: dict[str, Refusal] = {
         "events.batch (2000) must be at most events.mailbox (1999)",
     ),
     "nothing remembered": ({"events.remember": 0}, "events.remember: "),
+    "beats too far apart": (
+        {"nodes.beat_seconds": 6},
+        "twice nodes.beat_seconds (12) must be at most nodes.live_seconds (10)",
+    ),
+    "others forgotten too soon": (
+        {"nodes.keep_seconds": 9},
+        "nodes.live_seconds (10) must be at most nodes.keep_seconds (9)",
+    ),
     "no shard": ({"events.shards": 0}, "events.shards: "),
     "the embedded database distributed": (
         {"database.distributed": "true"},
