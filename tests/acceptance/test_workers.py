@@ -144,6 +144,19 @@ def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text:
     assert service.is_ready()
 
 
+def test_a_configuration_that_only_a_worker_can_see_to_be_bad_ends_with_the_first_and_the_others_stay(
+    service: Service, config: Path
+) -> None:
+    before = workers_of(service)
+    configure(config, f'[server]\nsecret = "{"x" * 40}"\n')
+    said = renew(service)
+    configure(config, "")
+    assert "this database is used with another server secret" in said.splitlines()[-1]
+    assert "x" * 40 not in said
+    assert workers_of(service) == before
+    assert service.is_ready()
+
+
 def test_commands_work_beside_them(service: Service) -> None:
     assert "ok: the database answers" in service.command("doctor")
 
