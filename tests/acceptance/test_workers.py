@@ -9,10 +9,8 @@ import pytest
 import trio
 
 from service.config import load
-from service.serving import Listening
-from service.sockets import reserve
-from service.supervisor import WorkerFailed
-from service.workers import spawn
+from service.main import storage_options
+from storage.opening import StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
 from tests.acceptance.fleets import answers, ask_by_new_connections, workers_of
 from tests.acceptance.processes import Service, serving, until
@@ -161,12 +159,9 @@ def test_commands_work_beside_them(service: Service) -> None:
     assert "ok: the database answers" in service.command("doctor")
 
 
-async def test_a_worker_without_its_parents_foundation_refuses_to_start(playground: Path) -> None:
-    data_dir = playground / "no-foundation"
-    with trio.fail_after(30):
-        reservation = reserve([Listening("127.0.0.1", 0)], 2)
-        worker = await spawn(1, load(None, {}), data_dir, reservation.urls, reservation.of(1))
-        with pytest.raises(WorkerFailed, match=r"nobody runs the database in .*no-foundation any more"):
-            await worker.until_ready()
-        assert "ended with code 2" in await worker.until_dead()
-        reservation.close()
+async def test_a_worker_starts_no_postgres_where_its_parent_has_none(playground: Path) -> None:
+    place = playground / "no-foundation"
+    with pytest.raises(StorageError, match=r"nobody runs the database in .*/no-foundation any more"):
+        async with open_storage(storage_options(load(None, {})), place, beside=True, prepared=True):
+            raise AssertionError("it was opened")
+    assert not await trio.Path(place).exists()

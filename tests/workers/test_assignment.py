@@ -1,11 +1,13 @@
 """What a parent tells a worker arrives as it was said."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
 
 from service.config import ConfigError, load
+from service.worker import main
 from service.workers import Assignment
 
 SETTINGS = {
@@ -38,3 +40,23 @@ def test_a_parent_with_other_settings_is_refused_in_words(change: str) -> None:
         ConfigError, match=r"^this version has other settings than its parent's: start the service anew$"
     ):
         Assignment.read(json.dumps(facts).encode())
+
+
+@pytest.mark.parametrize("said", [b"", b'{"number": 1, "con'])
+def test_a_worker_whose_parent_ended_before_it_said_all_ends_without_a_word(
+    said: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.sendall(said)
+    assert main([str(theirs.detach())]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_worker_that_refuses_while_nobody_hears_it_ends_all_the_same() -> None:
+    ours, theirs = socket.socketpair()
+    facts = json.loads(assignment().line())
+    del facts["config"]["events"]
+    with ours:
+        ours.sendall(json.dumps(facts).encode() + b"\n")
+    assert main([str(theirs.detach())]) == 2
