@@ -59,18 +59,18 @@ async def run(
 
     `reread` gives the configuration as it stands now, for SIGHUP; it may raise `ConfigError`.
     """
-    stop, hangup, life = trio.Event(), _Bell(), trio.CancelScope()
+    stop, hangup = trio.Event(), _Bell()
     with closing(reserve(listenings(config), config.server.workers)) as reservation:
-        fleet, ending = Fleet(config, data_dir, reservation), _Ending(life, reservation)
+        fleet, ending = Fleet(config, data_dir, reservation), _Ending(reservation)
         async with trio.open_nursery() as nursery:
             await nursery.start(heed_signals, stop, hangup.ring, ending.hurry)
             nursery.start_soon(ending.when, stop)
             async with foundation(config, data_dir):
-                with life:
+                with ending.life:
                     async with supervised(fleet, config.server.workers, limits_of(config)) as supervisor:
                         ending.supervisor = supervisor
-                        ready(reservation.urls)
                         log.info("%d workers serve", config.server.workers)
+                        ready(reservation.urls)
                         await _renew_when_asked(hangup, fleet, supervisor, reread)
                 log.info("all workers have ended")
             nursery.cancel_scope.cancel()
@@ -79,16 +79,17 @@ async def run(
 class _Ending:
     """The orderly end of all workers."""
 
-    def __init__(self, life: trio.CancelScope, reservation: Reservation) -> None:
+    def __init__(self, reservation: Reservation) -> None:
+        self.life = trio.CancelScope()
+        """What they live in."""
         self.supervisor: Supervisor | None = None
-        self._life = life
         self._reservation = reservation
 
     async def when(self, stop: trio.Event) -> None:
         """Once told to stop: first let go of the sockets, so that each queue ends with the worker who empties it."""
         await stop.wait()
         self._reservation.close()
-        self._life.cancel()
+        self.life.cancel()
 
     def hurry(self) -> None:
         """Tell the workers a second time."""
@@ -120,7 +121,6 @@ async def _renew_when_asked(hangup: _Bell, fleet: Fleet, supervisor: Supervisor,
         except ConfigError as error:
             log.error("the workers stay as they are: %s", " ".join(str(error).split()))
             continue
-        set_up(fleet.config.log.level, fleet.config.log.format)
         log.info("renewing %d workers, one after the other", before.server.workers)
         try:
             await supervisor.renew()
@@ -128,6 +128,7 @@ async def _renew_when_asked(hangup: _Bell, fleet: Fleet, supervisor: Supervisor,
             fleet.config = before
             log.error("the renewal ends here, workers without a successor stay: %s", error)
         else:
+            set_up(fleet.config.log.level, fleet.config.log.format)
             log.info("all workers are renewed")
 
 

@@ -29,10 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         line = _line_of(channel)
         if not line:
             return SUCCESS  # the parent has ended already
-        assignment = Assignment.read(line)
-        log = assignment.config.log
-        set_up(log.level, log.format, worker=assignment.number)
-        return outcome_of(lambda: _serve(assignment, channel), lambda words: _say(channel, REFUSED + words.encode()))
+        return outcome_of(lambda: _serve(line, channel), lambda words: _say(channel, REFUSED + words.encode()))
 
 
 def _line_of(channel: socket.socket) -> bytes:
@@ -48,7 +45,10 @@ def _say(channel: socket.socket, words: bytes) -> None:
         channel.send(words[: LINE_BYTES - 1] + b"\n")
 
 
-def _serve(assignment: Assignment, channel: socket.socket) -> int:
+def _serve(line: bytes, channel: socket.socket) -> int:
+    assignment = Assignment.read(line)
+    log = assignment.config.log
+    set_up(log.level, log.format, worker=assignment.number)
     trio.run(_work, assignment, channel)
     return SUCCESS
 

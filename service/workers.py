@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Self
 
 import trio
+from pydantic import ValidationError
 
-from service.config import Config
+from service.config import Config, ConfigError
 from service.sockets import Sockets
 from service.supervisor import WorkerFailed
 
@@ -51,10 +52,15 @@ class Assignment:
 
     @classmethod
     def read(cls, line: bytes) -> Self:
+        """Raises ConfigError where the parent is of a version that has other settings."""
         facts = json.loads(line)
+        try:
+            config = Config.model_validate(facts["config"])
+        except ValidationError:
+            raise ConfigError("this version has other settings than its parent's: start the service anew") from None
         return cls(
             number=facts["number"],
-            config=Config.model_validate(facts["config"]),
+            config=config,
             data_dir=Path(facts["data_dir"]),
             urls=tuple(facts["urls"]),
             sockets=tuple(map(tuple, facts["sockets"])),

@@ -26,8 +26,9 @@ async def test_on_sigterm_all_end_together_in_time_whatever_clients_do_and_postg
             assert (await wire.get("/healthz")).status == 200
         began = time.monotonic()
         service.terminate()
-        assert await trio.to_thread.run_sync(service.wait) == 0, service.log()
+        await trio.to_thread.run_sync(lambda: until(lambda: not any(map(is_alive, workers))))
         seconds = time.monotonic() - began
+        assert await trio.to_thread.run_sync(service.wait) == 0, service.log()
         for wire in wires:
             wire.close()
     assert GRACEFUL <= seconds <= GRACEFUL + 1, service.log()

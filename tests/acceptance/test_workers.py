@@ -9,10 +9,8 @@ import pytest
 import trio
 
 from service.config import load
-from service.serving import Listening
-from service.sockets import reserve
-from service.supervisor import WorkerFailed
-from service.workers import spawn
+from service.main import storage_options
+from storage.opening import StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
 from tests.acceptance.fleets import answers, ask_by_new_connections, workers_of
 from tests.acceptance.processes import Service, serving, until
@@ -144,16 +142,26 @@ def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text:
     assert service.is_ready()
 
 
+def test_a_configuration_that_only_a_worker_can_see_to_be_bad_ends_with_the_first_and_the_others_stay(
+    service: Service, config: Path
+) -> None:
+    before = workers_of(service)
+    configure(config, f'[server]\nsecret = "{"x" * 40}"\n')
+    said = renew(service)
+    configure(config, "")
+    assert "this database is used with another server secret" in said.splitlines()[-1]
+    assert "x" * 40 not in said
+    assert workers_of(service) == before
+    assert service.is_ready()
+
+
 def test_commands_work_beside_them(service: Service) -> None:
     assert "ok: the database answers" in service.command("doctor")
 
 
-async def test_a_worker_without_its_parents_foundation_refuses_to_start(playground: Path) -> None:
-    data_dir = playground / "no-foundation"
-    with trio.fail_after(30):
-        reservation = reserve([Listening("127.0.0.1", 0)], 2)
-        worker = await spawn(1, load(None, {}), data_dir, reservation.urls, reservation.of(1))
-        with pytest.raises(WorkerFailed, match=r"nobody runs the database in .*no-foundation any more"):
-            await worker.until_ready()
-        assert "ended with code 2" in await worker.until_dead()
-        reservation.close()
+async def test_a_worker_starts_no_postgres_where_its_parent_has_none(playground: Path) -> None:
+    place = playground / "no-foundation"
+    with pytest.raises(StorageError, match=r"nobody runs the database in .*/no-foundation any more"):
+        async with open_storage(storage_options(load(None, {})), place, beside=True, prepared=True):
+            raise AssertionError("it was opened")
+    assert not await trio.Path(place).exists()

@@ -9,7 +9,7 @@ from actors.events.messages import Kind, Row
 from actors.values import Turn
 from storage.pool import Connection, Database, Target, open_database
 from storage.postgres.events import PostgresEvents
-from storage.schema import Migration, SchemaDrift, migrate, migrations, pending, unsafe_settings
+from storage.schema import Migration, SchemaDrift, check_migrated, migrate, migrations, pending, unsafe_settings
 from storage.statements import Statements
 
 ONE, TWO = Migration(1, "one", "select 1"), Migration(2, "two", "select 2")
@@ -41,6 +41,19 @@ def test_the_migrations_are_numbered_without_a_gap():
 
 async def test_migrating_again_changes_nothing(database: Database):
     assert await migrate(database) == []
+
+
+async def test_who_does_not_migrate_says_what_is_missing(database: Database):
+    async def forget_last(connection: Connection) -> None:
+        await connection.execute("delete from schema_migrations where version = $1", last.version)
+
+    *_, last = migrations()
+    await check_migrated(database)
+    await database.transact(forget_last)
+    with pytest.raises(
+        SchemaDrift, match=f"has no migration {last.version:04d}_{last.name} yet: start the service anew"
+    ):
+        await check_migrated(database)
 
 
 async def test_nodes_that_migrate_at_once_migrate_once(postgres_server, tmp_path):
