@@ -96,17 +96,22 @@ class PostgresEvents:
         return {row["id"]: _window(row["start_ms"], row["weeks"]) for row in rows}
 
     async def prepare(self, days: Sequence[int]) -> None:
+        # A transaction a day: over many shards one takes its time, and what is made stays made.
+        for day in sorted(set(days) - self._days):
+            await self._make(day)
+            self._days.add(day)
+
+    async def _make(self, day: int) -> None:
+        """Make one day's partition, unless a node has done so."""
+
         async def work(connection: Connection) -> None:
             await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            present = {row["day"] for row in await connection.fetch(SQL.partitions)}
-            for day in sorted(set(days) - present):
+            if not await connection.fetchval(SQL.is_there, f"events_{day:d}"):
                 # Attaching waits for nobody who writes to other days, as making a partition in place would.
                 await connection.execute(f"create table events_{day:d} (like events including all)")
                 await connection.execute(f"alter table events attach partition events_{day:d} for values in ({day:d})")
 
-        if not self._days.issuperset(days):
-            await self._database.transact(work)
-            self._days.update(days)
+        await self._database.transact(work)
 
     async def drop_before(self, day: int) -> Sequence[int]:
         present = await self._database.read(lambda connection: connection.fetch(SQL.partitions))
@@ -117,7 +122,7 @@ class PostgresEvents:
 
         async def work(connection: Connection) -> bool:
             await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval("select to_regclass($1) is not null", f"events_{day:d}"):
+            if not await connection.fetchval(SQL.is_there, f"events_{day:d}"):
                 return False
             # Whoever records waits behind a drop that waits, say for a backup: so it gives up soon.
             await connection.execute(f"set local lock_timeout = '{DROP_LOCK}'; drop table events_{day:d}")

@@ -42,6 +42,8 @@ class ShardedEvents(PostgresEvents):
     async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         turn.decided = turn.decided or {}
         added: list[bytes] = []
+        if not rows:
+            await self.prepare([day])
         for shard, part in self._parts(rows):
             async with self._admitted(self.shards.shards[shard].worker):
                 if day not in self._days:

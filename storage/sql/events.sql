@@ -53,6 +53,10 @@ select bookings.id, weeks,
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 where bookings.id = any ($1::text[])
 
+-- name: is_there
+-- Whether a day has its partition, by a snapshot of this moment: what looks names up may remember one that is gone.
+select exists (select from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = 'events'::regclass and relname = $1)
+
 -- name: partitions
 -- The days that have a partition.
 select substring(relname from '[0-9]+$')::int as day

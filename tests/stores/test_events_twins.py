@@ -96,7 +96,7 @@ def test_both_stores_answer_and_keep_the_same(database_target: Target, history: 
 
 
 @settings(
-    max_examples=30,
+    max_examples=20,
     derandomize=True,
     database=None,
     deadline=None,
