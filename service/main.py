@@ -11,7 +11,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -89,9 +89,6 @@ from storage.pool import PoolLimits
 OTHER_FILES = 200
 """Open files beside client connections: Postgres, the loop's own, listeners, mail."""
 
-PARENT_CONNECTIONS = 2
-"""Connections to the database of a process that serves nobody, and only prepares it."""
-
 log = logging.getLogger(__name__)
 
 
@@ -113,9 +110,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
 @asynccontextmanager
 async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
     """What exists once for all nodes of this machine, for the life of the block: Postgres, its schema and first rows."""
-    options = storage_options(config)
-    options = replace(options, limits=replace(options.limits, connections=PARENT_CONNECTIONS))
-    async with open_storage(options, data_dir) as opened:
+    async with open_storage(storage_options(config), data_dir) as opened:
         await prepare(config, data_dir, opened)
         yield
 

@@ -106,6 +106,8 @@ class Supervisor:
         self._limits = limits
         self._starts = trio.CapacityLimiter(limits.starts_at_once)
         self._living: set[Worker] = set()
+        self._told: set[Worker] = set()
+        """Those who have been told to end. Told once more they would cut off what they have begun."""
         self._serving: set[int] = set()
         self._all_serving = trio.Event()
         self._doors = {number: trio.open_memory_channel[_Renewal](1) for number in range(1, workers + 1)}
@@ -179,7 +181,7 @@ class Supervisor:
     async def _successor_of_dead(self, number: int, worker: Worker, deaths: Deaths) -> Worker:
         """Start a worker in place of a dead one, again and again until one is ready. Raises `DiesTooOften`."""
         why = f"worker {number} {await worker.until_dead()}"
-        self._living.discard(worker)
+        self._forget(worker)
         self._serving.discard(number)
         while True:
             if self._serving:
@@ -207,14 +209,20 @@ class Supervisor:
         worker.kill()
         with trio.CancelScope(shield=True):
             await worker.until_dead()
+        self._forget(worker)
+
+    def _forget(self, worker: Worker) -> None:
         self._living.discard(worker)
+        self._told.discard(worker)
 
     async def _see_off(self, worker: Worker) -> None:
-        """Tell a worker to end, and see to it that it does."""
-        worker.end()
+        """Tell a worker to end, if nobody has, and see to it that it does."""
+        if worker not in self._told:
+            self._told.add(worker)
+            worker.end()
         with trio.move_on_after(self._limits.end_seconds):
             await worker.until_dead()
-            self._living.discard(worker)
+            self._forget(worker)
             return
         log.error("a worker did not end within %g s and is killed", self._limits.end_seconds)
         await self._kill(worker)

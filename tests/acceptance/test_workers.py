@@ -10,13 +10,14 @@ import trio
 
 from service.config import load
 from service.main import storage_options
-from storage.opening import StorageError, open_storage
+from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
 from tests.acceptance.fleets import answers, ask_by_new_connections, workers_of
 from tests.acceptance.processes import Service, serving, until
 
 WORKERS = 2
-SETTINGS = {"server.workers": WORKERS, "server.graceful_seconds": 3}
+CONNECTIONS = 20
+SETTINGS = {"server.workers": WORKERS, "server.graceful_seconds": 3, "database.connections": CONNECTIONS}
 BACK_SECONDS = 15.0
 """What a machine that is busy with other tests may take to start an interpreter."""
 
@@ -60,6 +61,8 @@ def test_it_says_once_where_it_listens_and_each_worker_answers_there(service: Se
     assert len(workers_of(service)) == WORKERS
     until(lambda: service.status("/healthz") == 200 and all(answered(service, number) for number in (1, 2)))
     assert service.log().count(" accepts connections at ") == 1, "one Postgres"
+    options = Path(f"/proc/{service.postmaster_pid}/cmdline").read_bytes().decode().split("\0")
+    assert f"max_connections={WORKERS * (CONNECTIONS + 1) + OTHER_CONNECTIONS}" in options, "it has room for all"
     assert "worker=" not in "".join(line for line in service.log().splitlines(True) if "migrated" in line)
 
 
@@ -127,7 +130,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
         ("[server]\nworker = 3\n", "unknown setting server.worker in "),
         ("[server\n", "is not valid TOML"),
         ("[database]\nstatement_seconds = 9\n", "database.statement_seconds (9) must be below "),
-        ("[database]\nconnections = 9\n", "database.connections changes only when the service is started anew"),
+        ('[database]\nos_user = "nobody"\n', "database.os_user changes only when the service is started anew"),
     ],
 )
 def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text: str, complaint: str) -> None:

@@ -217,3 +217,25 @@ async def test_an_end_during_a_renewal_leaves_nobody() -> None:
                 await supervisor.renew()
         assert plant.alive == []
         assert plant.when("killed") == [(5.5, "1b")]
+
+
+async def test_an_end_while_renewed_workers_still_leave_does_not_hurry_them() -> None:
+    async with plant_of(lambda name: Plan(end_seconds=8)) as plant:
+        async with supervised(plant, 2, LIMITS) as supervisor:
+            await supervisor.renew()
+        assert plant.alive == []
+        assert sorted(whom for _, whom in plant.when("told")) == ["1a", "1b", "2a", "2b"]
+        assert not plant.when("killed")
+
+
+async def test_who_is_in_a_hurry_tells_all_again() -> None:
+    async with plant_of() as plant:
+        async with trio.open_nursery() as nursery:
+
+            async def hurry() -> None:
+                await trio.sleep(1)
+                supervisor.end()
+
+            async with supervised(plant, 2, LIMITS) as supervisor:
+                nursery.start_soon(hurry)
+        assert [whom for _, whom in plant.when("told")].count("1a") == 2

@@ -1,0 +1,21 @@
+"""What storage is opened with."""
+
+import pytest
+
+from storage.opening import StorageOptions, _room
+from storage.pool import PoolLimits
+
+
+@pytest.mark.parametrize(
+    ("nodes", "connections", "settings"),
+    [
+        (1, 8, {}),
+        (3, 9, {}),
+        (4, 8, {"max_connections": "56"}),
+        (64, 8, {"max_connections": "596"}),
+        (1, 500, {"max_connections": "521"}),
+    ],
+)
+def test_the_embedded_postgres_has_room_for_all_nodes(nodes: int, connections: int, settings: dict[str, str]) -> None:
+    """Each node has its pool and one connection that listens; 20 are left to others."""
+    assert _room(StorageOptions(PoolLimits(connections=connections), nodes=nodes)) == settings
