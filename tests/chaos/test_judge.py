@@ -280,6 +280,15 @@ def test_an_answer_is_excused_where_the_kernel_says_that_there_was_no_core_and_i
     assert verdict.starved == ["report of a website on node 0: 200 after 6.00 s, 1.20 s of it without a core"]
 
 
+def test_a_node_that_heals_late_for_want_of_a_core_is_told_apart_too() -> None:
+    story = good()
+    story.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 6.0)))
+    story.happened.waits[1] = Waits([60.0, 68.0], [0.0, 2.0])
+    verdict = story.verdict()
+    assert verdict.found == []
+    assert verdict.starved == ["a cut: node 1 was healed after 6.00 s, 2.00 s of it without a core"]
+
+
 def test_waits_are_added_up_over_the_processes_of_a_node() -> None:
     waits = Waits()
     for at, waited in ((1.0, 0.5), (2.0, 0.25), (3.0, 0.125)):
