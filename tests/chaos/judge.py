@@ -8,7 +8,7 @@ from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
 from actors.events.messages import Bucket
 from actors.events.state import Seals
-from tests.chaos.history import CLIENTS, LOST, Happened, Kept, Made, Request, Said, Wish
+from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
 
 ANSWER_SECONDS = 5.0
 HEALED_SECONDS = 5.0
@@ -135,8 +135,7 @@ def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
 
 def _starved(node: int, began: float, ended: float, happened: Happened) -> float:
     """For how many of these seconds the node, or the clients with their proxy, had no core."""
-    watched = [happened.waits[each] for each in (node, CLIENTS) if each in happened.waits]
-    return min(ended - began, sum(waits.between(began, ended) for waits in watched))
+    return min(ended - began, happened.waits[node].between(began, ended)) if node in happened.waits else 0.0
 
 
 def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
 from tests.chaos.clock import Steps
 from tests.chaos.ground import Ground
-from tests.chaos.history import CLIENTS, Happened, Key, Said, Span, Wish
+from tests.chaos.history import Happened, Key, Said, Span, Wish
 from tests.chaos.sponsors import BOOKINGS, Account
 from tests.chaos.sponsors import body_of as booking_body
 from tests.chaos.websites import EVENTS, note_events
@@ -141,18 +141,22 @@ class Stage:
             await trio.sleep(BETWEEN_SECONDS)
 
     async def watch_cores(self) -> None:
-        """Write down for ever how long each node, and this process with its proxy and clients, had no core."""
-        last: dict[int, tuple[int, float]] = {}
+        """Write down for ever how long each node, or this process with its proxy and clients, had no core: of the time from
+        one look to the next at most all of it, since both may have waited at once."""
+        pids, waited = {}, dict[int, float]()
+        looked, own = trio.current_time(), waited_seconds(0)
         while True:
-            for number, pid in [(CLIENTS, 0), *((node.number, node.pid) for node in self.nodes)]:
-                with suppress(OSError, ValueError, IndexError):
-                    waited = waited_seconds(pid)
-                    before_pid, before = last.get(number, (pid, waited))
-                    # What another process waited for while it started was no wait of any request.
-                    since = before if before_pid == pid else waited
-                    self.happened.waits[number].note(trio.current_time(), waited - since)
-                    last[number] = (pid, waited)
             await trio.sleep(LOOK_SECONDS)
+            now, own_now = trio.current_time(), waited_seconds(0)
+            for node in self.nodes:
+                with suppress(OSError, ValueError, IndexError):
+                    waited_now = waited_seconds(node.pid)
+                    # What another process waited for while it started was no wait of any request.
+                    since = waited[node.number] if pids.get(node.number) == node.pid else waited_now
+                    lacked = min(now - looked, waited_now - since + own_now - own)
+                    self.happened.waits[node.number].note(now, lacked)
+                    pids[node.number], waited[node.number] = node.pid, waited_now
+            looked, own = now, own_now
 
 
 def waited_seconds(pid: int) -> float:
