@@ -86,7 +86,7 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
             ]
             bookings, accounts = await trio.to_thread.run_sync(sponsored, nodes[0].service, said)
             before = await trio.to_thread.run_sync(kept, ground.postgres, database, said)
-            stage = Stage(nodes, ground, proxy, bookings, said, happened, starter)
+            stage = Stage(nodes, ground, proxy, bookings, said, happened, accounts, starter)
             await _suffer(stage, faults, seed, accounts, tell)
             works = await working({node.number: node.url for node in nodes}, said)
             await _stop(stage)

@@ -92,7 +92,7 @@ class Told:
 
 @dataclass(slots=True)
 class Waits:
-    """How long a process was ready to run and had no core, as it was looked at now and then."""
+    """How long a node or its clients were ready to run and had no core, as it was looked at now and then."""
 
     at: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -154,14 +154,11 @@ class Happened:
     down: list[Span] = field(default_factory=list)
     """From a kill or a SIGTERM until the node listened again."""
     waits: defaultdict[int, Waits] = field(default_factory=lambda: defaultdict(Waits))
-    """By node; the clients' own process is number -1."""
+    """By node; that the clients had no core is in each."""
     exits: list[tuple[int, int]] = field(default_factory=list)
     """The exit codes of nodes that were told to stop."""
     complaints: list[str] = field(default_factory=list)
     """What logs of nodes say of bugs."""
-
-
-CLIENTS = -1
 
 
 @dataclass(frozen=True, slots=True)

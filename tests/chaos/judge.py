@@ -8,7 +8,7 @@ from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
 from actors.events.messages import Bucket
 from actors.events.state import Seals
-from tests.chaos.history import CLIENTS, LOST, Happened, Kept, Made, Request, Said, Wish
+from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
 
 ANSWER_SECONDS = 5.0
 HEALED_SECONDS = 5.0
@@ -46,7 +46,7 @@ REACHABLE = _reachable()
 
 @dataclass(slots=True)
 class Verdict:
-    """Broken promises, and how many answers were late for a reason that is not the service's."""
+    """Broken promises, and which answers and nodes were late for a reason that is not the service's."""
 
     found: list[str] = field(default_factory=list)
     frozen: int = 0
@@ -67,6 +67,8 @@ def judge(
     """All that is not as it was promised. `days` are those that the run has seen, `clients` who has to have been served."""
     verdict = Verdict()
     verdict.found += _faults(happened)
+    for fault in happened.faults:
+        _healed(fault, happened, verdict)
     for request in said.notable:
         _answered(request, happened, verdict)
     verdict.found += _outcomes(said, clients)
@@ -90,7 +92,6 @@ def _faults(happened: Happened) -> Iterator[str]:
     for fault in happened.faults:
         made[fault.kind] += 1
         hit[fault.kind] += fault.hit
-        yield from _healing(fault, happened)
     for kind, planned in happened.planned.items():
         if made[kind] < planned:
             yield f"{kind}: planned {planned} times, made {made[kind]} times"
@@ -100,13 +101,16 @@ def _faults(happened: Happened) -> Iterator[str]:
         yield f"{kind}: was not planned"
 
 
-def _healing(fault: Made, happened: Happened) -> Iterator[str]:
+def _healed(fault: Made, happened: Happened, verdict: Verdict) -> None:
     if not fault.healed_seconds:
-        yield f"{fault.kind}: nobody looked whether it healed"
+        verdict.found.append(f"{fault.kind}: nobody looked whether it healed")
     for node, seconds in enumerate(fault.healed_seconds):
         starved = _starved(node, fault.ended, fault.ended + seconds, happened)
+        words = f"{fault.kind}: node {node} was healed after {seconds:.2f} s, {starved:.2f} s of it without a core"
         if seconds - starved > HEALED_SECONDS:
-            yield f"{fault.kind}: node {node} was healed after {seconds:.2f} s, {starved:.2f} s of it without a core"
+            verdict.found.append(words)
+        elif seconds > HEALED_SECONDS:
+            verdict.starved.append(words)
 
 
 def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
@@ -131,8 +135,7 @@ def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
 
 def _starved(node: int, began: float, ended: float, happened: Happened) -> float:
     """For how many of these seconds the node, or the clients with their proxy, had no core."""
-    watched = [happened.waits[each] for each in (node, CLIENTS) if each in happened.waits]
-    return min(ended - began, sum(waits.between(began, ended) for waits in watched))
+    return min(ended - began, happened.waits[node].between(began, ended)) if node in happened.waits else 0.0
 
 
 def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:

@@ -54,7 +54,7 @@ BREATH_SECONDS = (0.1, 0.6)
 SECONDS_A_FAULT = 3.0
 """About how long a fault takes with its breath, its restart and its healing."""
 
-STEP_SECONDS = (-600, -90, -3, 3, 90, 600)
+STEP_SECONDS = (-600, -90, -20, 20, 90, 600)
 """How far a clock is stepped. Codes last for ten minutes and holds for thirty."""
 
 

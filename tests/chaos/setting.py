@@ -7,6 +7,7 @@ import httpx
 from tests.acceptance.processes import Service
 from tests.chaos.history import Said
 from tests.chaos.sponsors import Account
+from tests.chaos.stage import PROBED
 
 ACCOUNTS = 3
 SLOTS = tuple(f"chaos-{number}" for number in range(12))
@@ -26,7 +27,7 @@ def sponsored(service: Service, said: Said) -> tuple[list[str], list[Account]]:
     keys = [service.command("issue-key", "--email", email).strip() for email in emails]
     service.command("grant-admin", emails[0])
     with httpx.Client(base_url=service.url, trust_env=False, timeout=30.0) as http:
-        for slot in SLOTS:
+        for slot in (*SLOTS, PROBED):
             made = {"id": slot, "name": slot, "side": "left", "weekPriceCents": 1_000}
             _sent(http, keys[0], "POST", "/api/v1/admin/sponsorships/slots", made)
         accounts = [_account(http, key, number) for number, key in enumerate(keys)]

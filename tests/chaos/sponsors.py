@@ -28,6 +28,16 @@ class Account:
     campaign: str
 
 
+def body_of(wish: Wish) -> dict[str, object]:
+    """What is sent to reserve."""
+    return {
+        "campaignId": wish.campaign,
+        "slotId": wish.slot,
+        "weekStart": wish.week_ms,
+        "idempotencyKey": wish.idempotency_key,
+    }
+
+
 @dataclass(slots=True)
 class Sponsor(Caller):
     """Somebody of an account who books."""
@@ -43,13 +53,7 @@ class Sponsor(Caller):
     async def once(self) -> None:
         wish = self._wish()
         self.said.wishes.add(wish)
-        body = {
-            "campaignId": wish.campaign,
-            "slotId": wish.slot,
-            "weekStart": wish.week_ms,
-            "idempotencyKey": wish.idempotency_key,
-        }
-        reply = await self.insist("reserve", BOOKINGS, body, key=self.account.key)
+        reply = await self.insist("reserve", BOOKINGS, body_of(wish), key=self.account.key)
         if reply is None or reply.status != 200:
             return
         booking = self._told(reply)

@@ -4,18 +4,23 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
 
+from actors.clock import SystemClock
 from actors.events.messages import Event, Kind
+from actors.weeks import WEEK_MS, week_of
 from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
 from tests.chaos.clock import Steps
 from tests.chaos.ground import Ground
-from tests.chaos.history import CLIENTS, Happened, Said, Span
-from tests.chaos.websites import EVENTS, body_of, note_events
+from tests.chaos.history import Happened, Key, Said, Span, Wish
+from tests.chaos.sponsors import BOOKINGS, Account
+from tests.chaos.sponsors import body_of as booking_body
+from tests.chaos.websites import EVENTS, note_events
+from tests.chaos.websites import body_of as event_body
 from tests.storage.proxy import Proxy
 
 LOOK_SECONDS = 0.1
@@ -43,11 +48,27 @@ class Node:
         return self.service.process.pid
 
 
+BETWEEN_SECONDS = 0.05
+"""How long a probe waits before it asks again."""
+
+PROBED = "chaos-probed"
+"""The slot of the one booking that probes ask for, again and again."""
+
+
 @dataclass(slots=True)
 class Probe(Caller):
     """Looks whether a node takes writes."""
 
     name = "probe"
+
+    async def mint(self) -> int | None:
+        """When a key that the node has just made will expire, in epoch milliseconds; None where it made none."""
+        reply = await self.ask("mint", "/api/v1/auth/agent", {})
+        if reply is None or reply.status != 200:
+            return None
+        minted = reply.json()
+        self.said.keys[minted["apiKey"]] = Key(minted["apiKey"])
+        return int(minted["expiresAt"])
 
 
 @dataclass(slots=True)
@@ -60,6 +81,7 @@ class Stage:
     bookings: list[str]
     said: Said
     happened: Happened
+    accounts: list[Account]
     starter: ThreadPoolExecutor
     """One thread that lives as long as the stage: Postgres ends with the thread that has started it."""
 
@@ -72,13 +94,16 @@ class Stage:
         self.happened.down.append(Span(node.number, down_since, trio.current_time()))
 
     async def healed(self) -> tuple[float, ...]:
-        """How many seconds it takes until each node records an event that is new."""
+        """How many seconds it takes until each node takes an event, a key and a booking."""
         seconds = [HEALING_SECONDS] * len(self.nodes)
 
         async def look(node: Node) -> None:
             began = trio.current_time()
             with trio.move_on_after(HEALING_SECONDS):
-                await self._recorded(node)
+                probe = Probe({node.number: node.url}, self.said)
+                async with trio.open_nursery() as looking:
+                    for take in (self._records, self._mints, self._reserves):
+                        looking.start_soon(take, replace(probe))
                 seconds[node.number] = trio.current_time() - began
 
         async with trio.open_nursery() as nursery:
@@ -86,30 +111,52 @@ class Stage:
                 nursery.start_soon(look, node)
         return tuple(seconds)
 
-    async def _recorded(self, node: Node) -> None:
-        probe = Probe({node.number: node.url}, self.said)
+    async def _records(self, probe: Probe) -> None:
         while True:
             event = Event(self.bookings[0], Kind.CLICK, str(uuid.uuid4()))
             self.said.events.add(event)
-            reply = await probe.ask("report", EVENTS, body_of(event))
+            reply = await probe.ask("report", EVENTS, event_body(event))
             note_events(self.said, [event], reply)
             if reply is not None and reply.status == 200 and self.said.recorded[event]:
                 return
-            await trio.sleep(0.02)
+            await trio.sleep(BETWEEN_SECONDS)
+
+    async def _mints(self, probe: Probe) -> None:
+        while True:
+            if await probe.mint() is not None:
+                return
+            await trio.sleep(BETWEEN_SECONDS)
+
+    async def _reserves(self, probe: Probe) -> None:
+        """The same wish each time: whatever the ledger did about it before, it has to say so again."""
+        account = self.accounts[0]
+        next_week = week_of(SystemClock().now_ms()) + WEEK_MS
+        wish = Wish(account.tenant, str(uuid.UUID(int=1)), account.campaign, PROBED, next_week)
+        self.said.wishes.add(wish)
+        while True:
+            reply = await probe.ask("reserve", BOOKINGS, booking_body(wish), key=account.key)
+            if reply is not None and reply.status == 200:
+                self.said.booked[wish].add(reply.json()["booking"]["id"])
+                return
+            await trio.sleep(BETWEEN_SECONDS)
 
     async def watch_cores(self) -> None:
-        """Write down for ever how long each node, and this process with its proxy and clients, had no core."""
-        last: dict[int, tuple[int, float]] = {}
+        """Write down for ever how long each node, or this process with its proxy and clients, had no core: of the time from
+        one look to the next at most all of it, since both may have waited at once."""
+        pids, waited = {}, dict[int, float]()
+        looked, own = trio.current_time(), waited_seconds(0)
         while True:
-            for number, pid in [(CLIENTS, 0), *((node.number, node.pid) for node in self.nodes)]:
-                with suppress(OSError, ValueError, IndexError):
-                    waited = waited_seconds(pid)
-                    before_pid, before = last.get(number, (pid, waited))
-                    # What another process waited for while it started was no wait of any request.
-                    since = before if before_pid == pid else waited
-                    self.happened.waits[number].note(trio.current_time(), waited - since)
-                    last[number] = (pid, waited)
             await trio.sleep(LOOK_SECONDS)
+            now, own_now = trio.current_time(), waited_seconds(0)
+            for node in self.nodes:
+                with suppress(OSError, ValueError, IndexError):
+                    waited_now = waited_seconds(node.pid)
+                    # What another process waited for while it started was no wait of any request.
+                    since = waited[node.number] if pids.get(node.number) == node.pid else waited_now
+                    lacked = min(now - looked, waited_now - since + own_now - own)
+                    self.happened.waits[node.number].note(now, lacked)
+                    pids[node.number], waited[node.number] = node.pid, waited_now
+            looked, own = now, own_now
 
 
 def waited_seconds(pid: int) -> float:
