@@ -45,6 +45,8 @@ def test_a_bucket_holds_its_hours_to_the_millisecond(hours: int):
         bucket = Bucket(DAY, first)
         assert [bucket_of(at, hours) for at in (start, (start + end) // 2, end - 1)] == [bucket] * 3
         assert bucket_of(start - 1, hours) != bucket != bucket_of(end, hours)
+        assert isinstance(bucket_of(end - 1, hours).hour, int)
+    assert EventRules(bucket_hours=hours).bucket_hours == hours
 
 
 @pytest.mark.parametrize("hours", WIDTHS)
@@ -190,6 +192,11 @@ def test_rows_are_sorted_as_the_primary_key_is_and_differ_in_their_keys(
     assert len(rows) == len(some)
     order = [(row.booking_id.encode(), row.key) for row in rows]
     assert all(one < other for one, other in pairwise(order))
+
+
+def test_events_without_their_keys_are_a_mistake():
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        rows_of([EVENT, EVENT], [b"k"])
 
 
 def test_a_row_says_what_is_counted():
