@@ -5,7 +5,7 @@ import pytest
 import trio
 from trio.testing import MockClock, assert_checkpoints
 
-from actors.mailbox import Envelope, Mailbox, Reply
+from actors.mailbox import Envelope, Mailbox, Reply, twin
 from actors.values import Overloaded, Stopped, StorageUnavailable
 
 
@@ -225,6 +225,18 @@ async def test_each_reader_gets_an_error_of_its_own() -> None:
             await envelope.reply.wait()
         errors.append(caught.value)
     assert errors[0] is not errors[1]
+
+
+def test_a_twin_tells_where_and_why_it_went_wrong_as_the_error_does() -> None:
+    try:
+        raise StorageUnavailable("away") from ConnectionError("reset")
+    except StorageUnavailable as caught:
+        error = caught
+    one = twin(error)
+    assert one is not error
+    assert one.args == ("away",)
+    assert (one.__cause__, one.__traceback__) == (error.__cause__, error.__traceback__)
+    assert one.__traceback__ is not None
 
 
 async def test_the_peak_is_remembered() -> None:

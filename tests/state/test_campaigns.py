@@ -168,6 +168,7 @@ def test_an_approval_is_of_the_sponsors_name_too() -> None:
     assert ledger.campaigns[MINE].shown_as == f"Brand of {ANN}"
     ledger.act(ledger.edit(MINE, headline="New"), ledger.move(MINE, CampaignMove.APPROVE))
     assert ledger.campaigns[MINE].shown_as == "Another brand"
+    assert ledger.told()[-1][1]["shownAs"] == [f"Brand of {ANN}", "Another brand"]
 
 
 def test_without_a_profile_there_is_no_name_to_approve() -> None:

@@ -414,6 +414,12 @@ def test_repeats_do_not_spend_attempts(registry: Registry) -> None:
         assert isinstance(registry.one(registry.complete("1")), Claimed)
 
 
+def test_each_success_brings_five_new_attempts(registry: Registry) -> None:
+    wrong = [registry.complete("1", proof=WRONG)] * 4
+    for _ in range(3):
+        assert isinstance(registry.act(*wrong, registry.complete("1"))[-1], Claimed)
+
+
 def test_a_repeat_with_a_wrong_code_is_refused_and_spends_attempts(registry: Registry) -> None:
     registry.act(registry.complete("1"))
     assert codes(registry.act(*[registry.complete("1", proof=WRONG)] * 5)) == [Code.INVALID_CODE] * 5

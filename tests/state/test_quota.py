@@ -293,6 +293,11 @@ def test_messages_of_one_batch_see_what_earlier_ones_changed() -> None:
     assert [answer.tenant.day_used for answer in answers if isinstance(answer, Metered)] == [1, 2, 2]
 
 
+def test_a_tenant_that_is_gone_keeps_nobody_else_of_its_batch_waiting() -> None:
+    answers = decide({"t": claimed}, [Charge("gone", usecase=False), charge], NOON, CAPS).answers
+    assert [type(answer) for answer in answers] == [Moved, Metered]
+
+
 def test_tenants_of_one_batch_do_not_touch_one_another() -> None:
     tenants = {"t": replace(claimed, day_used=10_000), "u": replace(claimed, id="u")}
     decision = decide(tenants, [charge, Charge("u", usecase=False), charge], NOON, CAPS)
