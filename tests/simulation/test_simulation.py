@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,14 @@ def test_what_a_campaign_never_met_is_told(campaign: list[Report]) -> None:
     summary.add(campaign[0])
     assert "read refused key_expired, expired" in summary.missed()
     assert "fault answer_lost" not in summary.missed()
+
+
+def test_the_readme_names_every_module_and_every_scene_and_no_other() -> None:
+    folder = Path(__file__).parent
+    rows = [line.split("|")[1] for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    modules = {path.stem for path in folder.rglob("*.py") if not path.stem.startswith(("__", "test_"))}
+    assert named == modules | {"oracle", "regressions.txt", *Scene}
 
 
 # What the kernel relies on in the pinned Trio.
