@@ -7,6 +7,7 @@ from typing import Any
 
 import trio
 
+from actors.clock import SECOND_MS
 from actors.devices import state
 from actors.devices.messages import OPEN, Decide, Device, Guesses, Look, Poll, Seen, Status
 from actors.devices.state import Decision, Wanted
@@ -21,7 +22,7 @@ from tests.simulation.rules import Scene
 _Desk: Any = state._Desk
 _wait, _keep, _as_of_now, _guessed = _Desk._wait, _Desk._keep, _Desk._as_of_now, _Desk._guessed
 _redeem, _decide, _charge, _audit = _Desk._redeem, _Desk._decide, _Desk._charge, _Desk._audit
-_live_keys = device_tables.live_keys
+_live_keys, _locked = device_tables.live_keys, state._locked
 
 
 # The pace.
@@ -151,6 +152,10 @@ def _locked_for_ever(desk: Any, guesses: Guesses) -> None:
     desk.decision.changed.guesses[guesses.session_id] = replace(kept, locked_until_ms=desk._now_ms + 2_500)
 
 
+def _told_too_early(wait_ms: int) -> Refused:
+    return _locked(wait_ms - SECOND_MS)
+
+
 def _right_codes_pass(desk: Any, message: Look | Decide) -> Any:
     device_id = desk._by_user_code.get(message.user_code)
     return _guessed(desk, message) if device_id is None else desk._as_of_now(device_id)
@@ -252,6 +257,7 @@ BUGS: Mapping[str, Bug] = {
     "lock-forgotten": _bug("User codes may be guessed for ever.", _in_desk("_charge", _never_locked)),
     "lock-at-once": _bug("One wrong user code locks.", _in_desk("_charge", _locked_for_ever)),
     "lock-for-wrong-codes": _bug("Right codes pass a locked form.", _in_desk("_guessed", _right_codes_pass)),
+    "lock-told-too-short": _bug("Who waits is told too early a time.", replaced(state, "_locked", _told_too_early)),
     "lock-counts-batches": _bug("Guesses of one batch are one.", _in_desk("_guesses", _guesses_before_the_batch)),
     "lock-never-forgiven": _bug("A decision does not begin to count anew.", _in_desk("_forgive", _never_forgiven)),
     "lock-rolled-back": _bug("A refusal takes its charge back.", swapped(device_store=_GuessesOfRefused)),

@@ -80,7 +80,7 @@ EVENT_LIMITS = ActorLimits(
     mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
 )
 """Events, not messages: a batch of a relay is most of one transaction."""
-EVENTS_PER_MINUTE = 40
+EVENTS_PER_MINUTE = 30
 REMEMBERED_KEYS = 14
 """So few that old ones are forgotten, and the store has to tell."""
 SWEEP_SECONDS = 0.7

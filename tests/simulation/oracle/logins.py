@@ -13,7 +13,7 @@ from actors.credentials import Kind
 from actors.devices import messages as devices
 from actors.values import Refused
 from storage.memory.tables import Memory
-from tests.simulation.oracle.visits import recorded
+from tests.simulation.oracle.visits import recorded, waiting
 from tests.simulation.register import Kept
 from tests.simulation.rules import DEVICES
 
@@ -76,7 +76,7 @@ class Logins:
         taken = {login.user_code for login in self.logins.values()}
         free = [code for code in start.user_codes if code not in taken]
         if not free:
-            return "service_unavailable"
+            return "service_unavailable for 1 s"
         device = start.device
         ends_ms = device.created_ms + DEVICES.life_ms
         self.logins[device.id] = Login(device.code_hash, free[0], device.agent, ends_ms, DEVICES.interval_seconds)
@@ -131,7 +131,7 @@ class Logins:
             self.met["a right user code met a lock"] += any(
                 login.user_code == user_code for login in self.logins.values()
             )
-            return "rate_limited"
+            return waiting(self.locked_ms[session_id] - now_ms)
         self.met["a form was unlocked"] += session_id in self.locked_ms
         login_id = next((id for id, login in self.logins.items() if login.user_code == user_code), None)
         if login_id is None:
@@ -225,6 +225,8 @@ def said(answer: Any) -> str:
             return f"key {key.id} of {key.tenant_id}"
         case Refused(interval_seconds=int() as seconds):
             return f"{answer.code} {seconds}"
+        case Refused(retry_after_seconds=int() as seconds):
+            return f"{answer.code} for {seconds} s"
         case Refused():
             return str(answer.code)
     return repr(answer)

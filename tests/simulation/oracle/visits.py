@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from actors.clock import day_of
+from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.credentials import code_from, code_proof, digest
 from actors.sessions import messages as sessions
 from actors.values import AuditRecord, Letter, Refused
@@ -33,9 +33,10 @@ class Codes:
     def send(self, proof: bytes, now_ms: int) -> str:
         rules = SESSIONS.codes
         day = max([day_of(now_ms), *(day for _, day in self.sent)])
-        too_soon = any(now_ms < sent_ms + rules.pause_ms for sent_ms, _ in self.sent[-1:])
-        if too_soon or sum(sent_day == day for _, sent_day in self.sent) >= rules.per_day:
-            return "rate_limited"
+        if self.sent and now_ms < self.sent[-1][0] + rules.pause_ms:
+            return waiting(self.sent[-1][0] + rules.pause_ms - now_ms)
+        if sum(sent_day == day for _, sent_day in self.sent) >= rules.per_day:
+            return waiting(DAY_MS - now_ms % DAY_MS)
         self.sent.append((now_ms, day))
         self.proof, self.guesses, self.used = proof, 0, False
         return "sent"
@@ -214,6 +215,11 @@ class Visits:
             yield f"{kept.owner} recorded {told}, not {self._told}"
 
 
+def waiting(wait_ms: int) -> str:
+    """Who is refused is told when it may work, in whole seconds and not too early."""
+    return f"rate_limited for {-(-wait_ms // SECOND_MS)} s"
+
+
 def said(answer: Any) -> str:
     """An answer in words that the reckoning uses."""
     match answer:
@@ -226,6 +232,8 @@ def said(answer: Any) -> str:
             return "sent for the first time" if first else "sent before"
         case sessions.GivenBack():
             return "given back"
+        case Refused(retry_after_seconds=int() as seconds):
+            return f"{answer.code} for {seconds} s"
         case Refused():
             return str(answer.code)
     return repr(answer)
