@@ -8,8 +8,8 @@ import pytest
 import trio
 
 from tests.acceptance.clients import Wire
-from tests.acceptance.fleets import workers_of
 from tests.acceptance.processes import complaint, is_alive, run, serving, until
+from tests.acceptance.workers import workers_of
 
 KEYS = Path(__file__).parents[1] / "http1"
 GRACEFUL = 2.0

@@ -12,8 +12,8 @@ from service.config import load
 from service.main import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
-from tests.acceptance.fleets import answers, ask_by_new_connections, workers_of
 from tests.acceptance.processes import Service, serving, until
+from tests.acceptance.workers import answers, ask_by_new_connections, workers_of
 
 WORKERS = 2
 CONNECTIONS = 20
