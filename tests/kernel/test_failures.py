@@ -15,7 +15,7 @@ from tests.kernel.notebook import Notebook
 
 
 async def fail(book: Notebook) -> None:
-    with pytest.raises(ActorFailed):
+    with pytest.raises(ActorFailed, match=book.name):
         await book.ask("bug")
 
 
