@@ -259,6 +259,13 @@ async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) 
         await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
 
 
+async def test_an_actor_that_has_drained_has_stopped(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    book.close()
+    await book.run()
+    assert book.state is State.STOPPED
+
+
 async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:
     least = ActorLimits(1, 1, settle_attempts=1, settle_pause_seconds=0.5, settle_pause_max_seconds=0.5)
     async with running([Notebook(limits=least)]):

@@ -187,6 +187,7 @@ async def test_four_failures_within_a_minute_are_survived(autojump_clock: MockCl
         for _ in range(4):
             await fail(book)
         assert await book.ask("a") == "0: a"
+    assert book.statistics().restarts == 4
 
 
 @pytest.mark.parametrize(("pause", "survives"), [(15, False), (16, True)])
