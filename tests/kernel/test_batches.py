@@ -224,6 +224,10 @@ async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -
     assert repr(book) == "<Notebook 'notebook' stopped <Mailbox 0/4096 closed> after 1 batches>"
 
 
+def test_a_turn_begins_undecided() -> None:
+    assert Turn("node/quota", 7).decided is None
+
+
 def test_a_turn_reads_well() -> None:
     assert repr(Turn("node/quota", 7)) == "<Turn node/quota #7>"
 
