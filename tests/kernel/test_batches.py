@@ -263,6 +263,13 @@ async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) 
         await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
 
 
+async def test_a_new_actor_has_done_nothing_yet() -> None:
+    fresh = Notebook().statistics()
+    assert (fresh.state, fresh.accepting, fresh.capacity) == (State.NEW, False, ActorLimits().mailbox)
+    assert (fresh.waiting, fresh.peak, fresh.batches, fresh.messages, fresh.last_batch) == (0, 0, 0, 0, 0)
+    assert (fresh.refused, fresh.unavailable, fresh.settled, fresh.restarts, fresh.commit_seconds) == (0, 0, 0, 0, 0)
+
+
 async def test_an_actor_that_has_drained_has_stopped(autojump_clock: MockClock) -> None:
     book = Notebook()
     book.close()
