@@ -130,11 +130,11 @@ def test_the_oldest_window_is_forgotten_first() -> None:
 
 
 def test_a_window_that_opened_anew_is_the_youngest() -> None:
-    limiter = WindowLimiter(60, capacity=2)
+    limiter = WindowLimiter(60, capacity=3)
     earlier = NOW - 3_600_000
-    for key, now_ms in (("a", NOW), ("b", NOW), ("a", earlier), ("c", earlier)):
+    for key, now_ms in (("a", NOW), ("b", NOW), ("a", earlier), ("c", earlier), ("d", earlier)):
         limiter.hit(key, 1, now_ms)
-    assert [limiter.hit(key, 1, earlier).allowed for key in "ac"] == [False, False]
+    assert [limiter.hit(key, 1, earlier).allowed for key in "acd"] == [False, False, False]
 
 
 def test_windows_that_have_ended_are_forgotten_as_others_come(limiter: WindowLimiter) -> None:

@@ -224,6 +224,10 @@ async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -
     assert repr(book) == "<Notebook 'notebook' stopped <Mailbox 0/4096 closed> after 1 batches>"
 
 
+def test_a_turn_begins_undecided() -> None:
+    assert Turn("node/quota", 7).decided is None
+
+
 def test_a_turn_reads_well() -> None:
     assert repr(Turn("node/quota", 7)) == "<Turn node/quota #7>"
 
@@ -257,6 +261,20 @@ async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock:
 async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) -> None:
     with pytest.raises(NotImplementedError):
         await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
+
+
+async def test_a_new_actor_has_done_nothing_yet() -> None:
+    fresh = Notebook().statistics()
+    assert (fresh.state, fresh.accepting, fresh.capacity) == (State.NEW, False, ActorLimits().mailbox)
+    assert (fresh.waiting, fresh.peak, fresh.batches, fresh.messages, fresh.last_batch) == (0, 0, 0, 0, 0)
+    assert (fresh.refused, fresh.unavailable, fresh.settled, fresh.restarts, fresh.commit_seconds) == (0, 0, 0, 0, 0)
+
+
+async def test_an_actor_that_has_drained_has_stopped(autojump_clock: MockClock) -> None:
+    book = Notebook()
+    book.close()
+    await book.run()
+    assert book.state is State.STOPPED
 
 
 async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:

@@ -15,7 +15,7 @@ from tests.kernel.notebook import Notebook
 
 
 async def fail(book: Notebook) -> None:
-    with pytest.raises(ActorFailed):
+    with pytest.raises(ActorFailed, match=book.name):
         await book.ask("bug")
 
 
@@ -187,6 +187,7 @@ async def test_four_failures_within_a_minute_are_survived(autojump_clock: MockCl
         for _ in range(4):
             await fail(book)
         assert await book.ask("a") == "0: a"
+    assert book.statistics().restarts == 4
 
 
 @pytest.mark.parametrize(("pause", "survives"), [(15, False), (16, True)])

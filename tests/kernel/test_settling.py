@@ -37,7 +37,7 @@ class TestAway:
             for _ in range(20):
                 await together(now(book.ask, "a"))
             assert await book.ask("b") == "0: b"
-        assert book.statistics().restarts == 0
+        assert (book.statistics().restarts, book.statistics().unavailable) == (0, 20)
 
     async def test_each_caller_of_a_batch_gets_an_error_of_its_own(self, autojump_clock: MockClock) -> None:
         book = Notebook(before=[1.0, AWAY])

@@ -171,6 +171,12 @@ def test_an_approval_is_of_the_sponsors_name_too() -> None:
     assert ledger.told()[-1][1]["shownAs"] == [f"Brand of {ANN}", "Another brand"]
 
 
+def test_the_audit_keeps_names_as_they_are_written() -> None:
+    ledger = furnished()
+    ledger.act(ledger.save_profile(ANN, "Größe"))
+    assert '"name":"Größe"' in ledger.audits[-1].changes
+
+
 def test_without_a_profile_there_is_no_name_to_approve() -> None:
     ledger = Ledger()
     ledger.act(ledger.create_campaign("cmp_new"))
