@@ -111,7 +111,10 @@ def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
         for each in case.completions[about.token]
         if each is not operation and each.began < operation.ended and not isinstance(each.result, Nothing)
     ]
-    done = any(each.about.letter is not None and _may_be_claimed(each) for each in tries)
+    # By the clocks of the nodes that may have done it: one that is behind may have done it before the letter was written.
+    done_ms = [
+        case.now_ms(each.node, each.start) for each in tries if each.about.letter is not None and _may_be_claimed(each)
+    ]
     now_ms = case.now_ms(operation.node, operation.end)
     match operation.result.code:
         case Code.INVALID_CODE:
@@ -119,7 +122,7 @@ def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
                 now_ms >= letter.expires_ms
                 or len(tries) >= RULES.codes.attempts
                 or _newer(case, operation, letter)
-                or (done and now_ms > letter.created_ms + RULES.repeat_ms)
+                or any(now_ms > at_ms + RULES.repeat_ms for at_ms in done_ms)
             )
         case Code.INVALID_CLAIM:
             return (
