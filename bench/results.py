@@ -85,10 +85,10 @@ class Result:
     def ratio(self, other: str, figure: str) -> Ratio | None:
         """The subject's figure over that of `other`; None where there is none to compare with."""
         ours, theirs = self.cells[self.subject], self.cells[other]
-        if figure in NOT_COMPARED.get(other, ()) or not theirs.median(figure):
-            return None
         of = FIGURES[figure]
-        rounds = [of(mine) / (of(their) or 1e-9) for mine, their in zip(ours.runs, theirs.runs, strict=True)]
+        if figure in NOT_COMPARED.get(other, ()) or not all(map(of, theirs.runs)):
+            return None
+        rounds = [of(mine) / of(their) for mine, their in zip(ours.runs, theirs.runs, strict=True)]
         return Ratio(ours.median(figure) / theirs.median(figure), min(rounds), max(rounds))
 
 
