@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from math import inf
 
 import trio
@@ -15,6 +16,9 @@ GIVE_BACK_SECONDS = 2.0
 
 PAGE_SECONDS = 0.1
 """How much later than what it asks a page gives up, so that a form which came to nothing is given back."""
+
+_bound: ContextVar[trio.CancelScope | None] = ContextVar("bound", default=None)
+"""What `in_time` gives up by."""
 
 
 def answer_seconds(config: Config, operation: Operation) -> float:
@@ -32,12 +36,24 @@ def begin(seconds: float) -> None:
     answer_due.set(trio.current_time() + seconds)
 
 
+def lengthen(seconds: float) -> None:
+    """The current request, which has begun, is answered so much later, and given up so much later."""
+    answer_due.set(answer_due.get() + seconds)
+    bound = _bound.get()
+    if bound is not None:
+        bound.deadline += seconds
+
+
 @contextmanager
 def in_time(after_seconds: float = 0.0) -> Iterator[None]:
     """Give up when the current request is due, or so much later; raises `trio.TooSlowError`. Actors and transactions that
     are at work for it go on."""
-    with trio.fail_at(answer_due.get() + after_seconds):
-        yield
+    with trio.fail_at(answer_due.get() + after_seconds) as bound:
+        token = _bound.set(bound)
+        try:
+            yield
+        finally:
+            _bound.reset(token)
 
 
 @contextmanager
