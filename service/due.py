@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from math import inf
 
 import trio
 
@@ -58,11 +57,6 @@ def in_time(after_seconds: float = 0.0) -> Iterator[None]:
 
 @contextmanager
 def in_any_case() -> Iterator[None]:
-    """What is asked of actors here is not given up when the current request is due, and awaited for a moment at most."""
-    due = answer_due.get()
-    token = answer_due.set(inf)
-    try:
-        with trio.move_on_at(min(due, trio.current_time() + GIVE_BACK_SECONDS)):
-            yield
-    finally:
-        answer_due.reset(token)
+    """What is sent here is awaited for a moment at most, and not at all once the current request is due."""
+    with trio.move_on_at(min(answer_due.get(), trio.current_time() + GIVE_BACK_SECONDS)):
+        yield

@@ -49,10 +49,11 @@ class QuotaAccountant(Actor[Message, Answer]):
         return await self.ask(Charge(tenant_id, usecase))
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
-        """Give back the charge that left `tenant` as it was answered, to the tenant that has it now if it was merged."""
+        """Give back the charge that left `tenant` as it was answered, to the tenant that has it now if it was merged. Once
+        sent it is done however late, so the caller bounds his wait."""
         tenant_id: str | None = tenant.id
         while tenant_id is not None:
-            answer = await self.ask(Refund(tenant_id, usecase, tenant.month, tenant.day))
+            answer = await self.ask(Refund(tenant_id, usecase, tenant.month, tenant.day), in_any_case=True)
             tenant_id = answer.into if isinstance(answer, Moved) else None
 
     async def read(self, tenant_id: str) -> Tenant | None:
