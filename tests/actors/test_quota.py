@@ -18,10 +18,10 @@ from actors.quota.messages import Answer, Metered, Moved
 from actors.quota.state import Caps, Decision
 from actors.quota.store import Decide
 from actors.troupe import running
-from actors.values import Code, OutcomeUnknown, Refused, StorageUnavailable, Tenant, Tier, Turn
+from actors.values import Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
-from tests.fakes import Script, kinds, now, together
+from tests.fakes import Script, after, kinds, now, together
 
 BASE_MS = 20_000 * 86_400_000
 CAPS = {
@@ -224,6 +224,19 @@ async def test_a_refund_that_was_sent_is_carried_out_however_long_the_store_take
             await book.refund(memory.tenants["t"], usecase=False)
         await trio.sleep(60)
         assert memory.tenants["t"].lifetime_used == 8
+
+
+async def test_a_refund_that_finds_the_mailbox_full_is_made_up_for_once(autojump_clock: MockClock) -> None:
+    lost = OutcomeUnknown("broken")
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([3.0]), after=Script([None, lost]))
+    book = accountant(memory, limits=ActorLimits(mailbox=1, batch=1))
+    async with running([book]):
+        refund = partial(book.refund, memory.tenants["t"], usecase=False)
+        answers = await together(now(book.read, "t"), after(1, book.read, "t"), after(2, refund))
+        assert kinds(answers) == [Tenant, Tenant, Overloaded]
+        for _ in range(3):
+            await book.read("t")
+    assert memory.tenants["t"].lifetime_used == 8
 
 
 async def test_a_refund_that_the_store_could_not_take_is_made_up_for_once(autojump_clock: MockClock) -> None:
