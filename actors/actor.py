@@ -121,25 +121,22 @@ class Actor(Generic[M, R]):
 
     # What callers and the troupe use.
 
-    async def ask(self, message: M) -> R:
+    async def ask(self, message: M, *, in_any_case: bool = False) -> R:
         """Post a message and wait for its answer.
 
         Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
-        the work is done all the same. It is given up after `answer_seconds`, or when its request has to be answered.
+        the work is done all the same. It is given up after `answer_seconds`, or when its request has to be answered; but
+        not `in_any_case`, where the caller bounds his wait himself.
         """
-        due = min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
+        due = inf if in_any_case else min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
         envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due, request_id=request_id.get())
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
             self._refused += 1
             raise
-        if not self._asked or self._asked[-1].due <= due:
-            self._asked.append(envelope)
-        else:
-            heappush(self._hurried, (due, next(self._hurry), envelope))
-        if due < self._looks_at:
-            self._asking.unpark()
+        if not in_any_case:
+            self._await_by(due, envelope)
         return await envelope.reply.wait()
 
     def tell(self, message: M) -> bool:
@@ -208,6 +205,14 @@ class Actor(Generic[M, R]):
 
     # Those who wait.
 
+    def _await_by(self, due: float, envelope: Envelope[M, R]) -> None:
+        if not self._asked or self._asked[-1].due <= due:
+            self._asked.append(envelope)
+        else:
+            heappush(self._hurried, (due, next(self._hurry), envelope))
+        if due < self._looks_at:
+            self._asking.unpark()
+
     async def _give_up_late(self) -> None:
         """Refuse whoever has waited for too long. One task looks at the first due: a deadline of each caller's own would
         cost more than all else that an actor does for a message."""
@@ -254,9 +259,11 @@ class Actor(Generic[M, R]):
                 log.exception("%s failed on a batch of %d; requests: %s", self.name, len(envelopes), ids or "none")
             raise
         else:
+            now = trio.current_time()
             for envelope, answer in zip(envelopes, answers, strict=True):
                 envelope.reply.answer(answer)
-                if envelope.given_up:
+                # Its sender may have been cut off in the moment in which it was to be given up.
+                if envelope.given_up or (envelope.reply.left and envelope.due <= now):
                     self.undo(envelope.message, answer)
         finally:
             self._batches += 1

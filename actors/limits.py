@@ -36,7 +36,8 @@ class WindowLimiter:
     """At most `limit` hits per key in each window of `window_seconds` on all of `nodes()` together, which share it evenly.
 
     What was counted stays counted when their number changes. A window in which nothing was counted takes as many hits at once
-    as the whole limit has: what is sent together could not pass otherwise, however long it waits.
+    as the whole limit has: what is sent together could not pass otherwise, however long it waits. So of hits larger than a
+    share all nodes together may let through as many times the limit as there are nodes.
 
     Remembers at most `capacity` keys; beyond it the oldest windows are forgotten first, which errs towards letting
     requests through and keeps an attacker with many addresses from growing memory.

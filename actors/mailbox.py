@@ -32,9 +32,11 @@ class Reply(Generic[R]):
     Filling it never blocks and never raises, also when the reader has left or the slot is full already.
     """
 
-    __slots__ = ("_outcome", "_reader")
+    __slots__ = ("_outcome", "_reader", "left")
 
     def __init__(self) -> None:
+        self.left = False
+        """Whether its reader was cancelled while it waited."""
         self._outcome: outcome.Outcome[R] | None = None
         self._reader: trio.lowlevel.Task | None = None
 
@@ -67,6 +69,7 @@ class Reply(Generic[R]):
 
         def leave(_: object) -> trio.lowlevel.Abort:
             self._reader = None
+            self.left = True
             return trio.lowlevel.Abort.SUCCEEDED
 
         await trio.lowlevel.wait_task_rescheduled(leave)

@@ -29,7 +29,7 @@ from actors.values import (
 from service.authorization import authorize
 from service.callers import Caller, authenticate, no_session, signed_in
 from service.cookies import from_our_page
-from service.due import answer_seconds, begin, in_any_case, in_time, pays
+from service.due import answer_seconds, begin, in_any_case, in_time, lengthen, pays
 from service.errors import Family, body_of, headers_of, internal_error, status_of, too_fast, unavailable
 from service.operation import Access, Call, Operation
 from service.services import Services
@@ -48,8 +48,9 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     """
     if visitor is None:
         note(operation=operation.name)
-    if visitor is None or pays(services.config, operation):
         begin(answer_seconds(services.config, operation))
+    elif pays(services.config, operation):
+        lengthen(services.config.billing.timeout_seconds)
     visit = _Visit(services, operation, request, visitor)
     outcome: Answer | Refused
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
+from contextvars import ContextVar
 
 import trio
 
@@ -15,6 +15,9 @@ GIVE_BACK_SECONDS = 2.0
 
 PAGE_SECONDS = 0.1
 """How much later than what it asks a page gives up, so that a form which came to nothing is given back."""
+
+_bound: ContextVar[trio.CancelScope | None] = ContextVar("bound", default=None)
+"""What `in_time` gives up by."""
 
 
 def answer_seconds(config: Config, operation: Operation) -> float:
@@ -32,21 +35,28 @@ def begin(seconds: float) -> None:
     answer_due.set(trio.current_time() + seconds)
 
 
+def lengthen(seconds: float) -> None:
+    """The current request, which has begun, is answered so much later, and given up so much later."""
+    answer_due.set(answer_due.get() + seconds)
+    bound = _bound.get()
+    if bound is not None:
+        bound.deadline += seconds
+
+
 @contextmanager
 def in_time(after_seconds: float = 0.0) -> Iterator[None]:
     """Give up when the current request is due, or so much later; raises `trio.TooSlowError`. Actors and transactions that
     are at work for it go on."""
-    with trio.fail_at(answer_due.get() + after_seconds):
-        yield
+    with trio.fail_at(answer_due.get() + after_seconds) as bound:
+        token = _bound.set(bound)
+        try:
+            yield
+        finally:
+            _bound.reset(token)
 
 
 @contextmanager
 def in_any_case() -> Iterator[None]:
-    """What is asked of actors here is not given up when the current request is due, and awaited for a moment at most."""
-    due = answer_due.get()
-    token = answer_due.set(inf)
-    try:
-        with trio.move_on_at(min(due, trio.current_time() + GIVE_BACK_SECONDS)):
-            yield
-    finally:
-        answer_due.reset(token)
+    """What is sent here is awaited for a moment at most, and not at all once the current request is due."""
+    with trio.move_on_at(min(answer_due.get(), trio.current_time() + GIVE_BACK_SECONDS)):
+        yield

@@ -205,10 +205,13 @@ async def _check_server(database: Database, options: StorageOptions, version: in
 
 
 async def _forget_ended(database: Database, options: StorageOptions) -> None:
-    """Drop the turns of nodes that ended long ago."""
+    """Drop the turns of nodes that ended long ago; those in shards another time, where a worker is away or holds them."""
     await forget_ended(database)
     if options.distributed:
-        await distribution.forget_ended(database)
+        try:
+            await distribution.forget_ended(database)
+        except (StorageUnavailable, Contended) as error:
+            log.warning("old turns in the shards are left to another start: %s", error)
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:

@@ -8,7 +8,7 @@ the connection, and its errors are translated once. Knows nothing of what the tr
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -159,10 +159,15 @@ class Database:
         """
         return await self._cross(lambda: self._plain(work, commits=True))
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, room: trio.CapacityLimiter | None = None) -> T:
         """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice. Whoever
-        waits may leave, unlike those who write: what they read then is lost, and nothing else."""
-        return await self._errands.run(lambda: self._cross(lambda: self._plain(work)))
+        waits may leave, unlike those who write: only what he reads is lost. `room` bounds reads at once, left ones too."""
+
+        async def run() -> T:
+            async with room or nullcontext():
+                return await self._cross(lambda: self._plain(work))
+
+        return await self._errands.run(run)
 
     async def ping(self) -> None:
         """Raise `StorageUnavailable` unless the database answers and takes writes."""

@@ -8,7 +8,7 @@ from actors.limits import Allowance, WindowLimiter, alone
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
-from actors.values import OutcomeUnknown, Refused, StorageUnavailable, Tenant, Tier, Turn
+from actors.values import OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
 
 OWED_AT_MOST = 1_000
 """Refunds that wait for the store; beyond it the oldest are forgotten, which errs towards counting too much."""
@@ -37,6 +37,9 @@ class QuotaAccountant(Actor[Message, Answer]):
         # Refunds that the store could not take yet, and the turn that may or may not have kept them.
         self._owed: tuple[Refund, ...] = ()
         self._in_doubt: Turn | None = None
+        # Refunds that found the mailbox full, until the next turn begins: what is owed stays the same within a turn.
+        self._unsent: tuple[Refund, ...] = ()
+        self._turn: Turn | None = None
 
     # Intents.
 
@@ -49,10 +52,16 @@ class QuotaAccountant(Actor[Message, Answer]):
         return await self.ask(Charge(tenant_id, usecase))
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
-        """Give back the charge that left `tenant` as it was answered, to the tenant that has it now if it was merged."""
+        """Give back the charge that left `tenant` as it was answered, to the tenant that has it now if it was merged. Once
+        sent it is done however late, so the caller bounds his wait."""
         tenant_id: str | None = tenant.id
         while tenant_id is not None:
-            answer = await self.ask(Refund(tenant_id, usecase, tenant.month, tenant.day))
+            refund = Refund(tenant_id, usecase, tenant.month, tenant.day)
+            try:
+                answer = await self.ask(refund, in_any_case=True)
+            except Overloaded:
+                self._unsent = (*self._unsent, refund)[-OWED_AT_MOST:]
+                raise
             tenant_id = answer.into if isinstance(answer, Moved) else None
 
     async def read(self, tenant_id: str) -> Tenant | None:
@@ -79,6 +88,10 @@ class QuotaAccountant(Actor[Message, Answer]):
         if self._in_doubt not in (None, turn):
             # That turn was given up: what it owed may have been given back, and giving twice would exceed a cap.
             self._owed, self._in_doubt = (), None
+        if self._turn is not turn:
+            self._turn = turn
+            self._owe(self._unsent)
+            self._unsent = ()
         batch = (*self._owed, *messages)
 
         def on(tenants: Mapping[str, Tenant]) -> Decision:

@@ -129,8 +129,9 @@ class SessionKeeper(Actor[Message, Answer]):
         return answer
 
     async def give_back_form(self, session_id: str, form_id: str) -> None:
-        """What the form was to do was not done: it may be sent again."""
-        await self.ask(GiveBackForm(session_id, form_id))
+        """What the form was to do was not done: it may be sent again. Once told that is done however late, so the caller
+        bounds his wait."""
+        await self.ask(GiveBackForm(session_id, form_id), in_any_case=True)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
         """The live sessions of an account, the last used first. Raises `StorageUnavailable`."""
@@ -145,6 +146,11 @@ class SessionKeeper(Actor[Message, Answer]):
             return decide(snapshot, messages, now_ms, self.rules)
 
         return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+
+    def undo(self, message: Message, answer: Answer) -> None:
+        """A form whose sender was refused meanwhile did nothing: it may be sent again."""
+        if isinstance(message, SpendForm) and isinstance(answer, Spent) and answer.first:
+            self.tell(GiveBackForm(message.session_id, message.form_id))
 
     # Making records.
 

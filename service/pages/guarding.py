@@ -29,7 +29,8 @@ PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cac
 
 
 async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
-    """What a request of a page ends in, within `http.answer_seconds`. Raises nothing but cancellation."""
+    """What a request of a page ends in, within `http.answer_seconds` and what an operation lengthens it by. Raises nothing
+    but cancellation."""
     note(operation="page")
     begin(services.config.http.answer_seconds)
     try:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence, Set
 
+import trio
+
 from actors.catalog.store import Counts, Entry, Import, ImportCounts, Kind, Take
 from storage.pool import Connection, Database
 from storage.statements import statements
@@ -21,6 +23,8 @@ class PostgresCatalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # Searches take longest, and anybody may ask for one and leave: the other half of the pool is for all else.
+        self._searches = trio.CapacityLimiter(max(1, database.limits.connections // 2))
 
     async def revision(self) -> int:
         return await self._database.read(_revision)
@@ -40,7 +44,7 @@ class PostgresCatalog:
     async def search(self, kind: Kind, q: str, limit: int) -> Sequence[str]:
         words = _storable(q)
         rows = await self._database.read(
-            lambda connection: connection.fetch(SQL.search, kind.value, words, limit, CANDIDATES)
+            lambda connection: connection.fetch(SQL.search, kind.value, words, limit, CANDIDATES), room=self._searches
         )
         return [row["slug"] for row in rows]
 

@@ -206,6 +206,18 @@ def test_what_one_node_alone_would_let_through_at_once_passes_with_many_in_a_win
     assert limiter.hit("a", 60, NOW + 60_000, 19).allowed
 
 
+def test_hits_larger_than_a_share_pass_once_a_window_on_each_node_and_no_others_beside_them() -> None:
+    """What it costs that they pass at all: of what is sent one by one no more than the limit passes."""
+    limiters = [WindowLimiter(60, nodes=Nodes(3)) for _ in range(3)]
+    for minute in range(3):
+        now_ms = NOW + minute * 60_000
+        assert [limiter.hit("a", 60, now_ms, 50).allowed for limiter in limiters] == [True] * 3
+        assert sum(hits(limiter, 60, now_ms) for limiter in limiters) == 0
+    now_ms = NOW + 180_000
+    assert sum(hits(limiter, 60, now_ms) for limiter in limiters) == 60
+    assert not any(limiter.hit("a", 60, now_ms, 50).allowed for limiter in limiters)
+
+
 def test_a_share_can_have_a_least_size() -> None:
     limiter = WindowLimiter(60, nodes=Nodes(100))
     assert sum(limiter.hit("a", 60, NOW, least=15).allowed for _ in range(100)) == 15

@@ -1,7 +1,9 @@
 """The accountant over a store in memory: exact under load, refunds, failures, and the pace per minute."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 import pytest
 import trio
@@ -10,14 +12,16 @@ from trio.testing import MockClock
 from actors.actor import ActorLimits
 from actors.clock import TrioClock
 from actors.limits import Allowance
+from actors.mailbox import answer_due
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Metered, Moved
-from actors.quota.state import Caps
+from actors.quota.state import Caps, Decision
+from actors.quota.store import Decide
 from actors.troupe import running
-from actors.values import Code, OutcomeUnknown, Refused, StorageUnavailable, Tenant, Tier
+from actors.values import Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
-from tests.fakes import Script, kinds, now, together
+from tests.fakes import Script, after, kinds, now, together
 
 BASE_MS = 20_000 * 86_400_000
 CAPS = {
@@ -181,6 +185,58 @@ async def test_refunding_a_tenant_that_is_gone_is_harmless(autojump_clock: MockC
     book = accountant(with_tenants())
     async with running([book]):
         await book.refund(Tenant("t", Tier.ANONYMOUS), usecase=False)
+
+
+async def test_a_charge_that_is_kept_in_the_moment_in_which_its_caller_is_cut_off_is_given_back(
+    autojump_clock: MockClock,
+) -> None:
+    """The commit, the caller's own bound and the actor's meet in one moment, in whatever order."""
+
+    class Slow(MemoryQuota):
+        until = 0.0
+
+        async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+            decision = await super().meter(turn, tenant_ids, decide)
+            await trio.sleep_until(self.until)
+            return decision
+
+    memory = with_tenants(Tenant("t", Tier.CLAIMED))
+    store = Slow(memory)
+    book = QuotaAccountant(store, TrioClock(BASE_MS), CAPS, PER_MINUTE, node="one", limits=ActorLimits())
+    async with running([book]):
+        for _ in range(20):
+            store.until = trio.current_time() + 3
+            answer_due.set(store.until)
+            with trio.move_on_at(store.until) as late:
+                await book.charge("t", usecase=False)
+            answer_due.set(inf)
+            await book.read("t")
+            assert (late.cancelled_caught, memory.tenants["t"].day_used) == (True, 0)
+
+
+async def test_a_refund_that_was_sent_is_carried_out_however_long_the_store_takes(autojump_clock: MockClock) -> None:
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([30.0]))
+    book = accountant(memory)
+    async with running([book]), trio.open_nursery() as nursery:
+        nursery.start_soon(together, now(book.read, "t"))
+        await trio.sleep(1)
+        with trio.move_on_after(2):
+            await book.refund(memory.tenants["t"], usecase=False)
+        await trio.sleep(60)
+        assert memory.tenants["t"].lifetime_used == 8
+
+
+async def test_a_refund_that_finds_the_mailbox_full_is_made_up_for_once(autojump_clock: MockClock) -> None:
+    lost = OutcomeUnknown("broken")
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([3.0]), after=Script([None, lost]))
+    book = accountant(memory, limits=ActorLimits(mailbox=1, batch=1))
+    async with running([book]):
+        refund = partial(book.refund, memory.tenants["t"], usecase=False)
+        answers = await together(now(book.read, "t"), after(1, book.read, "t"), after(2, refund))
+        assert kinds(answers) == [Tenant, Tenant, Overloaded]
+        for _ in range(3):
+            await book.read("t")
+    assert memory.tenants["t"].lifetime_used == 8
 
 
 async def test_a_refund_that_the_store_could_not_take_is_made_up_for_once(autojump_clock: MockClock) -> None:

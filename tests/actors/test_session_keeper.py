@@ -14,7 +14,7 @@ from actors.troupe import running
 from actors.values import Agent, Code, OutcomeUnknown, Refused, StorageUnavailable
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
-from tests.fakes import HandClock, Script, SeededEntropy, now, together
+from tests.fakes import HandClock, Script, SeededEntropy, kinds, now, together
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 SECRET = b"server secret"
@@ -142,6 +142,35 @@ async def test_a_form_is_first_once_whoever_asks(autojump_clock: MockClock) -> N
         unknown = await nodes[0].spend_form("ses_unknown", "f")
     assert isinstance(unknown, Refused)
     assert unknown.code is Code.UNAUTHORIZED
+
+
+async def test_a_form_that_is_spent_after_its_sender_was_refused_may_be_sent_again(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    sessions = keeper(memory, limits=ActorLimits(answer_seconds=2.0))
+    async with running([sessions]):
+        session = (await signed_in(sessions, memory)).session
+        for form, first in (("new", True), ("sent before", False)):
+            if not first:
+                assert await sessions.spend_form(session.id, form) == Spent(first=True)
+            memory.before = Script([3.0])
+            assert kinds(await together(now(sessions.spend_form, session.id, form))) == [StorageUnavailable]
+            await trio.sleep(2)
+            assert await sessions.spend_form(session.id, form) == Spent(first=first)
+
+
+async def test_a_form_is_given_back_however_long_the_store_takes(autojump_clock: MockClock) -> None:
+    memory = Memory()
+    sessions = keeper(memory, limits=ActorLimits(answer_seconds=2.0))
+    async with running([sessions]), trio.open_nursery() as nursery:
+        session = (await signed_in(sessions, memory)).session
+        assert await sessions.spend_form(session.id, "f") == Spent(first=True)
+        memory.before = Script([30.0])
+        nursery.start_soon(together, now(sessions.start_sign_in, "ben@example.com"))
+        await trio.sleep(1)
+        with trio.move_on_after(1):
+            await sessions.give_back_form(session.id, "f")
+        await trio.sleep(60)
+        assert await sessions.spend_form(session.id, "f") == Spent(first=True)
 
 
 async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockClock) -> None:

@@ -6,10 +6,13 @@ from dataclasses import replace
 import pytest
 import trio
 
+from actors.bookings.payments import Checkout
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import MINUTE_MS, SECOND_MS
+from service.due import PAGE_SECONDS
 from tests.http.asgi import Response
 from tests.http.world import NOON_MS, away
+from tests.pages.visitors import Visitor
 from tests.payments.bank import LIVE, OWNER, Bank, booking, in_virtual_time, open_bank
 
 pytestmark = pytest.mark.trio(run=in_virtual_time)
@@ -382,6 +385,51 @@ async def test_a_receipt_has_an_address_once_the_booking_was_paid(bank: Bank) ->
 async def test_who_leaves_the_processors_page_is_told_that_nothing_was_paid(bank: Bank) -> None:
     response = await bank.world.client.get("/checkout-cancelled")
     assert "Nothing was paid" in response.body.decode()
+
+
+# A processor that takes its time.
+
+
+class SlowProcessor:
+    """Answers after so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    async def checkout(self, made: Booking, campaign_name: str) -> Checkout:
+        await trio.sleep(self.seconds)
+        return Checkout("https://pay.example.com/session", made.hold_ms)
+
+    async def refund(self, made: Booking) -> bool:
+        raise AssertionError("nobody asked for it")
+
+
+async def checked_out(bank: Bank, seconds: float) -> tuple[Response, float]:
+    """What a person's press on the booking's page ends in, with a processor that takes so long; and after how long."""
+    world, tables = bank.world, bank.books.tables
+    person = Visitor(world, world.session("sponsor@example.com"))
+    [owner] = world.memory.tenants
+    tables.campaigns["cmp_1"] = replace(tables.campaigns["cmp_1"], tenant_id=owner)
+    bank.books.put(booking(tenant_id=owner, mode=Mode.LIVE))
+    world.services.payments = SlowProcessor(seconds)
+    began = trio.current_time()
+    response = await person.send("/sponsor/bookings/bok_1", do="checkout", form_id="f0" * 16)
+    return response, trio.current_time() - began
+
+
+async def test_a_person_waits_for_the_processor_as_long_as_a_program_does() -> None:
+    async with open_bank(**LIVE) as bank:
+        response, seconds = await checked_out(bank, 7.0)
+        assert "https://pay.example.com/session" in text(response)
+        assert seconds == pytest.approx(7.0, abs=0.1)
+
+
+async def test_a_processor_that_never_answers_a_person_is_given_up_in_time() -> None:
+    async with open_bank(**LIVE) as bank:
+        response, seconds = await checked_out(bank, 3_600.0)
+        assert response.status == 503
+        http, billing = bank.world.config.http, bank.world.config.billing
+        assert seconds <= http.answer_seconds + billing.timeout_seconds + PAGE_SECONDS + 0.1
 
 
 # The port.

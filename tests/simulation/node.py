@@ -36,6 +36,7 @@ from actors.values import (
     Tenant,
     Tier,
 )
+from service.due import in_any_case
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
@@ -287,7 +288,8 @@ class Node:
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
         about = Refund(tenant.id, usecase, tenant.month, tenant.day)
-        await self.intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
+        with in_any_case():
+            await self.intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
 
     async def mint(self) -> Minted:
         return await self.intent("mint", None, self.keeper.mint)

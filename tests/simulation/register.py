@@ -147,10 +147,10 @@ class Registered(Actor[Any, Any]):
 
     at: "Node"
 
-    async def ask(self, message: Any) -> Any:
+    async def ask(self, message: Any, *, in_any_case: bool = False) -> Any:
         register = self.at.world.register
         asked = register.ask(self.at.name, message)
-        answer = await super().ask(message)
+        answer = await super().ask(message, in_any_case=in_any_case)
         register.answered(asked, answer)
         return answer
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from actors.events.shards import text_hash
+from actors.values import StorageUnavailable
 from storage.distribution import DistributionError, check_engine, forget_ended, read_shards
-from storage.pool import Database, Target, open_database
+from storage.opening import StorageOptions, _prepare
+from storage.pool import Database, PoolLimits, Target, open_database
 from storage.schema import SchemaDrift, migrate
 from storage.statements import statements
 from tests.stores.conftest import stores_over_shards
@@ -26,6 +28,12 @@ create or replace function citus_stand_in.get_shard_id_for_distribution_column(d
         select shardid from pg_dist_shard
         where logicalrelid = divided and hashtext(reverse(probe)) between shardminvalue::int and shardmaxvalue::int
     $$
+"""
+WORKER_AWAY = """
+create function no_worker() returns trigger language plpgsql as $$ begin
+    raise exception using errcode = '08006', message = 'connection to the remote node worker:5432 failed';
+end $$;
+create trigger no_worker before delete on event_turns for each statement execute function no_worker();
 """
 HOLDINGS = """
 create table events_20000 partition of events for values in (20000);
@@ -119,6 +127,22 @@ async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Targe
         await change(database, BACKWARDS)
         with pytest.raises(DistributionError, match="hashes texts otherwise than this program does"):
             await read_shards(database)
+
+
+# A node that starts while not all is well.
+
+
+async def test_a_node_starts_while_a_worker_is_away(database_target: Target):
+    """Of what a start does only the old turns lie on the workers, and those may be dropped another time."""
+    await distributed(database_target)
+    options = StorageOptions(PoolLimits(), "postgresql://stand.in", allow_unsafe=True, distributed=True)
+    async with open_database(database_target) as database:
+        await change(database, WORKER_AWAY)
+        with pytest.raises(StorageUnavailable, match="remote node"):
+            await forget_ended(database)
+        shards = await _prepare(database, options, patient=False, prepared=False)
+        assert shards is not None
+        assert len(shards) == 4
 
 
 # What the engine takes, and what a text shows of it.

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 import trio
 
+from actors.catalog.store import Kind
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
+from storage.postgres.catalog import PostgresCatalog
 from storage.turns import take_turn
 from tests.storage.proxy import Proxy, Weather, proxied
 
@@ -338,3 +340,26 @@ async def test_who_leaves_the_queue_of_readers_takes_no_place_in_it(database: Da
         with trio.fail_after(0.1):
             while database.statistics().waiting:
                 await trio.lowlevel.checkpoint()
+
+
+async def test_searches_that_were_left_hold_no_more_than_half_of_the_connections(database_target: Target):
+    """Whoever asks for what is slow and leaves, again and again, must not keep all others waiting."""
+    async with open_database(database_target, replace(SMALL, connections=6, waiters=20)) as database:
+        catalog = PostgresCatalog(database)
+        locked, done = trio.Event(), asyncio.Event()
+
+        async def lock(connection: Connection) -> None:
+            await connection.execute("lock table catalog in access exclusive mode")
+            locked.set()
+            await done.wait()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(database.transact, lock)
+            await locked.wait()
+            for _ in range(5):
+                with trio.move_on_after(0.1) as scope:
+                    await catalog.search(Kind.BOTS, "words", 20)
+                assert scope.cancelled_caught
+            busy = database.statistics().busy
+            done.set()
+        assert busy == 1 + 3

@@ -1,0 +1,77 @@
+"""Callers who are due at different times, leave or are cut off: each is told once and in time, and what came of it is undone
+for exactly those who were not told."""
+
+from collections.abc import Sequence
+from math import inf
+from random import Random
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import Actor, ActorLimits
+from actors.mailbox import answer_due
+from actors.troupe import Intensity, running
+from actors.values import ActorFailed, Overloaded, StorageUnavailable, Turn
+
+ANSWER_SECONDS = 4.5
+CALLERS = 200
+
+
+class Ledger(Actor[int, int]):
+    """Keeps numbers, with a store that is slow, away or meets a bug."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__("ledger", "node", ActorLimits(mailbox=50, batch=10, answer_seconds=ANSWER_SECONDS))
+        self._random = random
+        self.kept: list[int] = []
+        self.undone: list[int] = []
+
+    async def commit(self, turn: Turn, messages: Sequence[int]) -> Sequence[int]:
+        await trio.sleep(self._random.choice([0, 0.01, 0.25, 0.5, 1, 6]))
+        luck = self._random.random()
+        if luck < 0.05:
+            raise StorageUnavailable("away")
+        if luck < 0.07:
+            raise RuntimeError("a bug")
+        self.kept += messages
+        return messages
+
+    def undo(self, message: int, answer: int) -> None:
+        assert message == answer
+        self.undone.append(message)
+
+    def remembered(self) -> int:
+        """Callers that are not forgotten yet."""
+        return len(self._asked) + len(self._hurried)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_who_is_not_told_is_undone_and_nobody_waits_too_long(seed: int, autojump_clock: MockClock) -> None:
+    random = Random(seed)
+    ledger = Ledger(random)
+    told: set[int] = set()
+
+    async def ask(number: int) -> None:
+        # Half of all come, are due and are cut off in whole seconds, so that much happens in one moment.
+        await trio.sleep(random.choice([random.uniform(0, 20), float(random.randrange(20))]))
+        began = trio.current_time()
+        due = began + random.choice([-1, 0, 0.5, 1.0, 4.0, 4.75, inf])
+        answer_due.set(due)
+        with trio.move_on_at(random.choice([due, inf])):
+            try:
+                assert await ledger.ask(number) == number
+                told.add(number)
+            except (Overloaded, StorageUnavailable, ActorFailed):
+                pass
+        assert trio.current_time() <= max(began, min(due, began + ANSWER_SECONDS)) + 0.001
+
+    async with running([ledger], intensity=Intensity(failures=100), drain_seconds=100.0):
+        async with trio.open_nursery() as nursery:
+            for number in range(CALLERS):
+                nursery.start_soon(ask, number)
+        await trio.sleep(100)
+        assert ledger.remembered() == 0
+    assert len(ledger.kept) == len(set(ledger.kept))
+    assert ledger.kept
+    assert sorted(ledger.undone) == sorted(set(ledger.kept) - told)
