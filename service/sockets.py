@@ -55,7 +55,7 @@ def reserve(places: Sequence[Listening], workers: int) -> Reservation:
         for place in places:
             try:
                 first.append(_first_bound(place))
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 raise cannot_listen(place, error) from None
             addresses.append([(each.family, each.getsockname()) for each in first[-1]])
         sockets = [first, *(_bound(addresses) for _ in range(1, workers))]

@@ -126,6 +126,7 @@ def test_a_setting_that_cannot_be_is_named_in_one_line(
     [
         ("[server]\ncolour = 'red'\n", "unknown setting server.colour in {file}"),
         ("[server\n", "{file} is not valid TOML: "),
+        (f"a = {'[' * 5_000}\n", "{file} is nested too deeply"),
         ("[http]\nconnections = 10\n", "http.connections_per_address (200) must be at most http.connections (10)"),
         (None, "cannot read {file}: No such file or directory"),
     ],

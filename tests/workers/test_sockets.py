@@ -1,14 +1,17 @@
 """Ports that workers share: what is reserved, what is refused, and what becomes of a queue."""
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
 import pytest
 
+from actors.clock import SystemClock
 from service.config import ConfigError
-from service.serving import Listening
+from service.serving import Listening, open_listeners
 from service.sockets import Reservation, reserve
+from tests.http1.wires import LIMITS
 
 LOOPBACK = Listening("127.0.0.1", 0)
 
@@ -77,6 +80,23 @@ def test_a_port_that_is_taken_is_refused_with_one_line_that_names_the_setting(ot
 def test_a_host_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^server.bind: cannot listen on nowhere.invalid:0: "):
         reserve([Listening("nowhere.invalid", 0)], 2)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example.com"])
+async def test_a_host_that_is_no_name_is_refused(host: str) -> None:
+    line = f"^server.bind: cannot listen on {re.escape(host)}:0: no host has such a name$"
+    with pytest.raises(ConfigError, match=line):
+        reserve([Listening(host, 0)], 2)
+    with pytest.raises(ConfigError, match=line):
+        async with open_listeners([Listening(host, 0)], LIMITS, SystemClock()):
+            raise AssertionError("it listens")
+
+
+def test_an_ipv6_address_that_is_taken_is_named_as_it_was_written() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as somebody:
+        port = somebody.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"^server.bind: cannot listen on \[::1\]:{port}: "):
+            reserve([Listening("::1", port)], 2)
 
 
 def test_who_waits_in_the_queue_of_a_worker_that_is_gone_is_accepted_by_its_successor() -> None:
