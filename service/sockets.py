@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from service.config import ConfigError
 from service.serving import Listening, cannot_listen, url_of
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
@@ -53,6 +54,7 @@ def reserve(places: Sequence[Listening], workers: int) -> Reservation:
     """Bind all `places` for so many workers. Raises ConfigError where somebody else is there, or it is not ours to take."""
     addresses: list[list[Address]] = []
     first: Sockets = []
+    sockets = [first]
     guards: list[socket.socket] = []
     try:
         for place in places:
@@ -62,9 +64,14 @@ def reserve(places: Sequence[Listening], workers: int) -> Reservation:
                 raise cannot_listen(place, error) from None
             addresses.append([(each.family, each.getsockname()) for each in first[-1]])
         guards += _guards_at(addresses)
-        sockets = [first, *(_bound(addresses) for _ in range(1, workers))]
+        try:
+            while len(sockets) < workers:
+                sockets.append(_bound(addresses))
+        except OSError as error:
+            raise ConfigError(f"server.workers: no sockets for {workers} of them: {error.strerror}") from None
     except BaseException:
-        _close([*first, guards])
+        for each in (*sockets, [guards]):
+            _close(each)
         raise
     ports = [each[0].getsockname()[1] for each in first]
     urls = [
@@ -99,7 +106,16 @@ def _first_bound(place: Listening) -> list[socket.socket]:
 
 
 def _bound(addresses: Sequence[Sequence[Address]]) -> Sockets:
-    return [[_bind(family, at, shared=True) for family, at in place] for place in addresses]
+    bound: Sockets = []
+    try:
+        for place in addresses:
+            bound.append([])
+            for family, at in place:
+                bound[-1].append(_bind(family, at, shared=True))
+    except BaseException:
+        _close(bound)
+        raise
+    return bound
 
 
 def _guards_at(addresses: Sequence[Sequence[Address]]) -> Iterator[socket.socket]:

@@ -1,6 +1,7 @@
 """Ports that workers share: what is reserved, what is refused, and what becomes of a queue."""
 
 import re
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -81,6 +82,17 @@ def test_a_port_that_is_taken_is_refused_with_one_line_that_names_the_setting(ot
 def test_a_host_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^server.bind: cannot listen on nowhere.invalid:0: "):
         reserve([Listening("nowhere.invalid", 0)], 2)
+
+
+def test_more_sockets_than_files_may_be_open_are_refused() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket() as newest:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (newest.fileno() + 8, hard))
+        try:
+            with pytest.raises(ConfigError, match=r"^server.workers: no sockets for 64 of them: Too many open files$"):
+                reserve([LOOPBACK], 64)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example.com"])
