@@ -181,7 +181,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
         problems += [f"{setting}: an answered write can be lost in a crash" for setting in unsafe]
         if config.database.url:
             # The embedded one is started with room for all.
-            problems += _too_few_connections(config, await room_for_connections(opened.database))
+            problems += too_few_connections(config, await room_for_connections(opened.database))
         try:
             await Secrets.load(config.server.secret, data_dir, opened.identity)
             print("ok: the server's secret is that of the database")
@@ -207,13 +207,12 @@ async def doctor(config: Config, data_dir: Path) -> int:
     return 2 if problems else 0
 
 
-def _too_few_connections(config: Config, room: int) -> list[str]:
+def too_few_connections(config: Config, room: int) -> list[str]:
     """A problem where the nodes of this machine alone may ask for more connections than the database has."""
     workers, each = config.server.workers, connections_of(storage_options(config).limits)
-    if workers * each <= room:
-        print(
-            f"ok: the database has room for {room} connections, of which the nodes here take at most {workers * each}"
-        )
+    needed = workers * each + (workers > 1)  # a parent keeps the one that it has prepared the database with
+    if needed <= room:
+        print(f"ok: the database has room for {room} connections, of which the nodes here take at most {needed}")
         return []
     return [
         f"the database has room for {room} connections, but server.workers = {workers} nodes take up to {each} each: "

@@ -357,6 +357,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply") from None
 
 
 def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, place: str = "") -> None:
@@ -382,7 +384,7 @@ def _like(default: Any, value: Any) -> Any:
     if value.startswith("["):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return [word.strip() for word in value.split(",") if word.strip()]
 

@@ -33,7 +33,7 @@ SPARE_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-class Fleet:
+class WorkerLauncher:
     """Launches workers with the configuration that holds now, each on the sockets of its number."""
 
     def __init__(self, config: Config, data_dir: Path, reservation: Reservation) -> None:
@@ -61,17 +61,17 @@ async def run(
     """
     stop, hangup = trio.Event(), _Bell()
     with closing(reserve(listenings(config), config.server.workers)) as reservation:
-        fleet, ending = Fleet(config, data_dir, reservation), _Ending(reservation)
+        launcher, ending = WorkerLauncher(config, data_dir, reservation), _Ending(reservation)
         async with trio.open_nursery() as nursery:
             await nursery.start(heed_signals, stop, hangup.ring, ending.hurry)
             nursery.start_soon(ending.when, stop)
             async with foundation(config, data_dir):
                 with ending.life:
-                    async with supervised(fleet, config.server.workers, limits_of(config)) as supervisor:
+                    async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
                         ending.supervisor = supervisor
                         log.info("%d workers serve", config.server.workers)
                         ready(reservation.urls)
-                        await _renew_when_asked(hangup, fleet, supervisor, reread)
+                        await _renew_when_asked(hangup, launcher, supervisor, reread)
                 log.info("all workers have ended")
             nursery.cancel_scope.cancel()
 
@@ -111,13 +111,15 @@ class _Bell:
         self._rung = trio.Event()
 
 
-async def _renew_when_asked(hangup: _Bell, fleet: Fleet, supervisor: Supervisor, reread: Callable[[], Config]) -> None:
+async def _renew_when_asked(
+    hangup: _Bell, launcher: WorkerLauncher, supervisor: Supervisor, reread: Callable[[], Config]
+) -> None:
     """Renew all workers each time that the bell rings. A configuration that is of no use changes nothing."""
     while True:
         await hangup.heard()
-        before = fleet.config
+        before = launcher.config
         try:
-            fleet.config = renewed(before, reread())
+            launcher.config = renewed(before, reread())
         except ConfigError as error:
             log.error("the workers stay as they are: %s", " ".join(str(error).split()))
             continue
@@ -125,10 +127,10 @@ async def _renew_when_asked(hangup: _Bell, fleet: Fleet, supervisor: Supervisor,
         try:
             await supervisor.renew()
         except WorkerFailed as error:
-            fleet.config = before
+            launcher.config = before
             log.error("the renewal ends here, workers without a successor stay: %s", error)
         else:
-            set_up(fleet.config.log.level, fleet.config.log.format)
+            set_up(launcher.config.log.level, launcher.config.log.format)
             log.info("all workers are renewed")
 
 

@@ -188,7 +188,7 @@ async def open_listeners(places: Sequence[Listening], limits: ServingLimits, clo
         for place in places:
             try:
                 opened = await trio.open_tcp_listeners(place.port, host=place.host, backlog=limits.backlog)
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 raise cannot_listen(place, error) from None
             plain = [_plain(listener.socket) for listener in opened]
             listeners += [(listener, place.tls) for listener in plain]
@@ -216,9 +216,11 @@ def adopted_listeners(
             listener.close()
 
 
-def cannot_listen(place: Listening, error: OSError) -> ConfigError:
-    """The one line for a person."""
-    return ConfigError(f"{place.setting}: cannot listen on {place.host}:{place.port}: {error.strerror}")
+def cannot_listen(place: Listening, error: OSError | ValueError) -> ConfigError:
+    """The one line for a person. A ValueError is of a host that cannot be asked for."""
+    why = error.strerror if isinstance(error, OSError) else "no host has such a name"
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    return ConfigError(f"{place.setting}: cannot listen on {host}:{place.port}: {why}")
 
 
 def _plain(wrapped: trio.socket.SocketType) -> socket.socket:
@@ -236,8 +238,10 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     context.set_alpn_protocols(["h2", "http/1.1"])
     try:
         context.load_cert_chain(certificate, key, password=lambda: b"")
-    except (OSError, ssl.SSLError) as error:
+    except OSError as error:
         raise ConfigError(f"tls.certificate, tls.key: {error.strerror or error.args[-1]}") from None
+    except ValueError as error:
+        raise ConfigError(f"tls.certificate, tls.key: {error}") from None  # no file has such a name
     return context
 
 

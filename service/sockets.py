@@ -6,10 +6,12 @@ successor takes over the same sockets, and nobody who has connected is sent a re
 
 import errno
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from service.config import ConfigError
 from service.serving import Listening, cannot_listen, url_of
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
@@ -27,6 +29,8 @@ class Reservation:
     """The address of each `Listening`, in their order."""
     _addresses: list[list[Address]]
     _of_workers: list[Sockets]
+    _guards: list[socket.socket]
+    """Before anybody listens a port can be bound once more by any other process, but not beside these."""
 
     def of(self, number: int) -> Sockets:
         """The sockets of a worker; the first is number 1."""
@@ -42,31 +46,38 @@ class Reservation:
 
     def close(self) -> None:
         """Let go of all. Workers still hold their own."""
-        for sockets in self._of_workers:
+        for sockets in (*self._of_workers, [self._guards]):
             _close(sockets)
 
 
 def reserve(places: Sequence[Listening], workers: int) -> Reservation:
     """Bind all `places` for so many workers. Raises ConfigError where somebody else is there, or it is not ours to take."""
     addresses: list[list[Address]] = []
-    sockets: list[Sockets] = []
     first: Sockets = []
+    sockets = [first]
+    guards: list[socket.socket] = []
     try:
         for place in places:
             try:
                 first.append(_first_bound(place))
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 raise cannot_listen(place, error) from None
             addresses.append([(each.family, each.getsockname()) for each in first[-1]])
-        sockets = [first, *(_bound(addresses) for _ in range(1, workers))]
+        guards += _guards_at(addresses)
+        try:
+            while len(sockets) < workers:
+                sockets.append(_bound(addresses))
+        except OSError as error:
+            raise ConfigError(f"server.workers: no sockets for {workers} of them: {error.strerror}") from None
     except BaseException:
-        _close(first)
+        for each in (*sockets, [guards]):
+            _close(each)
         raise
     ports = [each[0].getsockname()[1] for each in first]
     urls = [
         url_of(place.host, port, "https" if place.tls else "http") for place, port in zip(places, ports, strict=True)
     ]
-    return Reservation(urls, addresses, sockets)
+    return Reservation(urls, addresses, sockets, guards)
 
 
 def _first_bound(place: Listening) -> list[socket.socket]:
@@ -95,13 +106,35 @@ def _first_bound(place: Listening) -> list[socket.socket]:
 
 
 def _bound(addresses: Sequence[Sequence[Address]]) -> Sockets:
-    return [[_bind(family, at, shared=True) for family, at in place] for place in addresses]
+    bound: Sockets = []
+    try:
+        for place in addresses:
+            bound.append([])
+            for family, at in place:
+                bound[-1].append(_bind(family, at, shared=True))
+    except BaseException:
+        _close(bound)
+        raise
+    return bound
 
 
-def _bind(family: socket.AddressFamily, address: tuple[Any, ...], *, shared: bool) -> socket.socket:
+def _guards_at(addresses: Sequence[Sequence[Address]]) -> Iterator[socket.socket]:
+    for place in addresses:
+        for family, at in place:
+            # What is left of connections to a process that did not share may forbid it; the service starts all the same.
+            with suppress(OSError):
+                yield _bind(family, at, shared=True, reused=False)
+
+
+def _bind(
+    family: socket.AddressFamily, address: tuple[Any, ...], *, shared: bool, reused: bool = True
+) -> socket.socket:
+    """A socket beside others that are `shared`, and beside what others have `reused`: past connections, and those who
+    do not listen."""
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reused:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:

@@ -26,6 +26,9 @@ REFUSED = b"refused "
 LINE_BYTES = 4_096
 """The longest line that a worker says."""
 
+Descriptors = tuple[tuple[int, ...], ...]
+"""Those of one worker's sockets, place by place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -36,7 +39,7 @@ class Assignment:
     data_dir: Path
     urls: tuple[str, ...]
     """What the sockets of each place are called from outside."""
-    sockets: tuple[tuple[int, ...], ...]
+    sockets: Descriptors
     """Descriptors of the sockets of each place, bound by the parent."""
 
     def line(self) -> bytes:
@@ -109,9 +112,21 @@ class Process:
 
 
 async def spawn(number: int, config: Config, data_dir: Path, urls: Sequence[str], sockets: Sockets) -> Process:
-    """Start a worker on these sockets, in a session of its own: what a terminal signals is for the parent alone."""
+    """Start a worker on these sockets, in a session of its own: what a terminal signals is for the parent alone.
+
+    Raises `WorkerFailed` where the system has no room for a process, or the interpreter is not where it was.
+    """
     descriptors = tuple(tuple(each.fileno() for each in place) for place in sockets)
     assignment = Assignment(number, config, data_dir, tuple(urls), descriptors)
+    try:
+        ours, process = await _open_process(descriptors)
+    except OSError as error:
+        raise WorkerFailed(f"worker {number} cannot be started: {error.strerror}") from None
+    return Process(assignment, process, trio.SocketStream(trio.socket.from_stdlib_socket(ours)))
+
+
+async def _open_process(descriptors: Descriptors) -> tuple[socket.socket, trio.Process]:
+    """A process that has these descriptors, and the socket that leads to it."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:
@@ -124,4 +139,4 @@ async def spawn(number: int, config: Config, data_dir: Path, urls: Sequence[str]
         except BaseException:
             ours.close()
             raise
-    return Process(assignment, process, trio.SocketStream(trio.socket.from_stdlib_socket(ours)))
+    return ours, process

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from service.cli import main
+from service.commands import too_few_connections
+from service.config import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
 
@@ -126,6 +128,7 @@ def test_a_setting_that_cannot_be_is_named_in_one_line(
     [
         ("[server]\ncolour = 'red'\n", "unknown setting server.colour in {file}"),
         ("[server\n", "{file} is not valid TOML: "),
+        (f"a = {'[' * 5_000}\n", "{file} is nested too deeply"),
         ("[http]\nconnections = 10\n", "http.connections_per_address (200) must be at most http.connections (10)"),
         (None, "cannot read {file}: No such file or directory"),
     ],
@@ -215,3 +218,14 @@ def test_a_database_that_may_lose_what_was_answered_is_refused_unless_that_is_ac
     assert done.returncode == 2
     assert "PROBLEM: fsync=off: an answered write can be lost in a crash" in done.stdout.splitlines()
     assert "server.workers = 64 nodes take up to 9 each: raise max_connections" in done.stdout
+
+
+@pytest.mark.parametrize(("workers", "needed"), [(1, 9), (3, 28)])
+def test_the_doctor_counts_the_connections_of_all_workers_and_the_one_of_their_parent(
+    workers: int, needed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = load(None, {"CATALOG__SERVER__WORKERS": str(workers)})
+    assert too_few_connections(config, needed) == []
+    assert f"take at most {needed}" in capsys.readouterr().out
+    [problem] = too_few_connections(config, needed - 1)
+    assert f"server.workers = {workers} " in problem

@@ -201,7 +201,8 @@ async def test_a_version_before_1_2_is_refused() -> None:
 def test_files_that_are_no_certificate_are_an_error_for_a_person(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("")
-    for certificate, key in ((tmp_path / "none", KEY), (CERTIFICATE, empty), (KEY, CERTIFICATE)):
+    nameless = Path("no\0file")
+    for certificate, key in ((tmp_path / "none", KEY), (CERTIFICATE, empty), (KEY, CERTIFICATE), (nameless, KEY)):
         with pytest.raises(ConfigError, match=r"^tls\.certificate, tls\.key: .+$"):
             tls_context(certificate, key)
 

@@ -2,13 +2,15 @@
 
 import json
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from service.config import ConfigError, load
+from service.supervisor import WorkerFailed
 from service.worker import main
-from service.workers import Assignment
+from service.workers import Assignment, spawn
 
 SETTINGS = {
     "CATALOG__SERVER__SECRET": "a secret of this test, with \n and \u00fc",
@@ -60,3 +62,12 @@ def test_a_worker_that_refuses_while_nobody_hears_it_ends_all_the_same() -> None
     with ours:
         ours.sendall(json.dumps(facts).encode() + b"\n")
     assert main([str(theirs.detach())]) == 2
+
+
+async def test_a_process_that_cannot_be_started_is_a_worker_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when an upgrade has taken the interpreter away: others serve on, and it is tried again."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(WorkerFailed, match=r"^worker 3 cannot be started: No such file or directory$"):
+        await spawn(3, load(None, SETTINGS), tmp_path, (), [])

@@ -1,14 +1,18 @@
 """Ports that workers share: what is reserved, what is refused, and what becomes of a queue."""
 
+import re
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
 import pytest
 
+from actors.clock import SystemClock
 from service.config import ConfigError
-from service.serving import Listening
+from service.serving import Listening, open_listeners
 from service.sockets import Reservation, reserve
+from tests.http1.wires import LIMITS
 
 LOOPBACK = Listening("127.0.0.1", 0)
 
@@ -63,12 +67,13 @@ def test_nobody_is_connected_before_a_worker_listens_and_then_those_who_listen_s
         assert min(accepted) > 10
 
 
-@pytest.mark.parametrize("other", ["somebody else", "a parent like this one"])
+@pytest.mark.parametrize("other", ["somebody else", "a parent like this one", "a parent that still starts"])
 def test_a_port_that_is_taken_is_refused_with_one_line_that_names_the_setting(other: str) -> None:
     with socket.socket() as somebody, reserved(LOOPBACK) as parent:
         somebody.bind(("127.0.0.1", 0))
         somebody.listen()
-        parent.of(1)[0][0].listen()
+        if other == "a parent like this one":
+            parent.of(1)[0][0].listen()
         port = somebody.getsockname()[1] if other == "somebody else" else port_of(parent.urls[0])
         with pytest.raises(ConfigError, match=f"^tls.bind: cannot listen on 127.0.0.1:{port}: Address already in use$"):
             reserve([LOOPBACK, Listening("127.0.0.1", port, "tls.bind")], 2)
@@ -77,6 +82,34 @@ def test_a_port_that_is_taken_is_refused_with_one_line_that_names_the_setting(ot
 def test_a_host_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^server.bind: cannot listen on nowhere.invalid:0: "):
         reserve([Listening("nowhere.invalid", 0)], 2)
+
+
+def test_more_sockets_than_files_may_be_open_are_refused() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket() as newest:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (newest.fileno() + 8, hard))
+        try:
+            with pytest.raises(ConfigError, match=r"^server.workers: no sockets for 64 of them: Too many open files$"):
+                reserve([LOOPBACK], 64)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example.com"])
+async def test_a_host_that_is_no_name_is_refused(host: str) -> None:
+    line = f"^server.bind: cannot listen on {re.escape(host)}:0: no host has such a name$"
+    with pytest.raises(ConfigError, match=line):
+        reserve([Listening(host, 0)], 2)
+    with pytest.raises(ConfigError, match=line):
+        async with open_listeners([Listening(host, 0)], LIMITS, SystemClock()):
+            raise AssertionError("it listens")
+
+
+def test_an_ipv6_address_that_is_taken_is_named_as_it_was_written() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as somebody:
+        port = somebody.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"^server.bind: cannot listen on \[::1\]:{port}: "):
+            reserve([Listening("::1", port)], 2)
 
 
 def test_who_waits_in_the_queue_of_a_worker_that_is_gone_is_accepted_by_its_successor() -> None:
