@@ -3,5 +3,5 @@
 import os
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""45 seeds of the simulation instead of 10, every planted bug instead of every tenth, pictures of all pages, the installation
-anew, and kills of three nodes."""
+"""45 seeds of the simulation instead of 10, every planted bug instead of every tenth, all attacks instead of the slow ones,
+pictures of all pages, the installation anew, and kills of three nodes."""
