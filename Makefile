@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz chaos abuse mutants bench bench-memory bench-nodes lock clean
+.PHONY: serve setup test thorough lint simulate fuzz chaos soak abuse mutants bench bench-memory bench-nodes lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -48,6 +48,11 @@ fuzz: $(VENV)/test.stamp
 # make chaos MINUTES=60 SEED=7
 chaos: MINUTES = 2
 chaos: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# The same for an hour.
+soak: MINUTES = 60
+soak: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Attacks on a running node for longer than the suite's, and more mutated requests: make abuse SECONDS=30 MUTATIONS=100000
