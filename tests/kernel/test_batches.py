@@ -5,6 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.actor import Actor, ActorLimits, ActorStatistics, State
+from actors.mailbox import answer_due
 from actors.troupe import running
 from actors.values import Overloaded, Stopped, StorageUnavailable, Turn
 from tests.fakes import after, kinds, now, together
@@ -296,3 +297,40 @@ async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:
 def test_limits_that_contradict_one_another_are_a_mistake(wrong: dict[str, float]) -> None:
     with pytest.raises(AssertionError):
         ActorLimits(**wrong)  # type: ignore[arg-type]
+
+
+class Undoing(Notebook):
+    """Notes what it has to undo."""
+
+    def __init__(self, **more: object) -> None:
+        super().__init__(limits=ActorLimits(answer_seconds=2.0), **more)  # type: ignore[arg-type]
+        self.undone: list[str] = []
+
+    def undo(self, message: str, answer: str) -> None:
+        self.undone.append(message)
+
+
+async def test_whose_request_is_due_earlier_is_given_up_before_those_who_asked_first(autojump_clock: MockClock) -> None:
+    book = Undoing(before=[1.5])
+
+    async def hurried() -> str:
+        answer_due.set(trio.current_time() + 0.5)
+        return await book.ask("hurried")
+
+    async with running([book]):
+        began = trio.current_time()
+        answers = await together(now(book.ask, "first"), after(0.1, hurried))
+        assert trio.current_time() - began < 2.0
+    assert kinds(answers) == [str, StorageUnavailable]
+    assert book.lines == ["first"]
+
+
+@pytest.mark.parametrize("in_any_case", [False, True])
+async def test_who_leaves_before_he_is_due_has_nothing_undone(in_any_case: bool, autojump_clock: MockClock) -> None:
+    book = Undoing(before=[3.0 if in_any_case else 1.0])
+    async with running([book]):
+        with trio.move_on_after(0.5):
+            await book.ask("left", in_any_case=in_any_case)
+        await trio.sleep(4.0)
+    assert book.lines == ["left"]
+    assert book.undone == []
