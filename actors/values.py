@@ -53,7 +53,7 @@ class Turn:
 
 
 class Code(StrEnum):
-    """Every refusal that a client can meet; `service/errors.py` gives each its status and hint."""
+    """Every refusal that a client can meet; `service/api/errors.py` gives each its status and hint."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_CLAIM = "invalid_claim"

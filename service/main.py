@@ -47,24 +47,13 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
 from actors.troupe import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable
-from service.app import build_app
-from service.bounds import ServingLimits
-from service.catalog import Catalog
-from service.changes import Changes
+from service.api.context import Budgets, Services
+from service.api.openapi import Described
+from service.api.operations import OPERATIONS
 from service.config import Config, ConfigError
-from service.cursors import Cursors
-from service.edge import Edge
-from service.health import Health
-from service.links import Links
-from service.mailing import ConsoleTransport, SmtpTransport
-from service.metrics import Metrics
-from service.openapi import Described
-from service.operations import OPERATIONS
-from service.paying import payments_of
-from service.placements import Placements
-from service.refusals import answer_refusal
-from service.release import VERSION
-from service.rules import (
+from service.http.limits import ServingLimits
+from service.http.server import Listening, Server, open_listeners, tls_context
+from service.limits import (
     actor_limits,
     booking_rules,
     caps,
@@ -77,12 +66,23 @@ from service.rules import (
     placements_limits,
     session_rules,
 )
-from service.samples import load_demo, load_samples
-from service.secret import Secrets
-from service.services import Budgets, Services
-from service.serving import Listening, Server, open_listeners, tls_context
-from service.stopping import heed_signals, not_renewed
-from service.watch import Watch
+from service.observability.health import Health
+from service.observability.metrics import Metrics
+from service.observability.refusal_log import Watch
+from service.payments.gateway import payments_of
+from service.seed.samples import load_demo, load_samples
+from service.server_secret import Secrets
+from service.signals import heed_signals, not_renewed
+from service.smtp import ConsoleTransport, SmtpTransport
+from service.snapshots.catalog import Catalog
+from service.snapshots.invalidation import Changes
+from service.snapshots.placements import Placements
+from service.tokens.cursors import Cursors
+from service.tokens.links import Links
+from service.version import VERSION
+from service.web.app import build_app
+from service.web.error_responses import answer_refusal
+from service.web.middleware import Edge
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 

@@ -41,7 +41,7 @@ def within(name: str, *packages: str) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
-COMPOSITION = {"service.main", "service.cli", "service.commands", "service.backup_commands", "service.slot_commands"}
+COMPOSITION = {"service.main", "service.cli.main", "service.cli.commands", "service.cli.backup", "service.cli.slots"}
 """Who may know storage: the composition root, and the commands that are composition roots of their own."""
 
 
@@ -100,10 +100,10 @@ def test_asyncio_and_asyncpg_stand_in_one_file():
     [
         (
             ("quart", "quart_trio", "werkzeug"),
-            {"service.app", "service.routing", "service.pages.documents", "service.pages.serving"},
+            {"service.web.app", "service.web.routing", "service.web.pages.documents", "service.web.pages.serving"},
         ),
-        (("httptools",), {"service.heads"}),
-        (("hypercorn",), {"service.http2"}),
+        (("httptools",), {"service.http.request_head"}),
+        (("hypercorn",), {"service.http.http2"}),
     ],
 )
 def test_each_framework_of_the_edge_stands_in_its_own_rooms(packages: tuple[str, ...], rooms: set[str]):
@@ -113,9 +113,9 @@ def test_each_framework_of_the_edge_stands_in_its_own_rooms(packages: tuple[str,
 
 def test_handlers_and_the_dispatcher_know_no_framework():
     for path in [
-        *modules("service/operations", "service/schemas"),
-        ROOT / "service/dispatch.py",
-        ROOT / "service/wire.py",
+        *modules("service/api/operations", "service/schemas"),
+        ROOT / "service/api/dispatch.py",
+        ROOT / "service/api/messages.py",
     ]:
         foreign = ("quart", "quart_trio", "werkzeug", "hypercorn", "storage")
         assert not [name for name in imported(path) if within(name, *foreign)], path
@@ -142,7 +142,7 @@ def test_the_package_holds_all_that_it_reads():
 
 def test_chance_and_wall_clocks_come_through_their_ports():
     """`actors.clock` holds both ports; the composition roots and the secret's file are where the system's own is used."""
-    allowed = {"actors.clock", "service.main", "service.secret", "service.catalogctl.main"}
+    allowed = {"actors.clock", "service.main", "service.server_secret", "service.catalogctl.main"}
     for path in modules(*HOUSE):
         if name_of(path) not in allowed:
             assert not [name for name in imported(path) if within(name, "random", "secrets", "uuid")], path

@@ -12,10 +12,10 @@ import trio
 
 from actors.clock import SystemClock
 from service.config import load
-from service.edge import Receive, Scope, Send
+from service.http.server import Listening, open_listeners
 from service.main import serving_limits
-from service.refusals import answer_refusal
-from service.serving import Listening, open_listeners
+from service.web.error_responses import answer_refusal
+from service.web.middleware import Receive, Scope, Send
 
 BODY = b'{"recorded":true}'
 HEADERS = [

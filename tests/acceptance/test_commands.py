@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import main
+from service.cli.main import main
 from tests.acceptance.processes import (
     REPOSITORY,
     Service,

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 
 from actors.events.desk import Fate
+from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
 from service.config import EVENTS_IN_A_REQUEST, load
-from service.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
 from tests.acceptance.processes import REPOSITORY, serving
 
 TEXT = (REPOSITORY / "docs/events.md").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import main
-from service.commands import too_few_connections
+from service.cli.commands import too_few_connections
+from service.cli.main import main
 from service.config import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving

@@ -23,7 +23,7 @@ from actors.clock import SystemClock, day_of
 from actors.events.messages import Kind
 from actors.events.state import Seals
 from actors.weeks import WEEK_MS, week_of
-from service.secret import derived
+from service.server_secret import derived
 from tests.acceptance.clients import Ask, Crowd, Reply, Tally, at_once
 from tests.acceptance.fleet import Fleet, Kill, Kills, deadlocks
 from tests.acceptance.people import Person

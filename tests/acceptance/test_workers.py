@@ -138,8 +138,8 @@ def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text:
     configure(config, text)
     said = renew(service)
     configure(config, "")
-    [line] = [line for line in said.splitlines() if "service.parent" in line]
-    assert " error service.parent the workers stay as they are: " in line
+    [line] = [line for line in said.splitlines() if "service.process.parent" in line]
+    assert " error service.process.parent the workers stay as they are: " in line
     assert complaint in line
     assert workers_of(service) == before
     assert service.is_ready()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser
 
-from service.pages.page import Who
-from service.pages.table import PAGES
+from service.web.pages.page import Who
+from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser import looking
 from tests.browser.conftest import ADMIN, Meet

@@ -13,9 +13,9 @@ from actors.credentials import Kind
 from actors.values import Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
+from tests.api.sponsors import add_slot
+from tests.api.world import SLUGS, World, open_world
 from tests.catalogctl.stage import IDS, Stage
-from tests.http.sponsors import add_slot
-from tests.http.world import SLUGS, World, open_world
 
 URL = "https://catalog.test"
 EMAIL = "sponsor@example.com"

@@ -13,7 +13,7 @@ import trio
 from actors.clock import MINUTE_MS, SystemClock, day_of
 from actors.events.state import Seals
 from actors.weeks import WEEK_MS, week_of
-from service.secret import derived
+from service.server_secret import derived
 from storage.pool import Target
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, serving

@@ -3,7 +3,7 @@
 import sys
 
 from service import main as composition
-from service.cli import main
+from service.cli.main import main
 from tests.chaos.clock import SteppedClock
 
 if __name__ == "__main__":

@@ -306,9 +306,7 @@ def test_a_history_is_judged_without_being_changed() -> None:
 
 def test_a_log_complains_of_bugs_and_of_nothing_else() -> None:
     calm = "2026-11-18 warning storage.pool the database is away\n"
-    bug = (
-        "2026-11-18 error service.dispatch listBots failed\nTraceback (most recent call last):\n  File\nValueError: 1\n"
-    )
+    bug = "2026-11-18 error service.api.dispatch listBots failed\nTraceback (most recent call last):\n  File\nValueError: 1\n"
     assert complaints([calm]) == []
     assert len(complaints([calm + bug])) == 2
     assert "ValueError: 1" in complaints([calm, bug])[0]

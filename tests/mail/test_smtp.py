@@ -12,7 +12,7 @@ import trio
 from actors.mail.actor import MailSender
 from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
 from actors.troupe import running
-from service.mailing import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
+from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
 from tests.mail.office import BASE_MS, CODE, WRITER, Office
 from tests.mail.servers import Doorman, Dropping, Hanging, HangingFarewell, Mailbox

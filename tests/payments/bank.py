@@ -28,9 +28,9 @@ from actors.clock import MINUTE_MS
 from actors.troupe import Intensity, running
 from actors.values import Turn
 from actors.weeks import WEEK_MS, week_of
-from service.rules import actor_limits
+from service.limits import actor_limits
+from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
-from tests.http.world import NOON_MS, World, open_world
 
 SECRET, WEBHOOK_SECRET = "sk_test_stands_in_for_a_key", "whsec_stands_in_for_a_secret"
 LIVE = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": SECRET, "BILLING__STRIPE_WEBHOOK_SECRET": WEBHOOK_SECRET}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.values import Refused
-from service.paying import PaymentTold, RefundTold
-from service.stripe_webhook import StripeWebhook, told_by
+from service.payments.gateway import PaymentTold, RefundTold
+from service.payments.stripe_webhook import StripeWebhook, told_by
 from tests.fakes import HandClock
 from tests.payments.bank import WEBHOOK_SECRET
 from tests.payments.events import charge, dumped, event, paid, refund, session, signature

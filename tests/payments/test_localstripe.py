@@ -23,9 +23,9 @@ from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Mode
 from actors.clock import SystemClock
 from actors.values import Refused
-from service.links import Links
-from service.stripe_payments import StripePayments
-from service.stripe_webhook import StripeWebhook
+from service.payments.stripe_gateway import StripePayments
+from service.payments.stripe_webhook import StripeWebhook
+from service.tokens.links import Links
 from tests.payments.bank import HOLD_MS, SECRET, WEBHOOK_SECRET, booking
 
 ROOT = Path(__file__).resolve().parent.parent.parent

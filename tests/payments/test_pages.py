@@ -9,11 +9,11 @@ import trio
 from actors.bookings.payments import Checkout
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import MINUTE_MS, SECOND_MS
-from service.due import PAGE_SECONDS
-from tests.http.asgi import Response
-from tests.http.world import NOON_MS, away
-from tests.pages.visitors import Visitor
+from service.api.deadlines import PAGE_SECONDS
+from tests.api.asgi import Response
+from tests.api.world import NOON_MS, away
 from tests.payments.bank import LIVE, OWNER, Bank, booking, in_virtual_time, open_bank
+from tests.web.visitors import Visitor
 
 pytestmark = pytest.mark.trio(run=in_virtual_time)
 
@@ -277,7 +277,7 @@ async def test_with_a_ledger_that_takes_no_more_a_page_says_so(bank: Bank) -> No
 
 
 async def test_tokens_are_not_logged(bank: Bank, caplog: pytest.LogCaptureFixture) -> None:
-    from service.logs import TextLines
+    from service.observability.logs import TextLines
 
     made = bank.books.put(booking())
     with caplog.at_level("DEBUG"):

@@ -11,9 +11,9 @@ import trio
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
-from service.links import Links
-from service.stripe_payments import StripePayments, product_name
-from tests.http.world import NOON_MS
+from service.payments.stripe_gateway import StripePayments, product_name
+from service.tokens.links import Links
+from tests.api.world import NOON_MS
 from tests.payments.bank import HOLD_MS, booking
 from tests.payments.processor import SECRET_KEY, Payment, Processor, error, running_processor
 

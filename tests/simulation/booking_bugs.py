@@ -20,7 +20,7 @@ from actors.bookings.store import Decide
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.keys import state as key_state
 from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
-from service import authorization, callers
+from service.api import authentication, authorization
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.office import CountedCashier
@@ -258,7 +258,7 @@ async def _remembered(*arguments: Any, fresh: bool = False) -> Any:
     return await _authenticated(*arguments)
 
 
-_authenticated = callers.authenticate
+_authenticated = authentication.authenticate
 
 
 def _anything(desk: Any, issue: Any, account: Any) -> None:
@@ -350,7 +350,7 @@ BUGS: Mapping[str, Bug] = {
     ),
     "paused-for-ever": _bug("A paused campaign is not resumed.", replaced(campaigns, "after", _never_resumed)),
     "administrator-remembered": _bug(
-        "Who was an administrator a moment ago still is one.", replaced(callers, "authenticate", _remembered)
+        "Who was an administrator a moment ago still is one.", replaced(authentication, "authenticate", _remembered)
     ),
     "administrator-not-asked": _bug(
         "A scope is enough to administrate.", replaced(authorization, "authorize", _scopes_only)

@@ -18,10 +18,10 @@ from actors.events.state import EventRules, Seals
 from actors.events.windows import WindowReader
 from actors.mailbox import Mailbox
 from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
-from service.operation import Call
-from service.operations import events
-from service.services import Services
-from service.wire import Answer
+from service.api.context import Services
+from service.api.messages import Answer
+from service.api.operation import Call
+from service.api.operations import events
 from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
 from tests.simulation.intake import CountedPlacements, handled
 from tests.simulation.planting import Bug, Plant, replaced, swapped

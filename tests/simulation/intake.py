@@ -22,13 +22,13 @@ from actors.events.messages import Event
 from actors.mailbox import request_id
 from actors.troupe import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
+from service.api.context import Budgets, Services
+from service.api.dispatch import dispatch
+from service.api.messages import Answer, Request
+from service.api.operation import Operation
+from service.api.operations import events, placements
 from service.config import Config, load
-from service.dispatch import dispatch
-from service.operation import Operation
-from service.operations import events, placements
-from service.placements import Placements, PlacementsLimits
-from service.services import Budgets, Services
-from service.wire import Answer, Request
+from service.snapshots.placements import Placements, PlacementsLimits
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
 from tests.simulation.rules import (

@@ -36,7 +36,7 @@ from actors.values import (
     Tenant,
     Tier,
 )
-from service.due import in_any_case
+from service.api.deadlines import in_any_case
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look

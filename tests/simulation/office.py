@@ -20,9 +20,9 @@ from actors.keys.actor import Issued
 from actors.keys.messages import ByKey, Kept, Membership
 from actors.troupe import Member
 from actors.values import Agent, Refused, Scope
-from service import authorization, callers
-from service.callers import Caller
-from service.operations import admin, bookings, scoped_keys, sponsors
+from service.api import authentication, authorization
+from service.api.authentication import Caller
+from service.api.operations import admin, bookings, scoped_keys, sponsors
 from tests.simulation.faults import Link
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import PaymentTold, Told
@@ -95,7 +95,7 @@ class Office:
 
     async def _admit(self, text: str, operation: str) -> Caller | Refused:
         row, node = OPERATIONS[operation], self.node
-        caller = await callers.authenticate(
+        caller = await authentication.authenticate(
             f"Bearer {text}", row.access, "203.0.113.7", node.directory, node.clock, fresh=row.admin
         )
         return caller if isinstance(caller, Refused) else authorization.authorize(row, caller) or caller

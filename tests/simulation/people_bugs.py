@@ -15,7 +15,7 @@ from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, Wanted
 from actors.sessions.store import Decide
 from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
-from service.pages.page import SeeOther
+from service.web.pages.page import SeeOther
 from tests.simulation import device_bugs, reception
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped

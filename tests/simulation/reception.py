@@ -1,6 +1,6 @@
 """The people side of a node: sign-ins, sessions and forms, device logins and mail, and what the HTTP edge would do with them.
 
-Who is signed in is asked of the service's own callers, and a form goes through its own guard; every intent is recorded.
+Sessions are resolved by the real authentication, and forms pass the real guard; every intent is recorded.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,12 +24,12 @@ from actors.sessions.state import Wanted as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
 from actors.troupe import Member
 from actors.values import Contended, Refused, StorageUnavailable, Turn
-from service import callers
-from service.callers import Caller
-from service.pages.once import once
-from service.pages.page import Again, PageRefused, SeeOther, Visit
-from service.services import Services
-from service.wire import Request
+from service.api import authentication
+from service.api.authentication import Caller
+from service.api.context import Services
+from service.api.messages import Request
+from service.web.pages.once import once
+from service.web.pages.page import Again, PageRefused, SeeOther, Visit
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
@@ -128,9 +128,9 @@ class Reception:
     async def _enter(self, token: str) -> Caller | Refused:
         cookie = {"cookie": f"__Host-session={token}"}
         request = Request("GET", "/", {}, "", cookie, b"", ADDRESS)
-        person = await callers.signed_in(request, BASE_URL, self.reader, self.node.clock)
+        person = await authentication.signed_in(request, BASE_URL, self.reader, self.node.clock)
         if person is None or person.signed_in is None:
-            return callers.no_session()
+            return authentication.no_session()
         self.sessions.touch(person.signed_in.session)
         return person
 

@@ -26,10 +26,10 @@ from actors.bookings.records import (
 from actors.bookings.slots import sells
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.weeks import WEEK_MS, is_week_start, week_of
-from service.samples.demo import HOLD_MS, demo_data
 from service.schemas.slots import SlotCreate
 from service.schemas.texts import one_line
 from service.schemas.urls import public_address
+from service.seed.demo import HOLD_MS, demo_data
 
 MONDAY = week_of(1_795_000_000_000)
 MOMENTS = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from actors.bookings.demo import DemoData, DemoGround, plan
 from actors.bookings.desk import weeks_of
-from service.samples.demo import demo_data
+from service.seed.demo import demo_data
 
 NOW = 1_795_000_000_000
 DATA = demo_data(NOW)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import PackageKind, Side, Slot
-from service.cli import main
-from service.commands import CommandError
+from service.cli.commands import CommandError
+from service.cli.main import main
+from service.cli.slots import add_slot_commands, checked, moment, state_of, table
 from service.schemas.slots import SlotCreate, SlotEdit
-from service.slot_commands import add_slot_commands, checked, moment, state_of, table
 from tests.fakes import HandClock
 
 NOW = 1_795_000_000_000

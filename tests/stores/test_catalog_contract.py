@@ -11,8 +11,8 @@ from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
-from tests.catalog.entries import bot, guide_fields, of_bots, of_usecases, usecase
 from tests.fakes import together
+from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
 
 MANY = 2_500
 """More than two chunks of an import, and of a load."""

@@ -12,7 +12,7 @@ from actors.bookings.store import DemoStore
 from actors.clock import day_of
 from actors.events.messages import Kind, Row
 from actors.values import Agent
-from service.samples.demo import demo_data
+from service.seed.demo import demo_data
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Database

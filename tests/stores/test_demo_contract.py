@@ -15,9 +15,9 @@ from actors.bookings.records import Booking, BookingStatus, Campaign, Content, S
 from actors.bookings.store import TOPIC, DemoStore
 from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
-from service.samples import load_demo
-from service.samples.demo import demo_data
-from service.samples.seeding import replace_demo
+from service.seed.demo import demo_data
+from service.seed.demo_seeding import replace_demo
+from service.seed.samples import load_demo
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Connection, Database, Target, open_database

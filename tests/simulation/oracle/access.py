@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from actors.keys.messages import Key
 from actors.values import Code, Refused, Scope
-from service.callers import Caller
+from service.api.authentication import Caller
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.directory import stale

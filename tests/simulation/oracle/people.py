@@ -11,8 +11,8 @@ from actors.devices.actor import HandedOut
 from actors.keys.actor import Issued
 from actors.sessions.actor import Begun
 from actors.values import Code, Refused
-from service.callers import Caller
-from service.pages.page import SeeOther
+from service.api.authentication import Caller
+from service.web.pages.page import SeeOther
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import Case, surely
 from tests.simulation.oracle.visits import Seat

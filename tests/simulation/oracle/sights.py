@@ -6,7 +6,7 @@ from actors.devices.actor import HandedOut
 from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
-from service.callers import Caller
+from service.api.authentication import Caller
 from storage.memory.tables import Memory
 from tests.simulation.history import Heard, Operation
 from tests.simulation.oracle import events

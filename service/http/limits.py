@@ -1,0 +1,34 @@
+"""The bounds of the HTTP edge that come from the configuration."""
+
+from dataclasses import dataclass, field
+
+from service.api.authentication import Network
+
+MINIMUM_RATE = 16 * 1024
+"""Bytes a second at which a client must take an answer, beyond `stall_seconds`."""
+
+MINIMUM_BODY_RATE = 1024
+"""Bytes a second at which a client must send a body, beyond `stall_seconds`."""
+
+LINGER_SECONDS = 2.0
+"""How long a connection that is given up is still read from, so that the client gets its last answer and not a reset."""
+
+LINGER_BYTES = 1024 * 1024
+"""How much is read and dropped in that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingLimits:
+    """Bounds of the HTTP edge; see `[http]` in config.toml."""
+
+    head_seconds: float
+    request_seconds: float
+    stall_seconds: float
+    connections: int
+    connections_per_address: int
+    graceful_seconds: float
+    exempt_networks: tuple[Network, ...] = field(default=())
+    backlog: int = 1_024
+    farewell_seconds: float = 0.0
+    """How long connections that are between two requests may ask once more before they are ended by a stop. None where
+    nobody else answers meanwhile."""

@@ -1,0 +1,264 @@
+"""Bytes in and out of one connection, with a bound on every wait: over a plain socket, or over any stream of Trio.
+
+The socket's way is for speed. It waits for readiness by itself, sends without waiting where the kernel takes all, and has no
+cancel scope: a moved deadline costs as much as a tenth of a small request, so overdue waits are found by a watchman who looks
+at all connections (`expire_overdue`) a few times a second.
+"""
+
+import socket
+import struct
+from collections.abc import Iterable
+from math import inf
+from typing import Protocol
+
+import trio
+
+from service.http.limits import LINGER_BYTES, LINGER_SECONDS, MINIMUM_RATE
+
+Address = tuple[str, int]
+
+PIECE = MINIMUM_RATE
+"""What a stream is given at once. Streams do not tell how much a client has taken before it has taken all."""
+
+CLOSE_SECONDS = 1.0
+"""How long TLS may take to say that it ends."""
+
+
+class Gone(Exception):
+    """The client has closed or broken the connection, or it was cut off."""
+
+
+class Late(Exception):
+    """What was waited for did not come in time."""
+
+
+class Transport(Protocol):
+    """One connection."""
+
+    client: Address
+    server: Address
+    scheme: str
+
+    async def receive(self, most: int, due: float) -> bytes:
+        """The next bytes, at most `most`; none at the client's end. Raises `Late` at `due` (Trio's clock), and `Gone`."""
+        ...
+
+    def receive_nowait(self) -> bytes:
+        """Bytes that have arrived, or none."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Send all. Not always a checkpoint. Raises `Late` when the client takes it too slowly, and `Gone`."""
+        ...
+
+    def expire(self) -> None:
+        """End the wait of a `receive` now, with `Late`."""
+        ...
+
+    async def finish(self) -> None:
+        """Tell the client that no more comes, where the transport can."""
+        ...
+
+    def cut(self) -> None:
+        """Give the connection up: whoever waits, and whoever comes later, gets `Gone`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+async def linger(transport: Transport) -> None:
+    """Drop what the client still sends, within bounds, so that it reads the last answer and is not sent a reset before."""
+    due = trio.current_time() + LINGER_SECONDS
+    dropped = 0
+    try:
+        await transport.finish()
+        while dropped < LINGER_BYTES and (data := await transport.receive(65_536, due)):
+            dropped += len(data)
+    except (Gone, Late):
+        return
+
+
+class SocketTransport:
+    """A transport over a connected TCP socket, which it takes over from the stream."""
+
+    scheme = "http"
+
+    def __init__(self, stream: trio.SocketStream, client: Address, server: Address, stall_seconds: float) -> None:
+        plain = stream.socket
+        family, kind, protocol = plain.family, plain.type, plain.proto
+        self._socket = socket.socket(family, kind, protocol, fileno=plain.detach())
+        self._socket.setblocking(False)
+        self._recv = self._socket.recv
+        self._send = self._socket.send
+        self._stall_seconds = stall_seconds
+        self._closed = False
+        # When the latest wait in each direction is overdue. A wait that is over leaves its own behind, which harms nobody:
+        # only who waits looks.
+        self.receive_due = inf
+        self.send_due = inf
+        self.client = client
+        self.server = server
+
+    async def receive(self, most: int, due: float) -> bytes:
+        self.receive_due = due
+        while not self._closed:
+            try:
+                await trio.lowlevel.wait_readable(self._socket)
+                return self._recv(most)
+            except BlockingIOError:
+                continue
+            except trio.ClosedResourceError:
+                # Woken, see `wake`.
+                if not self._closed and trio.current_time() >= self.receive_due:
+                    raise Late from None
+            except OSError:
+                break
+        raise Gone
+
+    def receive_nowait(self) -> bytes:
+        try:
+            return self._recv(65_536)
+        except OSError:
+            return b""
+
+    async def send(self, data: bytes) -> None:
+        try:
+            sent = self._send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            raise Gone from None
+        if sent != len(data):
+            await self._send_rest(memoryview(data)[sent:])
+
+    async def _send_rest(self, rest: memoryview) -> None:
+        now = trio.current_time()
+        latest = now + self._stall_seconds + len(rest) / MINIMUM_RATE
+        self.send_due = now + self._stall_seconds
+        while rest and not self._closed:
+            try:
+                await trio.lowlevel.wait_writable(self._socket)
+                rest = rest[self._send(rest) :]
+                self.send_due = min(trio.current_time() + self._stall_seconds, latest)
+            except BlockingIOError:
+                continue
+            except trio.ClosedResourceError:
+                if not self._closed and trio.current_time() >= self.send_due:
+                    self.cut()
+                    raise Late from None
+            except OSError:
+                break
+        if rest:
+            raise Gone
+
+    def wake(self) -> None:
+        """Let whoever waits look at the time, or see that the socket is closed."""
+        if not self._closed:
+            trio.lowlevel.notify_closing(self._socket)
+
+    def expire(self) -> None:
+        self.receive_due = -inf
+        self.wake()
+
+    async def finish(self) -> None:
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            raise Gone from None
+
+    def cut(self) -> None:
+        if not self._closed:
+            # With a reset: what the client did not take is not kept for it by the kernel either.
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._close()
+
+    async def aclose(self) -> None:
+        if not self._closed:
+            self._close()
+
+    def _close(self) -> None:
+        self.wake()
+        self._closed = True
+        self._socket.close()
+
+
+def expire_overdue(transports: Iterable[SocketTransport]) -> None:
+    """Wake the waits that are overdue; each then ends itself with `Late`."""
+    now = trio.current_time()
+    for transport in transports:
+        if transport.receive_due <= now or transport.send_due <= now:
+            transport.wake()
+
+
+class StreamTransport:
+    """A transport over any stream: TLS, or memory in tests."""
+
+    def __init__(
+        self, stream: trio.abc.Stream, client: Address, server: Address, stall_seconds: float, *, scheme: str = "https"
+    ) -> None:
+        self._stream = stream
+        self._stall_seconds = stall_seconds
+        self._receiving = trio.CancelScope()
+        self._sending = trio.CancelScope()
+        self._closed = False
+        self.client = client
+        self.server = server
+        self.scheme = scheme
+
+    async def receive(self, most: int, due: float) -> bytes:
+        self._receiving = trio.CancelScope(deadline=due)
+        if self._closed:
+            raise Gone
+        with self._receiving:
+            try:
+                return bytes(await self._stream.receive_some(most))
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                raise Gone from None
+        if self._closed:
+            raise Gone
+        raise Late
+
+    def receive_nowait(self) -> bytes:
+        return b""  # a stream cannot be asked
+
+    async def send(self, data: bytes) -> None:
+        latest = trio.current_time() + self._stall_seconds + len(data) / MINIMUM_RATE
+        for start in range(0, len(data), PIECE):
+            piece = data[start : start + PIECE]
+            await self._send_piece(piece, min(latest, trio.current_time() + self._stall_seconds))
+
+    async def _send_piece(self, piece: bytes, due: float) -> None:
+        self._sending = trio.CancelScope(deadline=due)
+        if self._closed:
+            raise Gone
+        with self._sending:
+            try:
+                await self._stream.send_all(piece)
+                return
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                raise Gone from None
+        if self._closed:
+            raise Gone
+        self.cut()
+        raise Late
+
+    def expire(self) -> None:
+        self._receiving.cancel()
+
+    async def finish(self) -> None:
+        if isinstance(self._stream, trio.abc.HalfCloseableStream) and not self._closed:
+            try:
+                await self._stream.send_eof()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                raise Gone from None
+
+    def cut(self) -> None:
+        self._closed = True
+        self._receiving.cancel()
+        self._sending.cancel()
+
+    async def aclose(self) -> None:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + (0 if self._closed else CLOSE_SECONDS)):
+            await self._stream.aclose()

@@ -1,0 +1,1 @@
+"""Taking and refunding money: the port, its test implementation, and Stripe."""

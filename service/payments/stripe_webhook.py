@@ -1,0 +1,139 @@
+"""What Stripe posts: whether it is Stripe's own, and what it tells the ledger.
+
+The signature is checked by Stripe's library. Events are read by hand, field by field, since an account's endpoint may
+speak any version of the API and other systems of the account may be behind an event. Reading is pure.
+"""
+
+import json
+import re
+from typing import Any
+
+from stripe import SignatureVerificationError, WebhookSignature
+
+from actors.clock import SECOND_MS, Clock
+from actors.values import Code, Refused
+from service.payments.gateway import PaymentTold, RefundTold, Told
+
+TOLERANCE_SECONDS = 300
+"""How old a signature may be, as in Stripe's own libraries; the events themselves are handled once whatever their age."""
+
+BOOKING = "booking_id"
+"""The name of a booking's id in the metadata of what we make at Stripe."""
+
+LARGEST_AMOUNT = 2**53
+
+_ID = re.compile(r"[A-Za-z0-9_]{1,255}")
+_BOOKING_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_CURRENCY = re.compile(r"[a-z]{3}")
+
+
+class StripeWebhook:
+    """Opens events that are signed with the endpoint's secret."""
+
+    def __init__(self, secret: str, clock: Clock) -> None:
+        self._secret = secret
+        self._clock = clock
+
+    def opened(self, body: bytes, signature: str | None) -> Told | Refused | None:
+        refused = self._not_stripes(body, signature or "")
+        if refused is not None:
+            return refused
+        try:
+            event = json.loads(body)
+        except (ValueError, RecursionError):
+            return Refused(Code.INVALID_REQUEST, "The body is not valid JSON.")
+        return told_by(event)
+
+    def _not_stripes(self, body: bytes, signature: str) -> Refused | None:
+        """Why the body cannot be taken for Stripe's.
+
+        The library would compare with the system's clock, so its check of the age is left out and made here: it reads
+        the time of the signature as `_signed_seconds` does, and what was verified is that very time.
+        """
+        try:
+            WebhookSignature.verify_header(body, signature, self._secret)
+        except (SignatureVerificationError, ValueError, TypeError):
+            # ValueError: the body is not UTF-8. TypeError: the header is not ASCII. Neither comes from Stripe.
+            return Refused(Code.INVALID_REQUEST, "The Stripe-Signature header is missing or not one of this body.")
+        if _signed_seconds(signature) < self._clock.now_ms() // SECOND_MS - TOLERANCE_SECONDS:
+            return Refused(Code.INVALID_REQUEST, f"The signature is older than {TOLERANCE_SECONDS} s.")
+        return None
+
+
+def _signed_seconds(signature: str) -> int:
+    return next(int(part[1]) for part in (text.split("=", 2) for text in signature.split(",")) if part[0] == "t")
+
+
+def told_by(event: Any) -> Told | None:
+    """What an event tells the ledger. None where that is nothing: another kind, another system's, or not as documented."""
+    event_id, kind, thing = _text(event, "id", _ID), _field(event, "type"), _field(_field(event, "data"), "object")
+    if event_id is None or not isinstance(thing, dict):
+        return None
+    match kind:
+        case "checkout.session.completed" | "checkout.session.async_payment_succeeded":
+            return _session_paid(event_id, thing)
+        case "charge.refunded":
+            return _charge_refunded(event_id, thing)
+        case "refund.updated" | "refund.failed" | "charge.refund.updated":
+            return _refund_settled(thing)
+        case _:
+            return None
+
+
+def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentTold | None:
+    if session.get("payment_status") != "paid":
+        # A way to pay that takes days: `async_payment_succeeded` follows, or nothing does.
+        return None
+    booking_id = _booking_of(session) or _text(session, "client_reference_id", _BOOKING_ID)
+    return _payment(event_id, booking_id, session, "amount_total")
+
+
+def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundTold | None:
+    """A charge that was paid back whole; one that was paid back in part, by hand, is left alone."""
+    payment = _payment(f"{event_id}.payment", _booking_of(charge), charge, "amount")
+    if charge.get("refunded") is not True or payment is None:
+        return None
+    return RefundTold(event_id, payment.booking_id, None, payment)
+
+
+def _refund_settled(refund: dict[str, Any]) -> RefundTold | None:
+    """A refund that we ordered: one made by hand has no booking in its metadata.
+
+    Two events tell of a failure. It is named by the refund and its state, so that the second, which may come after the
+    refund was ordered anew, is not taken for another.
+    """
+    refund_id, booking_id, status = _text(refund, "id", _ID), _booking_of(refund), refund.get("status")
+    if refund_id is None or booking_id is None:
+        return None
+    match status:
+        case "succeeded":
+            return RefundTold(f"{refund_id}.{status}", booking_id)
+        case "failed" | "canceled":
+            reason = _text(refund, "failure_reason", _ID) or "no reason given"
+            return RefundTold(f"{refund_id}.{status}", booking_id, f"{status} at the processor: {reason}")
+        case _:
+            return None
+
+
+def _payment(event_id: str, booking_id: str | None, thing: dict[str, Any], amount_name: str) -> PaymentTold | None:
+    payment_id, currency = _text(thing, "payment_intent", _ID), _text(thing, "currency", _CURRENCY)
+    amount = thing.get(amount_name)
+    if booking_id is None or payment_id is None or currency is None:
+        return None
+    if type(amount) is not int or not 0 <= amount <= LARGEST_AMOUNT:
+        return None
+    return PaymentTold(event_id, booking_id, payment_id, amount, currency)
+
+
+def _booking_of(thing: dict[str, Any]) -> str | None:
+    return _text(thing.get("metadata"), BOOKING, _BOOKING_ID)
+
+
+def _text(thing: Any, name: str, form: re.Pattern[str]) -> str | None:
+    """A text of this form. What Postgres cannot keep, such as NUL or half a surrogate pair, has none of the forms."""
+    value = _field(thing, name)
+    return value if isinstance(value, str) and form.fullmatch(value) else None
+
+
+def _field(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, dict) else None

@@ -1,0 +1,1 @@
+"""Sample catalog, demo sponsors, and the import of catalog files."""

@@ -1,0 +1,99 @@
+"""The dashboard of an account: its usage, its keys and the browsers that are signed in to it."""
+
+from collections.abc import Mapping
+
+from actors.values import Code, Refused, Scope
+from service.web.pages.charts import Chart, Series, by_day
+from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who
+
+SPANS = (7, 30, 90)
+"""Days that the plot is offered for."""
+
+SCOPES: Mapping[Scope, str] = {
+    Scope.LIBRARY_READ: "read the catalog and the usage",
+    Scope.SPONSOR_READ: "see the sponsor profile, campaigns and bookings",
+    Scope.SPONSOR_WRITE: "change the sponsor profile and campaigns",
+    Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
+    Scope.ADMIN_READ: "see what administrators see",
+    Scope.ADMIN_WRITE: "do what administrators do",
+    Scope.KEYS_MANAGE: "create and revoke scoped keys",
+}
+"""Every scope, in words that follow "may"."""
+
+CHOSEN = "scope "
+"""What the names of the boxes for scopes begin with: a form has one value for each name."""
+
+
+async def dashboard(visit: Visit) -> Shown:
+    usage = (await visit.ask("getUsage")).or_refused()
+    days = (await visit.ask("listUsageDays", query={"days": visit.query.get("days")})).or_refused()["items"]
+    keys = (await visit.ask("listAccountKeys")).or_refused()["items"]
+    sessions = (await visit.ask("listSessions")).or_refused()["items"]
+    return Shown(
+        "dashboard.html",
+        {
+            "usage": usage,
+            "meters": [
+                _meter("today", "Today", usage["dailyRequestsUsed"], usage["dailyRequestLimit"]),
+                _meter("month", "This month", usage["requestsUsed"], usage["requestLimit"]),
+            ],
+            "chart": _chart(days),
+            "span": len(days),
+            "spans": SPANS,
+            "keys": keys,
+            "scopes": {str(scope): SCOPES[scope] for scope in visit.caller.scopes},
+            "sessions": sessions,
+        },
+    )
+
+
+def _meter(name: str, label: str, used: int, limit: int) -> dict[str, object]:
+    return {"name": name, "label": label, "used": used, "limit": limit, "left": max(0, limit - used)}
+
+
+def _chart(days: list[dict[str, int]]) -> Chart:
+    return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
+
+
+async def create_full(visit: Visit) -> Shown | Again:
+    """A full key, shown in the answer to the form and never again."""
+    name = visit.form.get("full_name", "").strip()
+    told = await visit.ask("createAccountKey", body={"name": name} if name else {})
+    if told.refused is not None:
+        return Again(told.refused)
+    return Shown("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": None})
+
+
+async def create_scoped(visit: Visit) -> Shown | Again:
+    """A key with the scopes that were chosen, shown in the answer to the form and never again."""
+    name = visit.form.get("scoped_name", "").strip()
+    scopes = [scope for scope in Scope if CHOSEN + scope in visit.form]
+    if not scopes:
+        return Again(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
+    told = await visit.ask("createScopedKey", body={"name": name, "scopes": scopes})
+    if told.refused is not None:
+        return Again(told.refused)
+    return Shown("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": told.json["scopes"]})
+
+
+async def revoke(visit: Visit) -> SeeOther | Again:
+    told = await visit.ask("revokeAccountKey", path={"id": visit.form.get("id", "")})
+    return Again(told.refused) if told.refused is not None else SeeOther("/dashboard", "key_revoked")
+
+
+async def end_session(visit: Visit) -> SeeOther | Again:
+    """End a session, that of another browser or this one's own: who ends that is signed out, and has no dashboard."""
+    told = await visit.ask("endSession", path={"id": visit.form.get("id", "")})
+    if told.refused is not None:
+        return Again(told.refused)
+    return SeeOther("/", "signed_out", told.cookies) if told.cookies else SeeOther("/dashboard", "session_ended")
+
+
+PAGES = (
+    Page(
+        "/dashboard",
+        dashboard,
+        {"create-full": create_full, "create-scoped": create_scoped, "revoke": revoke, "end-session": end_session},
+        who=Who.ACCOUNT,
+    ),
+)

@@ -1,0 +1,173 @@
+"""Around every page: who looks at it, may he, did the form come from here, and only once. Knows no framework.
+
+What it ends in is a template with its values, or an address to go on to.
+"""
+
+from dataclasses import replace
+from http import HTTPStatus
+from urllib.parse import quote, urlencode
+
+from actors.clock import DAY_MS, SECOND_MS
+from actors.values import Code, Overloaded, Refused, StorageUnavailable
+from service.api.authentication import Caller, signed_in
+from service.api.context import Services
+from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
+from service.api.deadlines import PAGE_SECONDS, begin, in_time
+from service.api.dispatch import failure, read_form
+from service.api.errors import headers_of, not_valid, status_of, too_fast
+from service.api.messages import NO_STORE, Headers, Request, note, trace
+from service.web.pages.notices import NOTICES
+from service.web.pages.once import FORM_BYTES, once
+from service.web.pages.page import Again, Page, PageRefused, SeeOther, Shown, Visit, Who
+
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# With no-referrer, browsers would say of our own forms, too, that they come from nowhere.
+PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
+
+
+async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
+    """What a request of a page ends in, within `http.answer_seconds` and what an operation lengthens it by. Raises nothing
+    but cancellation."""
+    note(operation="page")
+    begin(services.config.http.answer_seconds)
+    try:
+        with in_time(PAGE_SECONDS):
+            return await _visited(services, page, request)
+    except PageRefused as error:
+        return error.refused
+    except Exception as error:
+        return failure(f"the page {page.path}", error)
+
+
+async def _visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
+    refused = too_fast(services.budgets.page(request.client))
+    if refused is not None:
+        return refused
+    person = await _person(services, page, request)
+    caller = person or Caller(request.client)
+    used = False
+    if person is not None and person.signed_in is not None:
+        note(caller=person.signed_in.session.id)
+        used = services.sessions.touch(person.signed_in.session)
+    visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
+    return _with_cookie(visit, await _let_in(page, visit), used=used)
+
+
+async def _person(services: Services, page: Page, request: Request) -> Caller | None:
+    """Who is signed in. Where that cannot be found out, what anybody may read is shown as to anybody."""
+    try:
+        return await signed_in(request, services.base_url, services.session_reader, services.clock)
+    except (StorageUnavailable, Overloaded):
+        if page.who is not Who.ANYBODY or request.method not in SAFE:
+            raise
+        return None
+
+
+async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
+    posted = visit.request.method not in SAFE
+    if posted and not page.sealed and not from_our_page(visit.request, visit.services.base_url):
+        words = "This form has to be sent from a page of this service. Load that page anew, and send it again."
+        raise PageRefused(Refused(Code.FORBIDDEN, words))
+    if page.who is not Who.ANYBODY and visit.caller.signed_in is None:
+        here = visit.request.path if posted else _with_query(visit.request)
+        asked = SeeOther(f"/sign-in?next={quote(here, safe='')}", "sign_in_again" if posted else "")
+        return _dressed(visit, asked)
+    if page.who is Who.ADMIN and not visit.caller.admin:
+        raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
+    return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
+
+
+async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
+    visit = replace(visit, form=read_form(visit.request.body))
+    act = page.acts.get(visit.form.get("do", ""))
+    if act is None:
+        raise PageRefused(not_valid())
+    done = await once(visit, act)
+    if not isinstance(done, Again):
+        return _dressed(visit, done)
+    note(refusal=str(done.refused.code))
+    visit = replace(visit, problem=done.refused)
+    shown = _dressed(visit, await page.show(visit))
+    if isinstance(shown, SeeOther):
+        return shown
+    return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
+
+
+def _with_cookie(visit: Visit, ended: Shown | SeeOther, *, used: bool) -> Shown | SeeOther:
+    """A session that lives on from now does so in the browser, too. An answer with a cookie is kept by nobody."""
+    headers = list(ended.headers)
+    if not any(name == "set-cookie" for name, _ in headers):
+        token = session_token(visit.request.headers, visit.services.base_url)
+        if not used or token is None:
+            return ended
+        seconds = visit.services.config.sessions.days * DAY_MS // SECOND_MS
+        headers.append(keep_cookie(token, visit.services.base_url, seconds))
+    return replace(ended, headers=[*headers, *NO_STORE])
+
+
+def _with_query(request: Request) -> str:
+    return f"{request.path}?{request.query}" if request.query else request.path
+
+
+def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
+    """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
+    services, person = visit.services, visit.caller.signed_in
+    headers = list(ended.headers)
+    if person is not None or visit.form:
+        # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
+        headers += NO_STORE
+    if isinstance(ended, SeeOther):
+        ended = replace(ended, headers=headers)
+        if not ended.notice:
+            return ended
+        assert ended.notice in NOTICES, f"no notice is called {ended.notice}"
+        mark = "&" if "?" in ended.path else "?"
+        path, hash_mark, place = ended.path.partition("#")
+        return replace(ended, path=f"{path}{mark}{urlencode({'notice': ended.notice})}{hash_mark}{place}")
+    common = _common(services) | {
+        "here": visit.request.path,
+        "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
+        "notice": NOTICES.get(visit.query.get("notice", "")),
+        "problem": None if visit.problem is None else _for_a_person(visit.problem),
+        "form": visit.form,
+        "form_id": services.entropy.token(FORM_BYTES).hex(),
+    }
+    return replace(ended, values=common | dict(ended.values), headers=headers)
+
+
+def _for_a_person(problem: Refused) -> str:
+    """Why a form came to nothing, in the words of the operation: a person has typed fields, and no body."""
+    return problem.message.replace("The body is not valid: ", "Please correct this: ", 1)
+
+
+def _common(services: Services) -> dict[str, object]:
+    return {
+        "base_url": services.base_url,
+        "billing_mode": services.config.billing.mode,
+        "here": "",
+        "visitor": None,
+        "notice": None,
+        "problem": None,
+        "form": {},
+    }
+
+
+def refused_page(services: Services, refused: Refused) -> Shown:
+    """A refusal as a page of its own, for who is not known: whether he is signed in may be what could not be found out."""
+    note(refusal=str(refused.code))
+    status = status_of(refused)
+    notes = trace.get()
+    values = {
+        "unknown": True,
+        "status": status,
+        "phrase": HTTPStatus(status).phrase,
+        "message": refused.message,
+        "code": refused.code,
+        "wait_seconds": refused.retry_after_seconds,
+        "request_id": None if notes is None else notes.request_id,
+    }
+    headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
+    return Shown("refused.html", _common(services) | values, status, headers)

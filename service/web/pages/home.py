@@ -1,0 +1,24 @@
+"""The front page: what this is, what sponsors show, and the way into the catalog."""
+
+from service.web.pages.page import Page, Shown, Visit
+
+NEWEST = 3
+
+
+async def home(visit: Visit) -> Shown:
+    statistics = visit.services.catalog.statistics()
+    usecases = (await visit.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
+    bots = (await visit.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
+    placements = (await visit.ask("listPlacements")).or_refused()["placements"]
+    return Shown(
+        "home.html",
+        {
+            "counts": {"usecases": statistics.usecases, "bots": statistics.bots},
+            "usecases": usecases,
+            "bots": bots,
+            "sides": {side: [each for each in placements if each["side"] == side] for side in ("left", "right")},
+        },
+    )
+
+
+PAGES = (Page("/", home),)

@@ -1,0 +1,25 @@
+"""The outbox of a developer: mails as they would have been sent. It exists only where no SMTP server is configured, and
+only for this machine."""
+
+from service.api.authentication import is_loopback
+from service.web.pages.page import Page, Shown, Visit, nothing_here
+
+
+async def outbox(visit: Visit) -> Shown:
+    if not is_open(visit):
+        raise nothing_here()
+    return Shown("outbox.html", {"letters": await visit.services.mail.recent(50)})
+
+
+def is_open(visit: Visit) -> bool:
+    """Whether there is an outbox for who looks."""
+    return not visit.services.config.mail.smtp_url and _from_this_machine(visit)
+
+
+def _from_this_machine(visit: Visit) -> bool:
+    """Whether the caller sits at this machine. What a proxy on it hands on does not, trusted or not."""
+    forwarded = any(name in visit.request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    return not forwarded and is_loopback(visit.caller.address)
+
+
+PAGES = (Page("/dev/outbox", outbox),)

@@ -1,0 +1,130 @@
+"""Slots as administrators write them: prices as money, moments as date and time in UTC."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.values import Code, Refused
+from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who, nothing_here
+from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
+
+FIELDS = (
+    "name",
+    "side",
+    "weekPrice",
+    "durationWeeks",
+    "active",
+    "comingSoon",
+    "offerEndsAt",
+    "packageKind",
+    "description",
+)
+FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
+"""What the form of a new slot begins with."""
+
+
+async def slots(visit: Visit) -> Shown:
+    items = (await visit.ask("listSlots")).or_refused()["items"]
+    typed = dict(visit.form) if visit.problem is not None else FRESH
+    return Shown("admin_slots.html", {"slots": items, "typed": typed})
+
+
+async def create(visit: Visit) -> SeeOther | Again:
+    body = _body(visit.form, FIELDS)
+    if isinstance(body, Refused):
+        return Again(body)
+    slot_id = text_of(visit.form, "id")
+    told = await visit.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
+    return Again(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_created")
+
+
+async def slot(visit: Visit) -> Shown:
+    found = await _found(visit)
+    was = _as_typed(found)
+    # What was typed is shown again, beside what it was typed over.
+    again = visit.problem is not None and visit.form.get("do") == "save"
+    typed = dict(visit.form) if again else was
+    if again:
+        was = {name: visit.form.get(f"was_{name}", "") for name in FIELDS}
+    return Shown("admin_slot.html", {"slot": found, "typed": typed, "was": was})
+
+
+async def save(visit: Visit) -> SeeOther | Again:
+    """Change what was changed in the form, and leave alone what somebody else may have changed meanwhile."""
+    found = await _found(visit)
+    changed = [name for name in FIELDS if visit.form.get(name, "") != visit.form.get(f"was_{name}", "")]
+    body = _body(visit.form, changed)
+    if isinstance(body, Refused):
+        return Again(body)
+    if not body:
+        return Again(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
+    told = await visit.ask("editSlot", path={"id": found["id"]}, body=body)
+    return Again(told.refused) if told.refused is not None else SeeOther(f"/admin/slots/{found['id']}", "slot_saved")
+
+
+async def retire(visit: Visit) -> SeeOther | Again:
+    told = await visit.ask("retireSlot", path=visit.path_values)
+    return Again(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_retired")
+
+
+async def _found(visit: Visit) -> dict[str, Any]:
+    items = (await visit.ask("listSlots")).or_refused()["items"]
+    for each in items:
+        if each["id"] == visit.path_values["id"]:
+            return dict(each)
+    raise nothing_here()
+
+
+def _as_typed(slot: Mapping[str, Any]) -> dict[str, str]:
+    """A slot as its form holds it."""
+    ends_ms = slot.get("offerEndsAt")
+    return {
+        "name": slot["name"],
+        "side": slot["side"],
+        "weekPrice": amount_of(slot["weekPriceCents"]),
+        "durationWeeks": str(slot["durationWeeks"]),
+        "active": "yes" if slot["active"] else "",
+        "comingSoon": "yes" if slot["comingSoon"] else "",
+        "offerEndsAt": "" if ends_ms is None else moment_text(ends_ms),
+        "packageKind": slot.get("packageKind", ""),
+        "description": slot.get("description", ""),
+    }
+
+
+def _body(form: Mapping[str, str], names: tuple[str, ...] | list[str]) -> dict[str, Any] | Refused:
+    """The body of the operation, or what of the form cannot be read."""
+    body: dict[str, Any] = {}
+    for name in names:
+        text = text_of(form, name)
+        match name:
+            case "active" | "comingSoon":
+                body[name] = text is not None
+            case "weekPrice":
+                cents = cents_of(text or "")
+                if cents is None:
+                    return _unread("The price per week is not an amount such as 120.00.")
+                body["weekPriceCents"] = cents
+            case "durationWeeks":
+                weeks = whole_of(text or "")
+                if weeks is None:
+                    return _unread("The weeks of a booking are not a whole number such as 1.")
+                body[name] = weeks
+            case "offerEndsAt" if text is not None:
+                ends_ms = moment_of(text)
+                if ends_ms is None:
+                    return _unread("The end of the offer is not a date and time such as 2026-12-31T18:00.")
+                body[name] = ends_ms
+            case "name" | "side":
+                body[name] = text or ""
+            case _:
+                body[name] = text
+    return body
+
+
+def _unread(message: str) -> Refused:
+    return Refused(Code.INVALID_REQUEST, message)
+
+
+PAGES = (
+    Page("/admin/slots", slots, {"create": create}, Who.ADMIN),
+    Page("/admin/slots/{id}", slot, {"save": save, "retire": retire}, Who.ADMIN),
+)

@@ -1,0 +1,74 @@
+"""Who shares a limit of connections, who has none, and what is said of those that were turned away."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from ipaddress import ip_network
+
+import pytest
+import trio
+
+from service.config import load
+from service.http.limits import ServingLimits
+from service.http.server import TELL_SECONDS, Connections
+from service.main import serving_limits
+from tests.http.test_bounds import fake
+from tests.http.wires import LIMITS
+
+RELAYED = replace(LIMITS, exempt_networks=(ip_network("10.0.0.0/8"),))
+
+
+@pytest.fixture
+def full_of() -> Iterator[Callable[[str], Connections]]:
+    """Makes connections of which one address has all that it may have."""
+    with ExitStack() as stack:
+
+        def make(address: str, limits: ServingLimits = RELAYED) -> Connections:
+            connections = Connections(replace(limits, connections_per_address=1))
+            stack.enter_context(connections.holding(fake(address)))
+            return connections
+
+        yield make
+
+
+@pytest.mark.parametrize(
+    ("address", "same", "other"),
+    [
+        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", "2001:db8:0:2::1"),
+        ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
+    ],
+)
+def test_a_network_that_one_client_has_shares_one_limit(
+    full_of: Callable[..., Connections], address: str, same: str, other: str
+) -> None:
+    connections = full_of(address)
+    assert not connections.has_room(same)
+    assert connections.has_room(other)
+
+
+def test_a_relay_has_no_limit_however_its_address_is_written(full_of: Callable[..., Connections]) -> None:
+    connections = full_of("10.0.0.1")
+    assert connections.has_room("10.0.0.1")
+    assert connections.has_room("::ffff:10.0.0.1")
+
+
+def test_trusted_proxies_have_no_limit_since_they_speak_for_all_clients(full_of: Callable[..., Connections]) -> None:
+    config = load(None, {"CATALOG__SERVER__TRUSTED_PROXIES": "172.17.0.0/16"})
+    connections = full_of("172.17.0.1", serving_limits(config))
+    assert connections.has_room("172.17.0.1")
+
+
+async def test_the_log_says_once_in_a_while_how_many_were_turned_away(
+    full_of: Callable[..., Connections], caplog: pytest.LogCaptureFixture, autojump_clock: trio.testing.MockClock
+) -> None:
+    connections = full_of("192.0.2.1")
+    connections.tell_turned_away()
+    assert caplog.messages == []
+    for _ in range(3):
+        connections.turn_away()
+        connections.tell_turned_away()
+    await trio.sleep(TELL_SECONDS)
+    connections.tell_turned_away()
+    connections.tell_turned_away()
+    assert [words.split()[0] for words in caplog.messages] == ["1", "2"]
+    assert caplog.messages[0].endswith("closed at once: at most 2000 may be open, and 1 of one address")

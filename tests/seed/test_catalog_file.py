@@ -1,0 +1,256 @@
+"""Catalog files: three forms, one set of rules, and errors that name their line."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import service.seed.samples
+from actors.catalog.store import Kind
+from service.seed.catalog_file import Parsed, parse, unknown_bots
+from tests.snapshots.entries import bot, bot_fields, guide_fields, usecase, usecase_fields
+
+SAMPLES = Path(service.seed.samples.__file__).parent / "catalog.jsonl"
+
+
+def parsed(text: str | bytes, **options: Any) -> Parsed:
+    return parse(io.BytesIO(text.encode() if isinstance(text, str) else text), **options)
+
+
+def errors(text: str | bytes, **options: Any) -> list[str]:
+    return parsed(text, **options).report()
+
+
+def lines(*entries: dict[str, Any]) -> str:
+    return "\n".join(json.dumps(entry) for entry in entries)
+
+
+BOT = {"type": "bot"} | bot_fields("a-bot")
+USECASE = {"type": "usecase"} | usecase_fields("a-case", guide=guide_fields())
+
+
+def bot_line(**fields: Any) -> str:
+    return json.dumps(BOT | fields)
+
+
+# What is accepted.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines(BOT, USECASE),
+        lines(BOT, USECASE) + "\n",
+        "\n\r\n" + lines(BOT, USECASE).replace("\n", "\r\n") + "\r\n\r\n",
+        "\ufeff" + lines(BOT, USECASE),
+        json.dumps([USECASE, BOT]),
+        json.dumps([USECASE, BOT], indent=4),
+        json.dumps({"usecases": [usecase_fields("a-case", guide=guide_fields())], "bots": [bot_fields("a-bot")]}),
+        json.dumps({"bots": [BOT], "usecases": [USECASE]}, indent=2),
+    ],
+)
+def test_every_form_gives_the_same_entries(text: str) -> None:
+    found = parsed(text)
+    assert found.report() == []
+    assert found.entries == {Kind.BOTS: [bot("a-bot")], Kind.USECASES: [usecase("a-case", guide=guide_fields())]}
+
+
+def test_the_sample_catalog_is_valid_and_complete() -> None:
+    with SAMPLES.open("rb") as stream:
+        found = parse(stream)
+    assert found.report() == []
+    assert sum(map(len, found.entries.values())) == len(SAMPLES.read_text(encoding="utf-8").splitlines())
+    assert not found.references
+
+
+def test_documents_have_one_form_whatever_the_order_and_spacing_of_the_file() -> None:
+    shuffled = dict(reversed(BOT.items())) | {"category": None}
+    assert parsed(json.dumps(shuffled, indent=1).replace("\n", " ")).entries == parsed(lines(BOT)).entries
+    assert parsed(lines(BOT)).entries[Kind.BOTS][0].document.startswith(b'{"slug":"a-bot","name":"Plain Helper",')
+
+
+def test_a_document_has_the_fields_of_the_specification_and_no_absent_ones() -> None:
+    document = json.loads(parsed(lines(USECASE)).entries[Kind.USECASES][0].document)
+    assert document == usecase_fields("a-case", guide=guide_fields())
+
+
+def test_a_file_of_one_kind_does_not_speak_of_the_other() -> None:
+    assert list(parsed(lines(BOT)).entries) == [Kind.BOTS]
+    assert list(parsed(json.dumps({"usecases": [], "bots": [BOT]})).entries) == [Kind.USECASES, Kind.BOTS]
+
+
+def test_bots_that_exist_nowhere_are_a_warning() -> None:
+    guide = guide_fields(botSlugs=["a-bot", "in-catalog", "nowhere"])
+    found = parsed(lines(usecase_fields("a-case", guide=guide) | {"type": "usecase"}, BOT))
+    assert found.report() == []
+    assert unknown_bots(found, {"in-catalog"}) == ['line 1: a guide names the bot "nowhere", which does not exist']
+
+
+# What is refused, as a whole.
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (b"", "the file is empty"),
+        (b" \r\n\t\n", "the file is empty"),
+        (b"\xef\xbb\xbf", "the file is empty"),
+        (b"[]", "the file holds no entries"),
+        (b'{"usecases": [], "bots": []}', "the file holds no entries"),
+        (b"\xff\xfe[\x00]\x00", "line 1: the file is not UTF-8"),
+        (lines(BOT).encode() + b'\n{"type": "\xe9"}', "line 2: the file is not UTF-8"),
+        (b'{"bots": [\n\n"\xe9"]}', "line 3: the file is not UTF-8"),
+        (b"[\n", "line 2: is not JSON: it ends in the middle of a value"),
+        (json.dumps([BOT], indent=2).encode()[:100], "line 7: is not JSON: it ends in the middle of a value"),
+        (json.dumps([BOT]).encode()[:-1], "line 1: is not JSON: it ends in the middle of a value"),
+        (json.dumps({"bots": [BOT]}).encode()[:-1], "line 1: is not JSON: it ends in the middle of a value"),
+        (json.dumps([BOT]).encode() + b"\n[]", "line 2: is not JSON: something follows the end of the value"),
+        (b'{"bots": [],}', "line 1: is not JSON: "),
+        (b'{"bots": {}}', "line 1: is not JSON: expected '['"),
+        (b'{"bots": [],\n"people": []}', 'line 2: "people" is not a list of the catalog'),
+        (b'{"bots": [],\n"bots": []}', 'line 2: the list "bots" stands twice'),
+        (b"[" * 100_000, "line 1: is not JSON: nested too deeply"),
+        (b"[1" + b"0" * 5_000 + b"]", "line 1: is not JSON: a number has too many digits"),
+    ],
+)
+def test_a_file_that_cannot_be_read_gives_one_clear_error(text: bytes, error: str) -> None:
+    found = errors(text)
+    assert len(found) == 1
+    assert found[0].startswith(error)
+
+
+def test_a_file_that_is_too_large_is_refused() -> None:
+    assert errors(lines(BOT), max_bytes=100) == ["the file is larger than 9.53674e-05 MiB"]
+
+
+# What is refused, line by line.
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("{", "line 2: is not JSON: it ends in the middle of a value (column 2)"),
+        (bot_line()[:-1], "line 2: is not JSON: it ends in the middle of a value"),
+        (bot_line() + bot_line(), "line 2: is not JSON: something follows the end of the value"),
+        (bot_line()[:-1] + ', "who": "B"}', 'line 2: the key "who" stands twice'),
+        (bot_line()[:-1] + ', "x": {"y": 1, "y": 2}}', 'line 2: the key "y" stands twice'),
+        (bot_line(addedAt=float("nan")), "line 2: NaN is not JSON"),
+        (bot_line(addedAt=float("inf")), "line 2: Infinity is not JSON"),
+        ("[]", "line 2: is not an object"),
+        ("null", "line 2: is not an object"),
+        ("{}", 'line 2: "type" must be "usecase" or "bot"'),
+        (bot_line(type="person"), 'line 2 (a-bot): "type" must be "usecase" or "bot"'),
+        (bot_line(type=["bot"]), 'line 2 (a-bot): "type" must be "usecase" or "bot"'),
+        (bot_line(extra=1), "line 2 (a-bot): extra: Extra inputs are not permitted"),
+        (bot_line(addedAt="1000"), "line 2 (a-bot): addedAt: Input should be a valid integer"),
+        (bot_line(addedAt=1000.5), "line 2 (a-bot): addedAt: Input should be a valid integer"),
+        (bot_line(addedAt=True), "line 2 (a-bot): addedAt: Input should be a valid integer"),
+        (bot_line(addedAt=-1), "line 2 (a-bot): addedAt: Input should be greater than or equal to 0"),
+        (bot_line(addedAt=2**53 + 1), "line 2 (a-bot): addedAt: Input should be less than or equal to"),
+        (bot_line(name=None), "line 2 (a-bot): name: Input should be a valid string"),
+        (bot_line(name=""), "line 2 (a-bot): name: String should have at least 1 character"),
+        (bot_line(name=" \u00a0"), "line 2 (a-bot): name: must not be blank"),
+        (bot_line(name="a\nb"), "line 2 (a-bot): name: must be on one line"),
+        (bot_line(name="a\0b"), "line 2 (a-bot): name: must not hold control characters"),
+        (bot_line(name="\ud800"), "line 2 (a-bot): name: Input should be a valid string"),
+        (bot_line(name="x" * 201), "line 2 (a-bot): name: String should have at most 200 characters"),
+        (bot_line(slug="A"), "line 2 (A): slug: String should match pattern"),
+        (bot_line(slug="a--b"), "line 2 (a--b): slug: String should match pattern"),
+        (bot_line(slug="a-"), "line 2 (a-): slug: String should match pattern"),
+        (bot_line(slug="a\n"), "line 2 (a?): slug: String should match pattern"),
+        (bot_line(slug="a" * 101), f"line 2 ({'a' * 100}): slug: String should have at most 100 characters"),
+        (bot_line(templateUrl="ftp://example.com"), "line 2 (a-bot): templateUrl: must begin with http:// or https://"),
+        (bot_line(templateUrl="javascript:alert(1)"), "line 2 (a-bot): templateUrl: must begin with"),
+        (bot_line(templateUrl="//example.com"), "line 2 (a-bot): templateUrl: must begin with"),
+        (bot_line(templateUrl="https:///x"), "line 2 (a-bot): templateUrl: is not a URL with a host"),
+        (bot_line(templateUrl="https://[::1"), "line 2 (a-bot): templateUrl: is not a URL"),
+        (bot_line(templateUrl="https://example.com:99999"), "line 2 (a-bot): templateUrl: is not a URL"),
+        (bot_line(templateUrl="https://a:b@example.com"), "line 2 (a-bot): templateUrl: must not hold credentials"),
+        (bot_line(templateUrl="https://@example.com"), "line 2 (a-bot): templateUrl: must not hold credentials"),
+        (bot_line(templateUrl="https://example.com\\@x"), "line 2 (a-bot): templateUrl: "),
+        (
+            bot_line(templateUrl="https://example.com/\n"),
+            "line 2 (a-bot): templateUrl: must not hold spaces or control",
+        ),
+        (
+            bot_line(templateUrl="https://e.com/" + "x" * 1_490),
+            "line 2 (a-bot): templateUrl: String should have at most",
+        ),
+        ("[" * 100_000, "line 2: is not JSON: nested too deeply"),
+    ],
+)
+def test_a_bad_line_is_named_and_the_others_are_read(line: str, error: str) -> None:
+    good = json.dumps(BOT | {"slug": "good"})
+    found = parsed(f"{good}\n{line}\n{good}")
+    assert len(found.errors) == 2
+    assert found.errors[0].startswith(error)
+    assert found.errors[1] == "line 3 (good): the slug stands twice, first on line 1"
+
+
+@pytest.mark.parametrize(
+    ("guide", "error"),
+    [
+        ({"botSlugs": ["A"]}, "guide.botSlugs[0]: String should match pattern"),
+        ({"steps": ["x", ""]}, "guide.steps[1]: String should have at least 1 character"),
+        ({"steps": "x"}, "guide.steps: Input should be a valid list"),
+        ({"steps": ["x"] * 51}, "guide.steps: List should have at most 50 items"),
+        ({"value": {"amount": "$1", "label": "x", "basis": "y", "kind": "sure"}}, "guide.value.kind: Input should be"),
+        ({"value": {"amount": "$1", "label": "x", "kind": "reported"}}, "guide.value.basis: Field required"),
+        ({"steps": ["ü" * 1_000] * 40}, "is larger than 64 KiB"),
+    ],
+)
+def test_a_bad_guide_is_named_by_its_path(guide: dict[str, Any], error: str) -> None:
+    found = errors(lines(USECASE | {"guide": guide_fields(**guide)}))
+    assert len(found) == 1
+    assert found[0].startswith(f"line 1 (a-case): {error}")
+
+
+def test_a_document_names_line_and_index() -> None:
+    text = json.dumps({"usecases": [USECASE, USECASE], "bots": [BOT, {"slug": 1}, BOT, USECASE]}, indent=1)
+    starts = [number for number, line in enumerate(text.splitlines(), 1) if line == "  {"]
+    found = errors(text)
+    assert found[0] == f"line {starts[1]}, usecases[1] (a-case): the slug stands twice, first on line {starts[0]}"
+    assert found[1].startswith(f"line {starts[3]}, bots[1]: slug: Input should be a valid string")
+    assert found[-2] == f"line {starts[4]}, bots[2] (a-bot): the slug stands twice, first on line {starts[2]}"
+    assert found[-1] == f'line {starts[5]}, bots[3] (a-case): a "usecase" stands in the list "bots"'
+
+
+def test_an_array_names_line_and_index() -> None:
+    assert errors(f"[{bot_line()},\n{bot_line()}, 7]") == [
+        "line 2, [1] (a-bot): the slug stands twice, first on line 1",
+        "line 2, [2]: is not an object",
+    ]
+
+
+def test_a_use_case_and_a_bot_may_share_a_slug() -> None:
+    assert errors(lines(BOT, USECASE | {"slug": "a-bot"})) == []
+
+
+def test_fifty_errors_are_told_and_the_rest_is_counted() -> None:
+    found = errors("7\n" * 61)
+    assert len(found) == 51
+    assert found[0] == "line 1: is not an object"
+    assert found[-1] == "and 11 more"
+
+
+def test_errors_are_short_and_printable() -> None:
+    [error] = errors(bot_line(**{"\x1b[31m" + "x" * 10_000: 1}))
+    assert error.isprintable()
+    assert len(error) <= 300
+
+
+@given(st.binary(max_size=200) | st.text(alphabet='{}[]":,\\ \nnul1eE.-abots', max_size=60).map(str.encode))
+def test_no_bytes_break_the_reader(data: bytes) -> None:
+    found = parsed(data)
+    assert found.errors or any(found.entries.values())
+
+
+@given(st.integers(0, 2_000))
+def test_a_file_cut_anywhere_never_passes_for_whole(end: int) -> None:
+    whole = json.dumps({"usecases": [USECASE], "bots": [BOT]}, indent=1)
+    if end < len(whole):
+        assert errors(whole[:end])
