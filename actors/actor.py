@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 import trio
 
 from actors.mailbox import Envelope, Mailbox, answer_due, request_id, twin
-from actors.values import ActorFailed, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable, Turn
+from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 
 M = TypeVar("M")
 R = TypeVar("R")
@@ -104,7 +104,7 @@ class Actor(Generic[M, R]):
     async def load(self) -> None:
         """Bring the actor's memory up from the store; called at each start, before the first batch."""
 
-    async def commit(self, turn: Turn, messages: Sequence[M]) -> Sequence[R]:
+    async def commit(self, turn: BatchId, messages: Sequence[M]) -> Sequence[R]:
         """Commit one batch and return one answer for each message, in order.
 
         Raises `StorageUnavailable` (callers are refused), `Contended` or `OutcomeUnknown` (called again with the same
@@ -276,7 +276,7 @@ class Actor(Generic[M, R]):
     async def _settle(self, messages: Sequence[M]) -> Sequence[R]:
         """Commit under one turn until the outcome is known: running a turn again is harmless."""
         self._turns += 1
-        turn = Turn(self._owner, self._turns)
+        turn = BatchId(self._owner, self._turns)
         pause = self.limits.settle_pause_seconds
         in_doubt = False
         for attempt in range(self.limits.settle_attempts):

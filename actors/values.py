@@ -33,7 +33,7 @@ class ActorFailed(Exception):
     """A bug hit the batch that held this message; whether it was kept is not known to the caller."""
 
 
-class Turn:
+class BatchId:
     """The identity of one batch: its owner (node and actor) and a number that only grows.
 
     A store journals the turn in the transaction that keeps the batch, so a turn that runs again after an unknown
@@ -49,7 +49,7 @@ class Turn:
         self.decided: Any = None
 
     def __repr__(self) -> str:
-        return f"<Turn {self.owner} #{self.seq}>"
+        return f"<BatchId {self.owner} #{self.seq}>"
 
 
 class Code(StrEnum):
@@ -144,7 +144,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OutboxMessage:
     """A row of the outbox. `nonce` stands for the code, which the sender derives from it when it renders the mail."""
 
     id: str

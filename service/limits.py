@@ -1,9 +1,9 @@
 """From the configuration to the rules and limits of each concern. Pure."""
 
 from actors.actor import ActorLimits
-from actors.bookings.cashier import CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
+from actors.bookings.sweeper import SweeperLimits
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
@@ -47,8 +47,8 @@ def booking_rules(config: Config) -> BookingRules:
     )
 
 
-def cashier_limits(config: Config) -> CashierLimits:
-    return CashierLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds)
+def cashier_limits(config: Config) -> SweeperLimits:
+    return SweeperLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:

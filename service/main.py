@@ -20,19 +20,19 @@ import trio
 
 from actors.actor import Actor, ActorLimits
 from actors.bookings.actor import BookingLedger
-from actors.bookings.cashier import Cashier
+from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.clock import DAY_MS, Clock, SystemClock, SystemEntropy
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
+from actors.events.router import EventRouter
 from actors.events.shards import ShardMap
-from actors.events.state import EventRules, Seals
+from actors.events.state import EventRules, VisitorHasher
 from actors.events.store import EventStore
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.store import UseStore
 from actors.keys.uses import KeyUses
 from actors.mail.actor import MailLimits, MailSender
@@ -45,7 +45,7 @@ from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
-from actors.troupe import Intensity, Member, running
+from actors.supervision import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable
 from service.api.context import Budgets, Services
 from service.api.openapi import Described
@@ -68,21 +68,21 @@ from service.limits import (
 )
 from service.observability.health import Health
 from service.observability.metrics import Metrics
-from service.observability.refusal_log import Watch
+from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import payments_of
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
 from service.signals import heed_signals, not_renewed
 from service.smtp import ConsoleTransport, SmtpTransport
 from service.snapshots.catalog import Catalog
-from service.snapshots.invalidation import Changes
+from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
 from service.version import VERSION
 from service.web.app import build_app
 from service.web.error_responses import answer_refusal
-from service.web.middleware import Edge
+from service.web.middleware import RequestMiddleware
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -142,7 +142,7 @@ async def serve(
         _calm_collector()
         nursery.start_soon(_say_when_stopping, node.services.health, stop)
         app = build_app(node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics)
-        refusals = Edge(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
+        refusals = RequestMiddleware(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
         await server.serve(app, refusals, stop=stop, ready=ready)
         log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
@@ -165,7 +165,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     services, actors, keepers = _services(config, config.server.base_url or url, nodes, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
-    changes = Changes(opened.database, services.directory, services.catalog, services.placements)
+    changes = CacheInvalidator(opened.database, services.directory, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
     members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, *keepers]
     async with running(
@@ -187,7 +187,7 @@ def _services(
     node, clock, entropy = nodes.node.id, SystemClock(), SystemEntropy()
     limits = actor_limits(config)
     keys = key_keeper(config, opened, secret, node)
-    directory = KeyDirectory(
+    directory = KeyCache(
         opened.keys,
         clock,
         node=node,
@@ -209,7 +209,7 @@ def _services(
     links = Links(base_url, secret.links)
     paying = payments_of(config, links, clock)
     ledger = BookingLedger(opened.ledger, clock, entropy, booking_rules(config), node=node, limits=limits)
-    cashier = Cashier(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
+    cashier = HoldAndRefundSweeper(opened.sponsorship, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(opened.events, clock, secret.visitors, config, node, opened.shards)
     people = (session_reader, devices, sessions)
     actors: list[Actor[Any, Any]] = [keys, directory, *people, quota, ledger, *events.desk.dedupers, events.windows]
@@ -237,7 +237,7 @@ def _services(
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock, nodes.live),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
-        watch=Watch(clock, node, opened.database.statistics),
+        watch=RefusalLog(clock, node, opened.database.statistics),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,
@@ -330,7 +330,7 @@ def address_of(bind: str) -> tuple[str, int]:
 class EventMembers:
     """What takes events in, and what keeps room for them."""
 
-    desk: EventDesk
+    desk: EventRouter
     windows: WindowReader
     keeper: PartitionKeeper
 
@@ -343,13 +343,13 @@ def event_members(
     count = len(shards) if shards else events.shards
     rules = EventRules(events.bucket_hours, events.keep_days, events.ahead_days)
     limits = ActorLimits(events.mailbox, events.batch, events.answer_seconds)
-    seals = Seals(secret)
+    seals = VisitorHasher(secret)
     remember = max(1, events.remember // count)
     dedupers = [
         EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=remember)
         for shard in range(count)
     ]
-    desk = EventDesk(dedupers, shards.place_of if shards else None)
+    desk = EventRouter(dedupers, shards.place_of if shards else None)
     windows = WindowReader(store, node=node, limits=limits)
     return EventMembers(desk, windows, PartitionKeeper(store, clock, rules, sweep_seconds=events.sweep_seconds))
 

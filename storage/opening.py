@@ -13,6 +13,7 @@ from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
+from storage.journal import forget_ended
 from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -29,7 +30,6 @@ from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.statements import statements
-from storage.turns import forget_ended
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest Postgres that is supported."""

@@ -18,7 +18,7 @@ import trio_asyncio
 from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.errands import Errands, open_errands
+from storage.detached_reads import Errands, open_errands
 
 T = TypeVar("T")
 Connection = Any

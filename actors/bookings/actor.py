@@ -41,13 +41,13 @@ from actors.bookings.records import (
     Sponsor,
     YoutubeStatus,
 )
-from actors.bookings.state import BookingRules, Decision, Snapshot, decide, wanted
+from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
 from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
-from actors.values import Agent, Refused, Turn
+from actors.values import Agent, BatchId, Refused
 
 RESERVE, START = "bookings", "bookings/start"
 """Operations that take an idempotency key; the same key may be used once for each."""
@@ -248,13 +248,13 @@ class BookingLedger(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on)).answers
+        return (await self._store.transact(turn, rows_to_lock(messages), on)).answers
 
     # Making records.
 

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, replace
 
-from actors.bookings.desk import Desk
 from actors.bookings.messages import (
     Answer,
     CreateCampaign,
@@ -14,6 +13,7 @@ from actors.bookings.messages import (
 )
 from actors.bookings.records import Campaign, CampaignStatus, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
+from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
 PAST = {
@@ -31,11 +31,11 @@ REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 """Moves that are not the owner's; each brings a note or takes the last one away."""
 
 
-def save_profile(desk: Desk, message: SaveProfile) -> Answer:
+def save_profile(desk: UnitOfWork, message: SaveProfile) -> Answer:
     return ProfileKept(keep_profile(desk, message.sponsor, message.origin))
 
 
-def keep_profile(desk: Desk, wanted: Sponsor, origin: Origin) -> Sponsor:
+def keep_profile(desk: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
     """Write a profile; saving what is there already changes nothing."""
     known = desk.sponsor(wanted.tenant_id)
     if known is None:
@@ -49,17 +49,17 @@ def keep_profile(desk: Desk, wanted: Sponsor, origin: Origin) -> Sponsor:
     return sponsor
 
 
-def create_campaign(desk: Desk, message: CreateCampaign) -> Answer:
+def create_campaign(desk: UnitOfWork, message: CreateCampaign) -> Answer:
     keep_new(desk, message.campaign, message.origin)
     return desk.campaign_view(message.campaign)
 
 
-def keep_new(desk: Desk, campaign: Campaign, origin: Origin) -> None:
+def keep_new(desk: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
     desk.keep_campaign(campaign)
     desk.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
 
 
-def edit_campaign(desk: Desk, message: EditCampaign) -> Answer:
+def edit_campaign(desk: UnitOfWork, message: EditCampaign) -> Answer:
     campaign = desk.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
@@ -83,7 +83,7 @@ def edit_campaign(desk: Desk, message: EditCampaign) -> Answer:
     return desk.campaign_view(edited)
 
 
-def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
+def move_campaign(desk: UnitOfWork, message: MoveCampaign) -> Answer:
     campaign = desk.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, unknown_campaign
-from actors.bookings.desk import Desk, Week, by_the_service, weeks_of
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -29,13 +28,14 @@ from actors.bookings.records import (
 )
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
+from actors.bookings.unit_of_work import UnitOfWork, Week, by_the_service, weeks_of
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 
 WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 
-def reserve(desk: Desk, message: Reserve) -> Answer:
+def reserve(desk: UnitOfWork, message: Reserve) -> Answer:
     known = desk.recall(message.tenant_id, message.operation, message.key)
     if known is not None:
         if known.fingerprint != message.fingerprint:
@@ -55,7 +55,7 @@ def reserve(desk: Desk, message: Reserve) -> Answer:
     return _not_now(desk, message, slot, campaign) or _hold(desk, message, slot, campaign)
 
 
-def _not_bookable_week(desk: Desk, week_ms: int) -> Refused | None:
+def _not_bookable_week(desk: UnitOfWork, week_ms: int) -> Refused | None:
     this_week = week_of(desk.now_ms)
     if not is_week_start(week_ms):
         return Refused(Code.INVALID_REQUEST, "weekStart must be the start of a week: Monday, 00:00 UTC.")
@@ -66,7 +66,7 @@ def _not_bookable_week(desk: Desk, week_ms: int) -> Refused | None:
     return None
 
 
-def _not_now(desk: Desk, message: Reserve, slot: Slot, campaign: Campaign) -> Refused | None:
+def _not_now(desk: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Refused | None:
     """Why this slot cannot be held for this campaign now."""
     if message.sponsor is None and desk.sponsor(message.tenant_id) is None:
         return Refused(Code.PROFILE_REQUIRED, "Save your sponsor profile first: PATCH /api/v1/sponsors/profile.")
@@ -84,7 +84,7 @@ def _not_now(desk: Desk, message: Reserve, slot: Slot, campaign: Campaign) -> Re
     return None
 
 
-def _hold(desk: Desk, message: Reserve, slot: Slot, campaign: Campaign) -> Answer:
+def _hold(desk: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Answer:
     if message.sponsor is not None:
         keep_profile(desk, message.sponsor, message.origin)
     if message.campaign is not None:
@@ -117,7 +117,7 @@ def _hold(desk: Desk, message: Reserve, slot: Slot, campaign: Campaign) -> Answe
     return desk.view(booking)
 
 
-def open_checkout(desk: Desk, message: OpenCheckout) -> Answer:
+def open_checkout(desk: UnitOfWork, message: OpenCheckout) -> Answer:
     booking = _current(desk, message.booking_id, message.tenant_id, message.origin)
     if booking is None:
         return unknown_booking()
@@ -132,7 +132,7 @@ def open_checkout(desk: Desk, message: OpenCheckout) -> Answer:
     return _moved(desk, booking, BookingMove.OPEN_CHECKOUT, message.origin, hold_ms=hold_ms)
 
 
-def cancel(desk: Desk, message: Cancel) -> Answer:
+def cancel(desk: UnitOfWork, message: Cancel) -> Answer:
     booking = _current(desk, message.booking_id, message.tenant_id, message.origin)
     if booking is None:
         return unknown_booking()
@@ -141,12 +141,12 @@ def cancel(desk: Desk, message: Cancel) -> Answer:
     return _moved(desk, booking, BookingMove.CANCEL, message.origin)
 
 
-def expire_hold(desk: Desk, message: ExpireHold) -> Answer:
+def expire_hold(desk: UnitOfWork, message: ExpireHold) -> Answer:
     booking = _current(desk, message.booking_id, None, message.origin)
     return unknown_booking() if booking is None else desk.view(booking)
 
 
-def take_payment(desk: Desk, message: TakePayment) -> Answer:
+def take_payment(desk: UnitOfWork, message: TakePayment) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is None:
         return unknown_booking()
@@ -164,7 +164,7 @@ def take_payment(desk: Desk, message: TakePayment) -> Answer:
     return _moved(desk, paid, BookingMove.PAY_TOO_LATE, message.origin, payment_issue=issue, refund_due_ms=due_ms)
 
 
-def _why_too_late(desk: Desk, booking: Booking, payment: TakePayment) -> str | None:
+def _why_too_late(desk: UnitOfWork, booking: Booking, payment: TakePayment) -> str | None:
     """Why a payment has to go back; None where the booking can have its weeks."""
     if (payment.amount_cents, payment.currency) != (booking.amount_cents, booking.currency):
         return "amount_mismatch"
@@ -175,7 +175,7 @@ def _why_too_late(desk: Desk, booking: Booking, payment: TakePayment) -> str | N
     return "paid_after_expiry" if over or not _free(desk, others) else None
 
 
-def order_refund(desk: Desk, message: OrderRefund) -> Answer:
+def order_refund(desk: UnitOfWork, message: OrderRefund) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is None:
         return unknown_booking()
@@ -200,7 +200,7 @@ def order_refund(desk: Desk, message: OrderRefund) -> Answer:
     )
 
 
-def settle_refund(desk: Desk, message: SettleRefund) -> Answer:
+def settle_refund(desk: UnitOfWork, message: SettleRefund) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is None:
         return unknown_booking()
@@ -229,7 +229,7 @@ def _is_old_news(booking: Booking, message: SettleRefund) -> bool:
     return failed and message.event_id is None
 
 
-def _refund_declined(desk: Desk, booking: Booking, message: SettleRefund) -> Answer:
+def _refund_declined(desk: UnitOfWork, booking: Booking, message: SettleRefund) -> Answer:
     why = {"why": message.declined}
     match booking.status:
         case BookingStatus.REFUNDING if desk.holds_its_weeks(booking):
@@ -264,7 +264,7 @@ def _refund_declined(desk: Desk, booking: Booking, message: SettleRefund) -> Ans
     return desk.view(booking)
 
 
-def postpone_refund(desk: Desk, message: PostponeRefund) -> Answer:
+def postpone_refund(desk: UnitOfWork, message: PostponeRefund) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is None:
         return unknown_booking()
@@ -274,7 +274,7 @@ def postpone_refund(desk: Desk, message: PostponeRefund) -> Answer:
     return desk.view(booking)
 
 
-def describe_video(desk: Desk, message: DescribeVideo) -> Answer:
+def describe_video(desk: UnitOfWork, message: DescribeVideo) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is None:
         return unknown_booking()
@@ -325,7 +325,7 @@ RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, Bookin
 
 
 def _moved(
-    desk: Desk,
+    desk: UnitOfWork,
     booking: Booking,
     move: BookingMove,
     origin: Origin,
@@ -341,7 +341,7 @@ def _moved(
 
 
 def _apply(
-    desk: Desk,
+    desk: UnitOfWork,
     booking: Booking,
     move: BookingMove,
     origin: Origin,
@@ -364,7 +364,7 @@ def _apply(
     return moved
 
 
-def _paid_twice(desk: Desk, booking: Booking, payment: TakePayment) -> Answer:
+def _paid_twice(desk: UnitOfWork, booking: Booking, payment: TakePayment) -> Answer:
     """Note another payment of a booking that is paid: a person has to pay it back, at the processor's."""
     booking = replace(booking, payment_issue="paid_twice")
     desk.keep_booking(booking)
@@ -373,7 +373,7 @@ def _paid_twice(desk: Desk, booking: Booking, payment: TakePayment) -> Answer:
     return desk.view(booking)
 
 
-def _current(desk: Desk, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:
+def _current(desk: UnitOfWork, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:
     """A booking as of now: a hold whose time is up is ended first, whether or not the sweeper has come by."""
     booking = desk.booking(booking_id, owner)
     if booking is not None and booking.status in OPEN and not booking.is_open(desk.now_ms):
@@ -381,7 +381,7 @@ def _current(desk: Desk, booking_id: str, owner: str | None, origin: Origin) -> 
     return booking
 
 
-def _free(desk: Desk, weeks: list[Week]) -> bool:
+def _free(desk: UnitOfWork, weeks: list[Week]) -> bool:
     """Whether nobody has these weeks, but holds that ran out."""
     return not any(
         holder.status not in OPEN or holder.is_open(desk.now_ms)
@@ -390,7 +390,7 @@ def _free(desk: Desk, weeks: list[Week]) -> bool:
     )
 
 
-def _take(desk: Desk, booking: Booking, origin: Origin) -> None:
+def _take(desk: UnitOfWork, booking: Booking, origin: Origin) -> None:
     """Take all weeks of a booking; holds that ran out make way."""
     for week in weeks_of(booking):
         holder = desk.holder(week)

@@ -3,9 +3,9 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from actors.bookings.desk import Desk
 from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotKept
 from actors.bookings.records import Slot
+from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
 _UNTOLD = ("id", "created_ms", "demo")
@@ -22,7 +22,7 @@ def sells(slot: Slot, now_ms: int) -> bool:
     return slot.active and not slot.coming_soon and slot.retired_ms is None and offered
 
 
-def create_slot(desk: Desk, message: CreateSlot) -> Answer:
+def create_slot(desk: UnitOfWork, message: CreateSlot) -> Answer:
     slot = message.slot
     if desk.slot(slot.id) is not None:
         return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
@@ -33,7 +33,7 @@ def create_slot(desk: Desk, message: CreateSlot) -> Answer:
     return SlotKept(slot)
 
 
-def edit_slot(desk: Desk, message: EditSlot) -> Answer:
+def edit_slot(desk: UnitOfWork, message: EditSlot) -> Answer:
     slot = desk.slot(message.slot_id)
     if slot is None:
         return unknown_slot()
@@ -63,7 +63,7 @@ def edit_slot(desk: Desk, message: EditSlot) -> Answer:
     return SlotKept(edited)
 
 
-def retire_slot(desk: Desk, message: RetireSlot) -> Answer:
+def retire_slot(desk: UnitOfWork, message: RetireSlot) -> Answer:
     slot = desk.slot(message.slot_id)
     if slot is None:
         return unknown_slot()

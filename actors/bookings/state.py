@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from actors.bookings import campaigns, reservations, slots
-from actors.bookings.desk import BookingRules, Decision, Desk, Snapshot, Week
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -28,12 +27,13 @@ from actors.bookings.messages import (
     SettleRefund,
     TakePayment,
 )
+from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot, UnitOfWork, Week
 
-__all__ = ["BookingRules", "Decision", "Snapshot", "Wanted", "Week", "decide", "wanted"]
+__all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", "rows_to_lock"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LockSet:
     """Which rows a batch names, each sorted; `LedgerStore.transact` says what follows from them.
 
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names; the
@@ -49,7 +49,7 @@ class Wanted:
     from_week_ms: int | None = None
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
     tenants: set[str] = set()
     campaign_ids: set[str] = set()
@@ -93,7 +93,7 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 | DescribeVideo(booking_id=booking_id)
             ):
                 booking_ids.add(booking_id)
-    return Wanted(
+    return LockSet(
         tenant_ids=tuple(sorted(tenants)),
         campaign_ids=tuple(sorted(campaign_ids)),
         slot_ids=tuple(sorted(slot_ids)),
@@ -106,13 +106,13 @@ def wanted(messages: Iterable[Message]) -> Wanted:
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: BookingRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = Desk(snapshot, now_ms, rules)
+    desk = UnitOfWork(snapshot, now_ms, rules)
     for message in messages:
         desk.decision.answers.append(_answer(desk, message))
     return desk.finished()
 
 
-def _answer(desk: Desk, message: Message) -> Answer:
+def _answer(desk: UnitOfWork, message: Message) -> Answer:
     match message:
         case SaveProfile():
             return campaigns.save_profile(desk, message)

@@ -16,8 +16,8 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.state import Decision, Snapshot, Wanted
-from actors.values import AuditRecord, Turn
+from actors.bookings.state import Decision, LockSet, Snapshot
+from actors.values import AuditRecord, BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
@@ -76,7 +76,7 @@ class Overview:
 class LedgerStore(Protocol):
     """Where the ledger keeps its rows."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn. One transaction.
 
         Bookings that are named or remembered lead to their sponsor, campaign and slot, and campaigns to their sponsor;

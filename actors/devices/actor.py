@@ -8,11 +8,11 @@ from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
 from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
 from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Message, Poll, Redeemed, Seen, Start
-from actors.devices.state import Decision, DeviceRules, Snapshot, decide, unknown_code, wanted
+from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
 from actors.ids import new_id
 from actors.mailbox import request_id
-from actors.values import Agent, Refused, Turn
+from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
 """User codes that a start brings along: that all are taken happens once in 10**19 starts with a million devices."""
@@ -106,13 +106,13 @@ class DeviceAuthorizer(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
 
     def _id(self, prefix: str) -> str:
         return new_id(prefix, self._entropy.token(16))

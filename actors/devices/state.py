@@ -69,7 +69,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LockSet:
     """Which rows a batch needs: the store follows devices and emails to accounts, and these to tenants."""
 
     code_hashes: tuple[bytes, ...]
@@ -78,7 +78,7 @@ class Wanted:
     emails: tuple[str, ...]
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
     code_hashes: set[bytes] = set()
     user_codes: set[str] = set()
@@ -97,7 +97,7 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 user_codes.add(user_code)
                 session_ids.add(session_id)
                 emails.add(email)
-    return Wanted(
+    return LockSet(
         tuple(sorted(code_hashes)), tuple(sorted(user_codes)), tuple(sorted(session_ids)), tuple(sorted(emails))
     )
 

@@ -9,15 +9,15 @@ import trio
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
 from actors.events.messages import Bucket, Event, Record
-from actors.events.state import EventRules, Seals, bucket_of, rows_of
+from actors.events.state import EventRules, VisitorHasher, bucket_of, rows_of
 from actors.events.store import EventStore
-from actors.values import Turn
+from actors.values import BatchId
 
 SETS = 256
 """A key, which is a hash, belongs to the one that its last byte names."""
 
 
-class Seen:
+class RecentKeys:
     """A bounded memory of keys that are known to be committed; the oldest is forgotten first.
 
     Many small sets instead of one: a set whose keys come and go copies itself from time to time, and copies of one of a
@@ -56,7 +56,7 @@ class Seen:
         return len(self._ages)
 
     def __repr__(self) -> str:
-        return f"<Seen {len(self)}/{self.capacity}>"
+        return f"<RecentKeys {len(self)}/{self.capacity}>"
 
 
 class EventDeduper(Actor[Record, Sequence[bool]]):
@@ -66,7 +66,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self,
         store: EventStore,
         clock: Clock,
-        seals: Seals,
+        seals: VisitorHasher,
         rules: EventRules,
         *,
         node: str,
@@ -79,8 +79,8 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self._clock = clock
         self._seals = seals
         self._rules = rules
-        self.seen = Seen(remember)
-        self._turn: Turn | None = None
+        self.seen = RecentKeys(remember)
+        self._turn: BatchId | None = None
         self._bucket = Bucket(0, 0)
 
     # Intents.
@@ -104,7 +104,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
     def weigh(self, message: Record) -> int:
         return len(message.events)
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         if self._turn is not turn:
             # One moment for the whole batch, also when it is run again: what came in before midnight and is committed
             # after it counts for the new day.

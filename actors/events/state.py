@@ -39,7 +39,7 @@ def bucket_of(now_ms: int, hours: int) -> Bucket:
     return Bucket(day_of(now_ms), hour - hour % hours)
 
 
-class Seals:
+class VisitorHasher:
     """Turns events into keys of 16 bytes: a keyed BLAKE2b over booking, kind, hour and visitor.
 
     The hash is keyed with the day's own key, so that a visitor can be followed neither from one day to the next nor from
@@ -79,7 +79,7 @@ class Seals:
         return hashed
 
     def __repr__(self) -> str:
-        return f"<Seals of the days {sorted(self._days)}>"
+        return f"<VisitorHasher of the days {sorted(self._days)}>"
 
 
 def rows_of(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:

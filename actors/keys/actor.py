@@ -40,10 +40,10 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
-from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.mailbox import request_id
-from actors.values import Agent, AuditRecord, Letter, Refused, Scope, Tier, Turn
+from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class KeyKeeper(Actor[Message, Answer]):
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
         token_hash = digest(claim_token)
-        letter = Letter(
+        letter = OutboxMessage(
             id=self._id("let"),
             recipient=email,
             template="claim_code",
@@ -204,13 +204,13 @@ class KeyKeeper(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
 
     # Making records.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from actors.codes import EmailedCode
 from actors.credentials import Kind
-from actors.values import AuditRecord, Letter, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class StartClaim:
     token_hash: bytes
     email: str
     proof: bytes
-    letter: Letter
+    letter: OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)

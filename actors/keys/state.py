@@ -33,7 +33,7 @@ from actors.keys.messages import (
     TierSet,
 )
 from actors.keys.standing import is_live
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Decision:
 
     changed: Snapshot = field(default_factory=Snapshot)
     dismissed: set[str] = field(default_factory=set)
-    letters: list[Letter] = field(default_factory=list)
+    letters: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     touched_keys: list[bytes] = field(default_factory=list)
     touched_tenants: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LockSet:
     """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants.
 
     `admin_emails` are those whose membership counts; with `membership` the batch changes who is an administrator, and
@@ -96,7 +96,7 @@ class Wanted:
     membership: bool = False
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
     token_hashes: set[bytes] = set()
     key_ids: set[str] = set()
@@ -130,7 +130,7 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 membership = True
             case Mint():
                 pass
-    return Wanted(
+    return LockSet(
         tuple(sorted(token_hashes)),
         tuple(sorted(key_ids)),
         tuple(sorted(emails)),

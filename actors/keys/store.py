@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actors.keys.messages import Key, Resolved
-from actors.keys.state import Decision, Snapshot, Wanted
-from actors.values import Turn
+from actors.keys.state import Decision, LockSet, Snapshot
+from actors.values import BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
@@ -26,7 +26,7 @@ class UseStore(Protocol):
 class KeyStore(UseStore, Protocol):
     """Keys with their uses, claims, accounts, their tenants, the outbox and the audit."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn.
 
         Locks are taken on claims, accounts, administrators, keys and tenants, in this order, each sorted; batches that

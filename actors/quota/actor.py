@@ -8,7 +8,7 @@ from actors.limits import Allowance, WindowLimiter, alone
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
-from actors.values import OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
+from actors.values import BatchId, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 
 OWED_AT_MOST = 1_000
 """Refunds that wait for the store; beyond it the oldest are forgotten, which errs towards counting too much."""
@@ -36,10 +36,10 @@ class QuotaAccountant(Actor[Message, Answer]):
         self._minutes = WindowLimiter(60, nodes=nodes)
         # Refunds that the store could not take yet, and the turn that may or may not have kept them.
         self._owed: tuple[Refund, ...] = ()
-        self._in_doubt: Turn | None = None
+        self._in_doubt: BatchId | None = None
         # Refunds that found the mailbox full, until the next turn begins: what is owed stays the same within a turn.
         self._unsent: tuple[Refund, ...] = ()
-        self._turn: Turn | None = None
+        self._turn: BatchId | None = None
 
     # Intents.
 
@@ -83,7 +83,7 @@ class QuotaAccountant(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
         if self._in_doubt not in (None, turn):
             # That turn was given up: what it owed may have been given back, and giving twice would exceed a cap.

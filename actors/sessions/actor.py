@@ -23,9 +23,9 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
-from actors.sessions.state import Decision, SessionRules, Snapshot, decide, wanted
+from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
-from actors.values import Agent, AuditRecord, Letter, Refused, Turn
+from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
 
 SUBJECT = digest("sign-in")
 """What the proof of a sign-in code is bound to: as long as the hash of a claim token, and that of none."""
@@ -72,7 +72,7 @@ class SessionKeeper(Actor[Message, Answer]):
         returns."""
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
-        letter = Letter(
+        letter = OutboxMessage(
             id=self._id("let"),
             recipient=email,
             template="sign_in_code",
@@ -139,13 +139,13 @@ class SessionKeeper(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
 
     def undo(self, message: Message, answer: Answer) -> None:
         """A form whose sender was refused meanwhile did nothing: it may be sent again."""

@@ -6,7 +6,7 @@ No message and no record holds a token or a code in clear: intents hash them bef
 from dataclasses import dataclass
 
 from actors.codes import EmailedCode
-from actors.values import AuditRecord, Letter, Refused, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class StartSignIn:
 
     email: str
     proof: bytes
-    letter: Letter
+    letter: OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)

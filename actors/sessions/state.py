@@ -26,7 +26,7 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Decision:
     changed: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
     given_back: set[tuple[str, str]] = field(default_factory=set)
-    letters: list[Letter] = field(default_factory=list)
+    letters: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LockSet:
     """Which rows a batch needs, each sorted. `entering` are the emails for which a sign-in is to be completed: their
     accounts and live sessions are wanted, too."""
 
@@ -77,7 +77,7 @@ class Wanted:
     forms: tuple[tuple[str, str], ...]
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch."""
     emails: set[str] = set()
     entering: set[str] = set()
@@ -95,7 +95,7 @@ def wanted(messages: Iterable[Message]) -> Wanted:
             case SpendForm(session_id=session_id, form_id=form_id) | GiveBackForm(session_id, form_id):
                 session_ids.add(session_id)
                 forms.add((session_id, form_id))
-    return Wanted(
+    return LockSet(
         tuple(sorted(emails)),
         tuple(sorted(entering)),
         tuple(sorted(session_ids)),

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actors.sessions.messages import Session, SignedIn
-from actors.sessions.state import Decision, Snapshot, Wanted
-from actors.values import Turn
+from actors.sessions.state import Decision, LockSet, Snapshot
+from actors.values import BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
@@ -13,7 +13,7 @@ Decide = Callable[[Snapshot], Decision]
 class SessionStore(Protocol):
     """Sign-ins, sessions and the forms that were sent in them; accounts, the outbox and the audit."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn.
 
         Locks are taken on sign-ins, accounts and sessions, in this order, each sorted. One transaction. A turn that was

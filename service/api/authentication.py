@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from actors.clock import Clock
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.messages import ByAccount, ByKey, Granter, Resolved
 from actors.keys.standing import account_scopes, held_scopes
 from actors.sessions.messages import SignedIn
@@ -113,7 +113,7 @@ async def authenticate(
     authorization: str | None,
     access: Access,
     address: str,
-    directory: KeyDirectory,
+    directory: KeyCache,
     clock: Clock,
     *,
     fresh: bool = False,

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from actors.bookings.actor import BookingLedger
-from actors.bookings.cashier import Cashier
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
+from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
-from actors.events.desk import EventDesk
+from actors.events.router import EventRouter
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.uses import KeyUses
 from actors.limits import Allowance, WindowLimiter, alone
 from actors.mail.actor import MailSender
@@ -24,7 +24,7 @@ from service.api.authentication import Network, is_in, limited_as
 from service.api.operation import Budget
 from service.config import Config
 from service.observability.health import Health
-from service.observability.refusal_log import Watch
+from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import Webhook
 from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
@@ -131,7 +131,7 @@ class Services:
     clock: Clock
     entropy: Entropy
     keys: KeyKeeper
-    directory: KeyDirectory
+    directory: KeyCache
     key_uses: KeyUses
     session_reader: SessionReader
     devices: DeviceAuthorizer
@@ -142,14 +142,14 @@ class Services:
     placements: Placements
     ledger: BookingLedger
     sponsorship: SponsorshipStore
-    cashier: Cashier
-    events: EventDesk
+    cashier: HoldAndRefundSweeper
+    events: EventRouter
     windows: WindowReader
     nodes: Heartbeat
     cursors: Cursors
     budgets: Budgets
     health: Health
-    watch: Watch
+    watch: RefusalLog
     links: Links
     payments: Payments
     webhook: Webhook | None

@@ -17,7 +17,7 @@ PAGE_SECONDS = 0.1
 """How much later than what it asks a page gives up, so that a form which came to nothing is given back."""
 
 _bound: ContextVar[trio.CancelScope | None] = ContextVar("bound", default=None)
-"""What `in_time` gives up by."""
+"""What `within_deadline` gives up by."""
 
 
 def answer_seconds(config: Config, operation: Operation) -> float:
@@ -30,12 +30,12 @@ def pays(config: Config, operation: Operation) -> bool:
     return operation.pays and config.billing.mode == "live"
 
 
-def begin(seconds: float) -> None:
+def start_deadline(seconds: float) -> None:
     """The current request is answered within `seconds` from now: what it asks of actors is given up by then, too."""
     answer_due.set(trio.current_time() + seconds)
 
 
-def lengthen(seconds: float) -> None:
+def extend_deadline(seconds: float) -> None:
     """The current request, which has begun, is answered so much later, and given up so much later."""
     answer_due.set(answer_due.get() + seconds)
     bound = _bound.get()
@@ -44,7 +44,7 @@ def lengthen(seconds: float) -> None:
 
 
 @contextmanager
-def in_time(after_seconds: float = 0.0) -> Iterator[None]:
+def within_deadline(after_seconds: float = 0.0) -> Iterator[None]:
     """Give up when the current request is due, or so much later; raises `trio.TooSlowError`. Actors and transactions that
     are at work for it go on."""
     with trio.fail_at(answer_due.get() + after_seconds) as bound:
@@ -56,7 +56,7 @@ def in_time(after_seconds: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def in_any_case() -> Iterator[None]:
+def best_effort() -> Iterator[None]:
     """What is sent here is awaited for a moment at most, and not at all once the current request is due."""
     with trio.move_on_at(min(answer_due.get(), trio.current_time() + GIVE_BACK_SECONDS)):
         yield

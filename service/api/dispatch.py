@@ -30,7 +30,7 @@ from service.api.authentication import Caller, authenticate, no_session, signed_
 from service.api.authorization import authorize
 from service.api.context import Services
 from service.api.cookies import from_our_page
-from service.api.deadlines import answer_seconds, begin, in_any_case, in_time, lengthen, pays
+from service.api.deadlines import answer_seconds, best_effort, extend_deadline, pays, start_deadline, within_deadline
 from service.api.errors import Family, body_of, headers_of, internal_error, status_of, too_fast, unavailable
 from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Access, Call, Operation
@@ -48,10 +48,10 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     """
     if visitor is None:
         note(operation=operation.name)
-        begin(answer_seconds(services.config, operation))
+        start_deadline(answer_seconds(services.config, operation))
     elif pays(services.config, operation):
-        lengthen(services.config.billing.timeout_seconds)
-    visit = _Visit(services, operation, request, visitor)
+        extend_deadline(services.config.billing.timeout_seconds)
+    visit = RequestPipeline(services, operation, request, visitor)
     outcome: Answer | Refused
     try:
         outcome = await (visit.outcome() if operation.hot else visit.outcome_in_time())
@@ -65,7 +65,7 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     return answer
 
 
-class _Visit:
+class RequestPipeline:
     """One request on its way through the steps."""
 
     def __init__(self, services: Services, operation: Operation, request: Request, visitor: Caller | None) -> None:
@@ -101,7 +101,7 @@ class _Visit:
     async def outcome_in_time(self) -> Answer | Refused:
         """The outcome, or `trio.TooSlowError` when it is due. Hot operations do without that bound, which would cost them as
         much as their handlers do: all that they wait for are actors and searches, and those know when it is due."""
-        with in_time():
+        with within_deadline():
             return await self.outcome()
 
     async def give_back(self) -> None:
@@ -109,7 +109,7 @@ class _Visit:
         if self._charged is None:
             return
         tenant, self._charged = self._charged, None
-        with in_any_case():
+        with best_effort():
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase)
             except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:

@@ -58,7 +58,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Trace:
+class RequestTrace:
     """What the access log and the metrics learn about a request on its way. Holds no secret."""
 
     request_id: str
@@ -70,11 +70,11 @@ class Trace:
     """What the server answered in the application's place, since the request could not go on; else 0."""
 
 
-trace: ContextVar[Trace | None] = ContextVar("trace", default=None)
+trace: ContextVar[RequestTrace | None] = ContextVar("trace", default=None)
 
 
 def note(**facts: str) -> None:
-    """Write fields of `Trace` down for the current request; outside of one, nothing."""
+    """Write fields of `RequestTrace` down for the current request; outside of one, nothing."""
     notes = trace.get()
     if notes is not None:
         for name, fact in facts.items():

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from actors.events.desk import Fate
+from actors.events.router import EventOutcome
 from actors.values import Code
 from service.api.dispatch import FORM
 from service.api.errors import TABLE, Family
@@ -62,7 +62,7 @@ HEADERS: Mapping[str, Any] = {
     "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
     "X-Event-Dropped": {
         "description": "Why an event is not recorded; absent where it is.",
-        "schema": {"type": "string", "enum": [str(fate) for fate in Fate if fate is not Fate.RECORDED]},
+        "schema": {"type": "string", "enum": [str(fate) for fate in EventOutcome if fate is not EventOutcome.RECORDED]},
     },
 }
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Agent, OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
 from service.config import Config, ConfigError
 from service.main import key_keeper, storage_options

@@ -12,7 +12,7 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import OutcomeUnknown, Refused, StorageUnavailable
 from service.cli.commands import AGENT, CommandError
 from service.config import Config

@@ -12,9 +12,9 @@ import trio
 
 from actors.clock import Clock
 from service.http.limits import ServingLimits
-from service.http.request_cycle import Conditions, Exchange, Wire
+from service.http.request_cycle import Conditions, ReadBuffer, RequestResponseCycle
 from service.http.request_head import BadRequest, Head, find_head, head_of_unreadable, parse_head
-from service.http.transports import Gone, Late, Transport
+from service.http.transports import ConnectionLost, Transport, TransportTimeout
 from service.web.middleware import BOUNDED, App, Scope
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class Connection:
         self._conditions = engine.conditions
         self._app = engine.app
         self._transport = transport
-        self._wire = Wire(transport)
+        self._wire = ReadBuffer(transport)
         self._head_seconds = engine.conditions.limits.head_seconds
         self._idle = True
 
@@ -95,11 +95,11 @@ class Connection:
                 pass
         except BadRequest as refusal:
             await self._refuse(refusal)
-        except (Gone, Late):
+        except (ConnectionLost, TransportTimeout):
             pass
 
     async def _next_head(self) -> Head | None:
-        """The next request's head, or None when there is none to come. Raises `BadRequest` and `Gone`."""
+        """The next request's head, or None when there is none to come. Raises `BadRequest` and `ConnectionLost`."""
         wire = self._wire
         wire.began = None
         if wire.buffer:
@@ -128,7 +128,7 @@ class Connection:
         self._idle = not last_call
         try:
             return await self._transport.receive(HEAD_BYTES, trio.current_time() + seconds)
-        except Late:
+        except TransportTimeout:
             pass
         finally:
             self._idle = False
@@ -143,7 +143,7 @@ class Connection:
         while not end:
             try:
                 data = await self._transport.receive(HEAD_BYTES, wire.began + self._head_seconds)
-            except Late:
+            except TransportTimeout:
                 raise BadRequest(408, "The request's head did not arrive in time.") from None
             if not data:
                 return 0
@@ -154,7 +154,7 @@ class Connection:
 
     async def _answer(self, head: Head) -> bool:
         """Let the application answer; returns whether another request may follow."""
-        exchange = Exchange(self._wire, self._conditions, head)
+        exchange = RequestResponseCycle(self._wire, self._conditions, head)
         try:
             await self._app(self._scope(head), exchange.receive, exchange.send)
         except* Exception:
@@ -183,7 +183,7 @@ class Connection:
     async def _refuse(self, refusal: BadRequest) -> None:
         """Answer what the application is not shown, and end."""
         head = head_of_unreadable(self._wire.buffer)
-        exchange = Exchange(self._wire, self._conditions, head)
+        exchange = RequestResponseCycle(self._wire, self._conditions, head)
         scope = self._scope(head)
         scope["refusal"] = (refusal.status, refusal.message)
         await self._engine.refusals(scope, exchange.receive, exchange.send)

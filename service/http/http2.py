@@ -20,7 +20,7 @@ from hypercorn.typing import ConnectionState
 
 from service.http.frames import FrameScanner
 from service.http.limits import MINIMUM_RATE, ServingLimits
-from service.http.transports import Address, Gone, Late, Transport
+from service.http.transports import Address, ConnectionLost, Transport, TransportTimeout
 from service.web.middleware import App, Message, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class GuardedStream:
     async def send_all(self, data: bytes) -> None:
         try:
             await self._transport.send(data)
-        except (Gone, Late):
+        except (ConnectionLost, TransportTimeout):
             self.cut()
             raise trio.BrokenResourceError("the client has gone, or takes too little") from None
 
@@ -100,7 +100,7 @@ class GuardedStream:
         """Bytes of the client, no faster than what is in them allows."""
         try:
             data = await self._transport.receive(min(max_bytes, READ_BYTES), inf)
-        except (Gone, Late):
+        except (ConnectionLost, TransportTimeout):
             raise trio.BrokenResourceError("the client has gone") from None
         await self._pay(self._scanner.cost_of(data))
         return data

@@ -20,7 +20,7 @@ class BadBody(Exception):
     """The body is not framed as the specification says; the text is for the client."""
 
 
-class LengthBody:
+class ContentLengthReader:
     """A body of as many bytes as Content-Length says."""
 
     __slots__ = ("_missing",)
@@ -46,7 +46,7 @@ class LengthBody:
         return len(data) >= self._missing
 
 
-class ChunkedBody:
+class ChunkedReader:
     """A body in chunks (RFC 9112, section 7.1). Extensions and trailers are checked and dropped."""
 
     __slots__ = ("_chunk", "_extras", "_place", "done")
@@ -142,4 +142,4 @@ class ChunkedBody:
             raise BadBody("There is too much beside the content in the body's chunks.")
 
 
-Body = LengthBody | ChunkedBody
+Body = ContentLengthReader | ChunkedReader

@@ -12,7 +12,7 @@ import trio
 from service.http.limits import MINIMUM_BODY_RATE, ServingLimits
 from service.http.request_body import BadBody, Body
 from service.http.request_head import Head
-from service.http.transports import Gone, Late, Transport, linger
+from service.http.transports import ConnectionLost, Transport, TransportTimeout, linger
 from service.web.error_responses import refused_within
 from service.web.middleware import Message
 
@@ -40,7 +40,7 @@ class Conditions:
         """The Date header's line."""
 
 
-class Wire:
+class ReadBuffer:
     """A transport with what has arrived from it and is not read yet: the rest of a body, or the next requests."""
 
     __slots__ = ("began", "buffer", "transport")
@@ -52,7 +52,7 @@ class Wire:
         """When the first byte of the current request came, by Trio's clock, where it did not come whole."""
 
 
-class Exchange:
+class RequestResponseCycle:
     """`receive` and `send` for one request, and `finish` for who called the application."""
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Exchange:
         "_wire",
     )
 
-    def __init__(self, wire: Wire, conditions: Conditions, head: Head) -> None:
+    def __init__(self, wire: ReadBuffer, conditions: Conditions, head: Head) -> None:
         self._wire = wire
         self._conditions = conditions
         self._head = head
@@ -128,10 +128,10 @@ class Exchange:
             try:
                 await self._say_continue()
                 data = await wire.transport.receive(BODY_BYTES, self._body_due())
-            except Gone:
+            except ConnectionLost:
                 self._lose()
                 return {"type": "http.disconnect"}
-            except Late:
+            except TransportTimeout:
                 return await self._refuse(408, "The request's body did not arrive in time.")
             if not data:
                 return await self._refuse(400, "The request's body ended early.")
@@ -250,7 +250,7 @@ class Exchange:
             else:
                 async with self._continuing:
                     await self._wire.transport.send(data)
-        except (Gone, Late):
+        except (ConnectionLost, TransportTimeout):
             self._lose()
             return False
         return True

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import httptools
 
-from service.http.request_body import Body, ChunkedBody, LengthBody
+from service.http.request_body import Body, ChunkedReader, ContentLengthReader
 
 LONGEST_LINE = 8 * 1024
 """Bytes of a request line; then 414."""
@@ -196,9 +196,9 @@ def _judge(head: Head) -> bytes | None:
     if coding is not None:
         if length is not None:
             raise BadRequest(400, "Content-Length and Transfer-Encoding exclude each other.")
-        head.body = ChunkedBody()
+        head.body = ChunkedReader()
     elif length:
-        head.body = LengthBody(length)
+        head.body = ContentLengthReader(length)
     head.keep_alive = keeps and not closes  # RFC 9112, section 9.3: `close` wins
     head.expects_continue = head.expects_continue and head.body is not None
     return host

@@ -24,11 +24,11 @@ CLOSE_SECONDS = 1.0
 """How long TLS may take to say that it ends."""
 
 
-class Gone(Exception):
+class ConnectionLost(Exception):
     """The client has closed or broken the connection, or it was cut off."""
 
 
-class Late(Exception):
+class TransportTimeout(Exception):
     """What was waited for did not come in time."""
 
 
@@ -40,7 +40,10 @@ class Transport(Protocol):
     scheme: str
 
     async def receive(self, most: int, due: float) -> bytes:
-        """The next bytes, at most `most`; none at the client's end. Raises `Late` at `due` (Trio's clock), and `Gone`."""
+        """The next bytes, at most `most`; empty once the client has ended.
+
+        Raises `TransportTimeout` at `due` (Trio's clock), and `ConnectionLost`.
+        """
         ...
 
     def receive_nowait(self) -> bytes:
@@ -48,11 +51,14 @@ class Transport(Protocol):
         ...
 
     async def send(self, data: bytes) -> None:
-        """Send all. Not always a checkpoint. Raises `Late` when the client takes it too slowly, and `Gone`."""
+        """Send all of it; not always a checkpoint.
+
+        Raises `TransportTimeout` when the client reads too slowly, and `ConnectionLost`.
+        """
         ...
 
     def expire(self) -> None:
-        """End the wait of a `receive` now, with `Late`."""
+        """End the wait of a `receive` now, with `TransportTimeout`."""
         ...
 
     async def finish(self) -> None:
@@ -60,7 +66,7 @@ class Transport(Protocol):
         ...
 
     def cut(self) -> None:
-        """Give the connection up: whoever waits, and whoever comes later, gets `Gone`."""
+        """Give the connection up: whoever waits, and whoever comes later, gets `ConnectionLost`."""
         ...
 
     async def aclose(self) -> None:
@@ -76,7 +82,7 @@ async def linger(transport: Transport) -> None:
         await transport.finish()
         while dropped < LINGER_BYTES and (data := await transport.receive(65_536, due)):
             dropped += len(data)
-    except (Gone, Late):
+    except (ConnectionLost, TransportTimeout):
         return
 
 
@@ -112,10 +118,10 @@ class SocketTransport:
             except trio.ClosedResourceError:
                 # Woken, see `wake`.
                 if not self._closed and trio.current_time() >= self.receive_due:
-                    raise Late from None
+                    raise TransportTimeout from None
             except OSError:
                 break
-        raise Gone
+        raise ConnectionLost
 
     def receive_nowait(self) -> bytes:
         try:
@@ -129,7 +135,7 @@ class SocketTransport:
         except BlockingIOError:
             sent = 0
         except OSError:
-            raise Gone from None
+            raise ConnectionLost from None
         if sent != len(data):
             await self._send_rest(memoryview(data)[sent:])
 
@@ -147,11 +153,11 @@ class SocketTransport:
             except trio.ClosedResourceError:
                 if not self._closed and trio.current_time() >= self.send_due:
                     self.cut()
-                    raise Late from None
+                    raise TransportTimeout from None
             except OSError:
                 break
         if rest:
-            raise Gone
+            raise ConnectionLost
 
     def wake(self) -> None:
         """Let whoever waits look at the time, or see that the socket is closed."""
@@ -166,7 +172,7 @@ class SocketTransport:
         try:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError:
-            raise Gone from None
+            raise ConnectionLost from None
 
     def cut(self) -> None:
         if not self._closed:
@@ -185,7 +191,7 @@ class SocketTransport:
 
 
 def expire_overdue(transports: Iterable[SocketTransport]) -> None:
-    """Wake the waits that are overdue; each then ends itself with `Late`."""
+    """Wake the waits that are overdue; each then ends itself with `TransportTimeout`."""
     now = trio.current_time()
     for transport in transports:
         if transport.receive_due <= now or transport.send_due <= now:
@@ -210,15 +216,15 @@ class StreamTransport:
     async def receive(self, most: int, due: float) -> bytes:
         self._receiving = trio.CancelScope(deadline=due)
         if self._closed:
-            raise Gone
+            raise ConnectionLost
         with self._receiving:
             try:
                 return bytes(await self._stream.receive_some(most))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                raise Gone from None
+                raise ConnectionLost from None
         if self._closed:
-            raise Gone
-        raise Late
+            raise ConnectionLost
+        raise TransportTimeout
 
     def receive_nowait(self) -> bytes:
         return b""  # a stream cannot be asked
@@ -232,17 +238,17 @@ class StreamTransport:
     async def _send_piece(self, piece: bytes, due: float) -> None:
         self._sending = trio.CancelScope(deadline=due)
         if self._closed:
-            raise Gone
+            raise ConnectionLost
         with self._sending:
             try:
                 await self._stream.send_all(piece)
                 return
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                raise Gone from None
+                raise ConnectionLost from None
         if self._closed:
-            raise Gone
+            raise ConnectionLost
         self.cut()
-        raise Late
+        raise TransportTimeout
 
     def expire(self) -> None:
         self._receiving.cancel()
@@ -252,7 +258,7 @@ class StreamTransport:
             try:
                 await self._stream.send_eof()
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                raise Gone from None
+                raise ConnectionLost from None
 
     def cut(self) -> None:
         self._closed = True

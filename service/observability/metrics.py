@@ -16,7 +16,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from actors.actor import ActorStatistics
-from actors.events.desk import Fate
+from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics
@@ -57,7 +57,7 @@ class Metrics:
         """Read actors' and the pool's statistics at each scrape."""
         self.registry.register(_Pictures(actors, database))
 
-    def watch_events(self, fates: Mapping[Fate, int]) -> None:
+    def watch_events(self, fates: Mapping[EventOutcome, int]) -> None:
         """Read at each scrape how many events were recorded, and how many dropped and why."""
         self.registry.register(_Events(fates))
 
@@ -140,12 +140,12 @@ class _Pictures(Collector):
 
 
 class _Events(Collector):
-    def __init__(self, fates: Mapping[Fate, int]) -> None:
+    def __init__(self, fates: Mapping[EventOutcome, int]) -> None:
         self._fates = fates
 
     def collect(self) -> Iterable[Metric]:
         events = CounterMetricFamily("catalog_events", "Placement events by what became of them.", labels=["fate"])
-        for fate in Fate:
+        for fate in EventOutcome:
             events.add_metric([fate.value], self._fates.get(fate, 0))
         yield events
 

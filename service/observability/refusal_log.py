@@ -51,7 +51,7 @@ class Refusal:
     status: int
 
 
-class Watch:
+class RefusalLog:
     """Fed by the edge with what was refused; read by the operation that tells how the node is."""
 
     def __init__(self, clock: Clock, node: str, pool: Callable[[], Pool]) -> None:
@@ -88,4 +88,4 @@ class Watch:
         return sums
 
     def __repr__(self) -> str:
-        return f"<Watch of {self.node}, {len(self._recent)} refusals>"
+        return f"<RefusalLog of {self.node}, {len(self._recent)} refusals>"

@@ -17,7 +17,7 @@ from service.tokens.links import Links
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentTold:
+class PaymentSucceeded:
     """The processor says that a booking was paid."""
 
     event_id: str
@@ -28,7 +28,7 @@ class PaymentTold:
 
 
 @dataclass(frozen=True, slots=True)
-class RefundTold:
+class RefundUpdated:
     """The processor says how a refund went; `declined` None means that all of it is on its way back.
 
     `payment` is set where somebody may have paid back by hand: what was paid back had been paid.
@@ -37,10 +37,10 @@ class RefundTold:
     event_id: str
     booking_id: str
     declined: str | None = None
-    payment: PaymentTold | None = None
+    payment: PaymentSucceeded | None = None
 
 
-Told = PaymentTold | RefundTold
+Told = PaymentSucceeded | RefundUpdated
 
 
 class Webhook(Protocol):

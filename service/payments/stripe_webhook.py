@@ -12,7 +12,7 @@ from stripe import SignatureVerificationError, WebhookSignature
 
 from actors.clock import SECOND_MS, Clock
 from actors.values import Code, Refused
-from service.payments.gateway import PaymentTold, RefundTold, Told
+from service.payments.gateway import PaymentSucceeded, RefundUpdated, Told
 
 TOLERANCE_SECONDS = 300
 """How old a signature may be, as in Stripe's own libraries; the events themselves are handled once whatever their age."""
@@ -80,7 +80,7 @@ def told_by(event: Any) -> Told | None:
             return None
 
 
-def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentTold | None:
+def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | None:
     if session.get("payment_status") != "paid":
         # A way to pay that takes days: `async_payment_succeeded` follows, or nothing does.
         return None
@@ -88,15 +88,15 @@ def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentTold | None:
     return _payment(event_id, booking_id, session, "amount_total")
 
 
-def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundTold | None:
+def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | None:
     """A charge that was paid back whole; one that was paid back in part, by hand, is left alone."""
     payment = _payment(f"{event_id}.payment", _booking_of(charge), charge, "amount")
     if charge.get("refunded") is not True or payment is None:
         return None
-    return RefundTold(event_id, payment.booking_id, None, payment)
+    return RefundUpdated(event_id, payment.booking_id, None, payment)
 
 
-def _refund_settled(refund: dict[str, Any]) -> RefundTold | None:
+def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
     """A refund that we ordered: one made by hand has no booking in its metadata.
 
     Two events tell of a failure. It is named by the refund and its state, so that the second, which may come after the
@@ -107,22 +107,22 @@ def _refund_settled(refund: dict[str, Any]) -> RefundTold | None:
         return None
     match status:
         case "succeeded":
-            return RefundTold(f"{refund_id}.{status}", booking_id)
+            return RefundUpdated(f"{refund_id}.{status}", booking_id)
         case "failed" | "canceled":
             reason = _text(refund, "failure_reason", _ID) or "no reason given"
-            return RefundTold(f"{refund_id}.{status}", booking_id, f"{status} at the processor: {reason}")
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, f"{status} at the processor: {reason}")
         case _:
             return None
 
 
-def _payment(event_id: str, booking_id: str | None, thing: dict[str, Any], amount_name: str) -> PaymentTold | None:
+def _payment(event_id: str, booking_id: str | None, thing: dict[str, Any], amount_name: str) -> PaymentSucceeded | None:
     payment_id, currency = _text(thing, "payment_intent", _ID), _text(thing, "currency", _CURRENCY)
     amount = thing.get(amount_name)
     if booking_id is None or payment_id is None or currency is None:
         return None
     if type(amount) is not int or not 0 <= amount <= LARGEST_AMOUNT:
         return None
-    return PaymentTold(event_id, booking_id, payment_id, amount, currency)
+    return PaymentSucceeded(event_id, booking_id, payment_id, amount, currency)
 
 
 def _booking_of(thing: dict[str, Any]) -> str | None:

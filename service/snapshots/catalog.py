@@ -16,7 +16,7 @@ from actors.catalog.store import CatalogStore, Entry, Kind
 from actors.mailbox import answer_due
 from actors.values import Overloaded
 from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
-from service.snapshots.follower import Follower
+from service.snapshots.follower import SnapshotFollower
 
 SEARCH_CHARACTERS = 200
 """The longest `q` (decisions, section 5)."""
@@ -199,7 +199,7 @@ class CatalogStatistics:
     remembered: int
 
 
-class Catalog(Follower):
+class Catalog(SnapshotFollower):
     """Holds the newest snapshot. A member of the troupe: `run` loads it, then follows the store's revision.
 
     While the store is away the last snapshot is served; searches that are not remembered are refused.

@@ -13,7 +13,7 @@ from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 TRANSIENT = (StorageUnavailable, Contended, OutcomeUnknown)
 
 
-class Follower(ABC):
+class SnapshotFollower(ABC):
     """Loads a picture, then looks every `check_seconds`, and at once when nudged, whether it is still current.
 
     While the store is away the last picture is served. One look follows another, so that many changes in a short time

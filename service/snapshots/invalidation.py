@@ -6,7 +6,7 @@ from typing import Protocol
 
 import trio
 
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
 
@@ -21,7 +21,7 @@ class Announcements(Protocol):
     def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
 
 
-class Changes:
+class CacheInvalidator:
     """A member of the troupe that turns announcements into forgetting.
 
     An announcement may be lost while the connection is away; then everything is forgotten, and the time limits of the
@@ -29,7 +29,7 @@ class Changes:
     """
 
     def __init__(
-        self, announcements: Announcements, directory: KeyDirectory, catalog: Catalog, placements: Placements
+        self, announcements: Announcements, directory: KeyCache, catalog: Catalog, placements: Placements
     ) -> None:
         self.name = "changes"
         self._announcements = announcements
@@ -77,7 +77,7 @@ class Changes:
         self._placements.nudge()
 
     def __repr__(self) -> str:
-        return f"<Changes on {CHANNEL!r}>"
+        return f"<CacheInvalidator on {CHANNEL!r}>"
 
 
 def _hash(name: str) -> bytes:

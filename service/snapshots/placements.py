@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from actors.bookings.desk import Week
 from actors.bookings.records import Side, Slot
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
+from actors.bookings.unit_of_work import Week
 from actors.clock import Clock
 from actors.events.messages import Window
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of
 from service.schemas.sponsors import BillingMode
 from service.snapshots.etags import digest_of, etag_of
-from service.snapshots.follower import Follower
+from service.snapshots.follower import SnapshotFollower
 
 WEEKS_BACK = 1
 """How far back the inventory can be read (decisions, section 6)."""
@@ -161,7 +161,7 @@ class PlacementsStatistics:
     rendered: int
 
 
-class Placements(Follower):
+class Placements(SnapshotFollower):
     """Holds the newest snapshot and the answers that were made of it. A member of the troupe."""
 
     name = "placements"

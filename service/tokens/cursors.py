@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Sequence
 from typing import Any
 
-from service.tokens.signing import MAX_CHARACTERS, BadSeal, Seals
+from service.tokens.signing import MAX_CHARACTERS, BadSeal, TokenSigner
 
 __all__ = ["MAX_CHARACTERS", "BadCursor", "Cursors"]
 
@@ -21,7 +21,7 @@ class Cursors:
 
     def __init__(self, secret: bytes) -> None:
         assert len(secret) >= 16, "the server's secret is too short"
-        self._seals = Seals(hmac.digest(secret, b"cursors", "sha256"))
+        self._seals = TokenSigner(hmac.digest(secret, b"cursors", "sha256"))
 
     def encode(self, purpose: str, position: Sequence[int | str | None]) -> str:
         """A cursor to what follows `position`."""

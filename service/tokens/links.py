@@ -6,7 +6,7 @@ Knows nothing of who pays or of the pages themselves.
 from enum import StrEnum
 
 from actors.bookings.records import Booking
-from service.tokens.signing import BadSeal, Seals
+from service.tokens.signing import BadSeal, TokenSigner
 
 LINK_PREFIX = "lnk_"
 """How every token begins, so that the log can mask it."""
@@ -24,7 +24,7 @@ class Links:
 
     def __init__(self, base_url: str, secret: bytes) -> None:
         self.base_url = base_url
-        self._seals = Seals(secret)
+        self._seals = TokenSigner(secret)
 
     def checkout_url(self, booking: Booking) -> str:
         """Our own checkout page of a booking, for test mode."""

@@ -19,7 +19,7 @@ class BadSeal(ValueError):
     """The text was not made by this service for this purpose."""
 
 
-class Seals:
+class TokenSigner:
     """Makes and opens sealed texts. Each use has a `purpose`; a text of another purpose or key is refused."""
 
     def __init__(self, key: bytes) -> None:

@@ -19,8 +19,8 @@ from service.api.messages import Answer, Request, joined, note
 from service.api.openapi import Described
 from service.api.operation import Operation
 from service.observability.metrics import Metrics
-from service.web.fast_path import Lane, noted_client, query_of
-from service.web.middleware import App, Edge, Scope
+from service.web.fast_path import FastPath, noted_client, query_of
+from service.web.middleware import App, RequestMiddleware, Scope
 from service.web.pages.documents import document_views
 from service.web.pages.page import Page
 from service.web.pages.serving import page_view, prepare_templates, refusal_response
@@ -73,8 +73,8 @@ def build_app(
     assert app.view_functions.keys() == routing.endpoints, "each rule leads to a view, and each view has one"
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
-    lane = Lane(cast(App, app), services, operations)
-    return Edge(lane, metrics, services.watch, services.entropy, lambda: services.health.stopping)
+    lane = FastPath(cast(App, app), services, operations)
+    return RequestMiddleware(lane, metrics, services.watch, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:

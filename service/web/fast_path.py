@@ -34,7 +34,7 @@ class _Route:
     most_bytes: int
 
 
-class Lane:
+class FastPath:
     """An ASGI application before another, which is asked for what is not hot."""
 
     def __init__(self, app: App, services: Services, operations: Sequence[Operation]) -> None:

@@ -10,10 +10,10 @@ import trio
 
 from actors.clock import Entropy
 from actors.mailbox import request_id
-from service.api.messages import Trace, trace
+from service.api.messages import RequestTrace, trace
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
-from service.observability.refusal_log import LEFT, Watch
+from service.observability.refusal_log import LEFT, RefusalLog
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -41,11 +41,16 @@ COMMON = (*SECURITY_HEADERS, API_POLICY)
 _OURS = frozenset(name for name, _ in COMMON)
 
 
-class Edge:
+class RequestMiddleware:
     """An ASGI application around another."""
 
     def __init__(
-        self, app: App, metrics: Metrics, watch: Watch, entropy: Entropy, stopping: Callable[[], bool] = lambda: False
+        self,
+        app: App,
+        metrics: Metrics,
+        watch: RefusalLog,
+        entropy: Entropy,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._app = app
         self._stopping = stopping
@@ -63,7 +68,7 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = Trace(self._request_id(scope))
+        notes = RequestTrace(self._request_id(scope))
         trace.set(notes)
         request_id.set(notes.request_id)
         started = trio.current_time()
@@ -106,7 +111,7 @@ class Edge:
             self._ids = [fresh[at : at + 2 * ID_BYTES] for at in range(0, len(fresh), 2 * ID_BYTES)]
         return self._ids.pop()
 
-    def _log(self, scope: Scope, notes: Trace, status: int, seconds: float) -> None:
+    def _log(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
         if not log.isEnabledFor(logging.INFO):
             return
         peer = (scope.get("client") or ("-", 0))[0]

@@ -2,10 +2,10 @@
 
 from actors.credentials import Kind
 from actors.devices.messages import FreshKey, Guesses, Status
-from actors.devices.state import Decision, Snapshot, Wanted
+from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.keys.messages import Key
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from storage.memory.keys import live_keys
 from storage.memory.tables import Memory
 
@@ -16,7 +16,7 @@ class MemoryDevices:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         def work() -> Decision:
             decision = decide(self._snapshot(wanted, now_ms))
             self._keep(decision)
@@ -32,7 +32,7 @@ class MemoryDevices:
             del devices[device_id]
         return len(ended[:limit])
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+    def _snapshot(self, wanted: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
         devices = {
             device.id: device

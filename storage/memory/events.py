@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Kind, Row, Window
-from actors.values import Turn
+from actors.values import BatchId
 from actors.weeks import WEEK_MS
 from storage.memory.tables import Memory
 
@@ -15,7 +15,7 @@ class MemoryEvents:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         tables = self._memory
 
         def work() -> Collection[bytes]:

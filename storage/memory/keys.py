@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
 from actors.keys.standing import count_live
-from actors.keys.state import Decision, Snapshot, Wanted
+from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from storage.memory.tables import Memory
 
 
@@ -17,7 +17,7 @@ class MemoryKeys:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         def work() -> Decision:
             decision = decide(self._snapshot(wanted, now_ms))
             self._keep(decision)
@@ -60,7 +60,7 @@ class MemoryKeys:
         admin = email is not None and email in self._memory.administrators
         return Resolved(key, self._memory.tenants[key.tenant_id].tier, email, admin)
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+    def _snapshot(self, wanted: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
         claims = {key: tables.claims[key] for key in wanted.token_hashes if key in tables.claims}
         accounts = {email: tables.accounts[email] for email in wanted.emails if email in tables.accounts}

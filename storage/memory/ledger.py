@@ -1,9 +1,9 @@
 """The booking ledger in memory."""
 
 from actors.bookings.records import OPEN, Booking
-from actors.bookings.state import Decision, Snapshot, Wanted, Week
+from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from storage.memory.tables import Memory
 
 
@@ -13,7 +13,7 @@ class MemoryLedger:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
         def work() -> Decision:
             snapshot = self._snapshot(wanted)
             decision = decide(snapshot)
@@ -22,7 +22,7 @@ class MemoryLedger:
 
         return await self._memory.transact(turn, work)
 
-    def _snapshot(self, wanted: Wanted) -> Snapshot:
+    def _snapshot(self, wanted: LockSet) -> Snapshot:
         tables = self._memory
         remembered = {key: tables.booking_keys[key] for key in wanted.keys if key in tables.booking_keys}
         named_ids = {*wanted.booking_ids, *(known.booking_id for known in remembered.values())}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from actors.quota.state import Decision
 from actors.quota.store import Decide
-from actors.values import Turn
+from actors.values import BatchId
 from storage.memory.tables import Memory
 
 
@@ -14,7 +14,7 @@ class MemoryQuota:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         tables = self._memory
 
         def work() -> Decision:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn
-from actors.sessions.state import Decision, Snapshot, Wanted
+from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
-from actors.values import Turn
+from actors.values import BatchId
 from storage.memory.tables import Memory
 
 
@@ -15,7 +15,7 @@ class MemorySessions:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         def work() -> Decision:
             decision = decide(self._snapshot(wanted, now_ms))
             self._keep(decision)
@@ -65,7 +65,7 @@ class MemorySessions:
             del rows[place]
         return len(gone)
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+    def _snapshot(self, wanted: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
         named, entering = set(wanted.session_ids), set(wanted.entering)
         return Snapshot(

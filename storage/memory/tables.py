@@ -18,7 +18,7 @@ from actors.keys.messages import Claim, Key
 from actors.mail.messages import OutboxLetter
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn
-from actors.values import Account, AuditRecord, Letter, Tenant, Turn
+from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 
 D = TypeVar("D")
 
@@ -37,7 +37,7 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: dict[str, Letter] = field(default_factory=dict)
+    letters: dict[str, OutboxMessage] = field(default_factory=dict)
     # The delivery of those letters that were leased or marked, by the letter's id.
     outbox: dict[str, OutboxLetter] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
@@ -74,8 +74,8 @@ class Memory:
     before: Callable[[], Awaitable[None]] = _checkpoint
     after: Callable[[], Awaitable[None]] = _checkpoint
 
-    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
-        """Run `work` once per turn: what `storage.turns` does over Postgres."""
+    async def transact(self, turn: BatchId, work: Callable[[], D]) -> D:
+        """Run `work` once per turn: what `storage.journal` does over Postgres."""
         await self.before()
         if self.journal.get(turn.owner, 0) >= turn.seq:
             decided: D = turn.decided

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.devices.messages import Device, FreshKey, Guesses, Status
-from actors.devices.state import Decision, Snapshot, Wanted
+from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
-from actors.values import Account, Turn
+from actors.values import Account, BatchId
+from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.quota import SQL as QUOTA
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("devices")
 
@@ -24,7 +24,7 @@ class PostgresDevices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
             decision = decide(await _snapshot(connection, wanted, now_ms))
             await _keep(connection, decision)
@@ -39,7 +39,7 @@ class PostgresDevices:
         return await self._database.transact(work)
 
 
-async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
+async def _snapshot(connection: Connection, wanted: LockSet, now_ms: int) -> Snapshot:
     """Lock what is wanted in the order of the contract: devices, accounts, sessions, tenants, each sorted."""
     snapshot = Snapshot()
     for row in await connection.fetch(SQL.lock_devices, list(wanted.code_hashes), list(wanted.user_codes)):

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from actors.events.messages import NEVER, Kind, Row, Window
 from actors.events.state import KEY_BYTES
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from actors.weeks import WEEK_MS
 from storage.pool import Connection, Database
 from storage.statements import statements
@@ -40,7 +40,7 @@ class PostgresEvents:
         self._days: set[int] = set()
         self._careful = 0
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         if day not in self._days:
             await self.prepare([day])
         offered = turn.owner, turn.seq, day, *packed(rows)

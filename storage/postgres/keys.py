@@ -5,16 +5,16 @@ from typing import Any
 
 from actors.credentials import Kind
 from actors.keys.messages import Claim, Key, Resolved
-from actors.keys.state import Decision, Snapshot, Wanted
+from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
-from actors.values import Account, Letter, Scope, Tenant, Tier, Turn
+from actors.values import Account, BatchId, OutboxMessage, Scope, Tenant, Tier
+from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("keys")
 
@@ -25,7 +25,7 @@ class PostgresKeys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
             decision = decide(await _snapshot(connection, wanted, now_ms))
             await _keep(connection, decision)
@@ -58,7 +58,7 @@ class PostgresKeys:
         return int(await self._database.read(lambda connection: connection.fetchval(SQL.count_administrators)))
 
 
-async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
+async def _snapshot(connection: Connection, wanted: LockSet, now_ms: int) -> Snapshot:
     """Lock what is wanted in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
     snapshot = Snapshot()
     if wanted.token_hashes:
@@ -114,7 +114,7 @@ async def _keep(connection: Connection, decision: Decision) -> None:
         claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
         await connection.execute(SQL.keep_claims, *columns(Claim, claims))
     if decision.letters:
-        await connection.execute(SQL.keep_letters, *columns(Letter, decision.letters))
+        await connection.execute(SQL.keep_letters, *columns(OutboxMessage, decision.letters))
     await keep_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]

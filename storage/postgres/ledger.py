@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.bookings.records import Booking, Remembered, Slot, Sponsor
-from actors.bookings.state import Decision, Snapshot, Wanted, Week
+from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
+from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns, columns_of
@@ -26,7 +27,6 @@ from storage.postgres.sponsorship_rows import (
     sponsor_of,
 )
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("ledger")
 
@@ -52,7 +52,7 @@ class PostgresLedger:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
         async def work(connection: Connection) -> Decision:
             snapshot = await _snapshot(connection, wanted)
             decision = decide(snapshot)
@@ -81,7 +81,7 @@ class _Places:
             self.from_week_ms = row["week_start_ms"]
 
 
-async def _snapshot(connection: Connection, wanted: Wanted) -> Snapshot:
+async def _snapshot(connection: Connection, wanted: LockSet) -> Snapshot:
     """Lock what is wanted and what follows from it; each kind is complete before the next begins."""
     snapshot = Snapshot()
     places = await _places(connection, wanted)
@@ -112,7 +112,7 @@ async def _snapshot(connection: Connection, wanted: Wanted) -> Snapshot:
     return snapshot
 
 
-async def _places(connection: Connection, wanted: Wanted) -> _Places:
+async def _places(connection: Connection, wanted: LockSet) -> _Places:
     """Where the named bookings and campaigns are. What is not there yet is not there for this batch at all."""
     tenant_ids = {*wanted.tenant_ids, *(tenant_id for tenant_id, _, _ in wanted.keys)}
     places = _Places(tenant_ids, set(), set(wanted.slot_ids), from_week_ms=wanted.from_week_ms)
@@ -126,7 +126,7 @@ async def _places(connection: Connection, wanted: Wanted) -> _Places:
     return places
 
 
-async def _recall(connection: Connection, wanted: Wanted, places: _Places, snapshot: Snapshot) -> None:
+async def _recall(connection: Connection, wanted: LockSet, places: _Places, snapshot: Snapshot) -> None:
     """What the idempotency keys have led to. Their sponsors are locked, so no other node adds to them."""
     if not wanted.keys:
         return
@@ -136,7 +136,7 @@ async def _recall(connection: Connection, wanted: Wanted, places: _Places, snaps
         places.add_booking(row["booking_id"], row)
 
 
-async def _no_new_sponsors(connection: Connection, wanted: Wanted, snapshot: Snapshot) -> None:
+async def _no_new_sponsors(connection: Connection, wanted: LockSet, snapshot: Snapshot) -> None:
     """Begin again where another node has made a sponsor who was not there to be locked.
 
     Its idempotency keys were looked up too early then: a repeated request would find its weeks taken, by itself.

@@ -5,10 +5,10 @@ from typing import Any
 
 from actors.quota.state import Decision
 from actors.quota.store import Decide
-from actors.values import Tenant, Tier, Turn
+from actors.values import BatchId, Tenant, Tier
+from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("quota")
 
@@ -19,7 +19,7 @@ class PostgresQuota:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         async def work(connection: Connection) -> Decision:
             rows = await connection.fetch(SQL.lock, sorted(tenant_ids))
             decision = decide({row["id"]: tenant_of(row) for row in rows})

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn, SignIn
-from actors.sessions.state import Decision, Snapshot, Wanted
+from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
-from actors.values import Account, Letter, Tenant, Tier, Turn
+from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
+from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.postgres.audit import keep_audits
 from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("sessions")
 
@@ -22,7 +22,7 @@ class PostgresSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
             snapshot = await _snapshot(connection, wanted, now_ms)
             decision = decide(snapshot)
@@ -60,7 +60,7 @@ class PostgresSessions:
         return await self._database.transact(work)
 
 
-async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
+async def _snapshot(connection: Connection, wanted: LockSet, now_ms: int) -> Snapshot:
     """Lock what is wanted in the order of the contract: sign-ins, accounts, sessions, each sorted."""
     snapshot = Snapshot()
     if wanted.emails:
@@ -97,7 +97,7 @@ async def _keep(connection: Connection, snapshot: Snapshot, decision: Decision) 
     if changed.forms:
         await connection.execute(SQL.keep_forms, *_pairs(list(changed.forms)), list(changed.forms.values()))
     if decision.letters:
-        await connection.execute(KEYS.keep_letters, *columns(Letter, decision.letters))
+        await connection.execute(KEYS.keep_letters, *columns(OutboxMessage, decision.letters))
     await keep_audits(connection, decision.audits)
 
 

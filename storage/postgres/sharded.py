@@ -9,7 +9,7 @@ import trio
 
 from actors.events.messages import Kind, Row
 from actors.events.shards import ShardMap
-from actors.values import StorageUnavailable, Turn
+from actors.values import BatchId, StorageUnavailable
 from storage.pool import Connection, Database
 from storage.postgres.events import PostgresEvents, packed
 from storage.statements import statements
@@ -39,7 +39,7 @@ class ShardedEvents(PostgresEvents):
         # for as long as the owners of turns live, so that a turn is looked for where it was kept.
         self._places: dict[int, str] = {}
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         turn.decided = turn.decided or {}
         added: list[bytes] = []
         if not rows:
@@ -59,7 +59,7 @@ class ShardedEvents(PostgresEvents):
 
         return [(place, list(part)) for place, part in groupby(sorted(rows, key=shard), shard)]
 
-    async def _keep(self, turn: Turn, shard: int, day: int, rows: Sequence[Row]) -> Added:
+    async def _keep(self, turn: BatchId, shard: int, day: int, rows: Sequence[Row]) -> Added:
         """One shard's part in one transaction; what it added, now or when it was kept before."""
         place = self._places.setdefault(shard, rows[0].booking_id)
         decided: dict[int, Added] = turn.decided

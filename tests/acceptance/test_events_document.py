@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from actors.events.desk import Fate
+from actors.events.router import EventOutcome
 from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
 from service.config import EVENTS_IN_A_REQUEST, load
 from tests.acceptance.processes import REPOSITORY, serving
@@ -47,7 +47,7 @@ def _fates(url: str) -> dict[str, float]:
 
 def test_its_words_and_figures_are_those_of_the_code() -> None:
     events = load(None, {}).events
-    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(Fate) - {Fate.RECORDED}
+    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(EventOutcome) - {EventOutcome.RECORDED}
     for words in (
         f"more than {EVENT_BYTES // 1024} KiB",
         f"1 to {EVENTS_IN_A_REQUEST} of them in at most {BATCH_BYTES // 1024} KiB",

@@ -21,7 +21,7 @@ import trio
 
 from actors.clock import SystemClock, day_of
 from actors.events.messages import Kind
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from actors.weeks import WEEK_MS, week_of
 from service.server_secret import derived
 from tests.acceptance.clients import Ask, Crowd, Reply, Tally, at_once
@@ -212,7 +212,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
     said = campaign.said
     say(f"events: {len(said.events)} sent, {len(campaign.doubtful)} in doubt over {kills.done} kills")
     assert campaign.violations(len(days)) == []
-    assert [*broken_counts(said, before, after, Seals(derived(SECRET.encode(), "visitors")), days)] == []
+    assert [*broken_counts(said, before, after, VisitorHasher(derived(SECRET.encode(), "visitors")), days)] == []
     assert len(said.events) <= len(after.rows) <= len(said.events) * len(days)
     told = await trio.to_thread.run_sync(delivered, world.fleet, campaign.bookings)
     counted = {

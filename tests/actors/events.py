@@ -6,7 +6,7 @@ from actors.actor import ActorLimits
 from actors.clock import Clock
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, Seals
+from actors.events.state import EventRules, VisitorHasher
 from storage.memory.events import MemoryEvents
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script, Step
@@ -44,7 +44,7 @@ def deduper(
     return EventDeduper(
         MemoryEvents(memory),
         clock or HandClock(NOON_MS),
-        Seals(SECRET),
+        VisitorHasher(SECRET),
         EventRules(bucket_hours=hours),
         node=node,
         limits=limits or ActorLimits(),

@@ -11,10 +11,10 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
-from actors.events.actor import Seen
+from actors.events.actor import RecentKeys
 from actors.events.messages import Bucket
-from actors.events.state import Seals
-from actors.troupe import running
+from actors.events.state import VisitorHasher
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, Overloaded, StorageUnavailable
 from tests.actors.events import DAY, MIDNIGHT_MS, NOON_MS, SECRET, a_memory, clicked, deduper, kept, seen
 from tests.fakes import HandClock, Step, after, kinds, now, together
@@ -147,13 +147,13 @@ async def test_the_memory_is_bounded_and_forgets_the_oldest(autojump_clock: Mock
 
 
 def test_the_memory_of_keys_never_holds_more_than_its_capacity() -> None:
-    memory = Seen(10)
+    memory = RecentKeys(10)
     for number in range(1_000):
         memory.add(b"%d" % (number % 700))
         memory.add(b"%d" % (number % 700))
         assert len(memory) == min(number + 1, 10)
     assert [b"%d" % number in memory for number in (289, 290, 299, 300)] == [False, True, True, False]
-    assert repr(memory) == "<Seen 10/10>"
+    assert repr(memory) == "<RecentKeys 10/10>"
 
 
 # Doubt.
@@ -224,7 +224,7 @@ async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojum
     falses = refusals = 0
 
     def days_kept(visitor: int) -> int:
-        keys = {day: Seals(SECRET).key(Bucket(day, 0), seen(visitor)) for day in memory.events}
+        keys = {day: VisitorHasher(SECRET).key(Bucket(day, 0), seen(visitor)) for day in memory.events}
         return sum(keys[day] in rows for day, rows in memory.events.items())
 
     async def visit(visitor: int) -> None:

@@ -13,7 +13,7 @@ from actors.devices.messages import Seen, Status
 from actors.devices.state import DeviceRules
 from actors.mailbox import request_id
 from actors.sessions.messages import Session
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
 from storage.memory.devices import MemoryDevices
 from storage.memory.tables import Memory

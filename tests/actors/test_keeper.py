@@ -15,7 +15,7 @@ from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.messages import ByKey, Claimed, Kept, Membership, Sent, TierSet
 from actors.keys.state import KeyRules
 from actors.mailbox import request_id
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory

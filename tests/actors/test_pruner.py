@@ -8,7 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, TrioClock
 from actors.pruner import Pruner, PrunerLimits, Pruning
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2

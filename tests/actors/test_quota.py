@@ -17,8 +17,8 @@ from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Metered, Moved
 from actors.quota.state import Caps, Decision
 from actors.quota.store import Decide
-from actors.troupe import running
-from actors.values import Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
+from actors.supervision import running
+from actors.values import BatchId, Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
 from tests.fakes import Script, after, kinds, now, together
@@ -195,7 +195,7 @@ async def test_a_charge_that_is_kept_in_the_moment_in_which_its_caller_is_cut_of
     class Slow(MemoryQuota):
         until = 0.0
 
-        async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+        async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
             decision = await super().meter(turn, tenant_ids, decide)
             await trio.sleep_until(self.until)
             return decision

@@ -10,7 +10,7 @@ from actors.sessions.actor import Begun, SessionKeeper
 from actors.sessions.messages import Kept, Sent, Spent
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Agent, Code, OutcomeUnknown, Refused, StorageUnavailable
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory

@@ -9,7 +9,7 @@ from actors.actor import ActorLimits
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Window
 from actors.events.windows import WindowReader
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Overloaded, StorageUnavailable
 from actors.weeks import WEEK_MS
 from storage.memory.events import MemoryEvents

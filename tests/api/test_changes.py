@@ -5,8 +5,8 @@ from collections.abc import Callable
 import trio
 from trio.testing import MockClock
 
-from actors.troupe import running
-from service.snapshots.invalidation import Changes
+from actors.supervision import running
+from service.snapshots.invalidation import CacheInvalidator
 
 
 class Announcing:
@@ -47,7 +47,7 @@ class Told:
 
 async def test_announcements_are_followed_again_after_a_failure(autojump_clock: MockClock) -> None:
     announcing, notes = Announcing(), []
-    changes = Changes(announcing, Told(notes), Told(notes, "catalog"), Told(notes, "placements"))
+    changes = CacheInvalidator(announcing, Told(notes), Told(notes, "catalog"), Told(notes, "placements"))
     with trio.fail_after(30):
         async with running([changes]):
             await trio.sleep(1)

@@ -22,7 +22,7 @@ from actors.values import Tier
 from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.web.app import build_app
-from service.web.fast_path import Lane
+from service.web.fast_path import FastPath
 from service.web.middleware import App, Message, Receive, Scope, Send
 from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
@@ -638,7 +638,7 @@ async def _through(world: World, name: str, **change: Any) -> tuple[list[Message
         sent.append(message)
 
     body: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
-    await Lane(app, world.services, OPERATIONS)(scope_of(name, **change), reading(body)(), send)
+    await FastPath(app, world.services, OPERATIONS)(scope_of(name, **change), reading(body)(), send)
     return sent, reached
 
 
@@ -675,7 +675,7 @@ async def test_a_get_with_a_body_goes_on_to_who_reads_it(world: World) -> None:
 
 async def test_an_operation_that_is_not_hot_goes_on(world: World) -> None:
     app, reached = refusing()
-    lane = Lane(app, world.services, COLD)
+    lane = FastPath(app, world.services, COLD)
     for name in GOOD:
         await lane(scope_of(name), reading()(), _unused)
     assert len(reached) == len(GOOD)

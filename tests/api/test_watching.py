@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
-from service.observability.refusal_log import LEFT, MINUTES, RECENT, Watch
+from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
 from tests.api.sponsors import add_slot, administrator, sponsor
 from tests.api.world import IDLE, NOON_MS, World, away
 from tests.fakes import HandClock
@@ -18,14 +18,14 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def watch(clock: HandClock) -> Watch:
-    return Watch(clock, "n1", lambda: IDLE)
+def watch(clock: HandClock) -> RefusalLog:
+    return RefusalLog(clock, "n1", lambda: IDLE)
 
 
 # The watch.
 
 
-def test_the_last_refusals_are_kept_the_newest_first_and_no_more_than_that(clock: HandClock, watch: Watch) -> None:
+def test_the_last_refusals_are_kept_the_newest_first_and_no_more_than_that(clock: HandClock, watch: RefusalLog) -> None:
     for number in range(RECENT + 20):
         clock.at_ms = NOON_MS + number
         watch.refused("getBot", "not_found", 404)
@@ -34,7 +34,7 @@ def test_the_last_refusals_are_kept_the_newest_first_and_no_more_than_that(clock
     assert watch.last_hour() == {("getBot", "not_found"): RECENT + 20}
 
 
-def test_refusals_are_counted_for_an_hour_and_minutes_are_bounded(clock: HandClock, watch: Watch) -> None:
+def test_refusals_are_counted_for_an_hour_and_minutes_are_bounded(clock: HandClock, watch: RefusalLog) -> None:
     for minute in range(3 * MINUTES):
         clock.at_ms = NOON_MS + minute * MINUTE_MS
         watch.refused("getBot", "rate_limited", 429)
@@ -43,7 +43,7 @@ def test_refusals_are_counted_for_an_hour_and_minutes_are_bounded(clock: HandClo
     assert watch.last_hour() == {}
 
 
-def test_a_clock_that_is_put_back_neither_fails_nor_grows_the_watch(clock: HandClock, watch: Watch) -> None:
+def test_a_clock_that_is_put_back_neither_fails_nor_grows_the_watch(clock: HandClock, watch: RefusalLog) -> None:
     for step in range(3 * MINUTES):
         clock.at_ms = NOON_MS + (step % 2) * 5 * MINUTE_MS
         watch.refused("getBot", "not_found", 404)
@@ -51,7 +51,7 @@ def test_a_clock_that_is_put_back_neither_fails_nor_grows_the_watch(clock: HandC
     assert watch.last_hour() == {("getBot", "not_found"): MINUTES}
 
 
-def test_who_left_was_not_refused(watch: Watch) -> None:
+def test_who_left_was_not_refused(watch: RefusalLog) -> None:
     watch.refused("getBot", "-", LEFT)
     assert (watch.recent(), watch.last_hour()) == ([], {})
 

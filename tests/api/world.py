@@ -13,13 +13,13 @@ from trio.testing import wait_all_tasks_blocked
 
 from actors import credentials
 from actors.bookings.actor import BookingLedger
-from actors.bookings.cashier import Cashier
+from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.credentials import code_from, digest, new_key, new_session_token, prefix_of
 from actors.devices.actor import DeviceAuthorizer
 from actors.keys.actor import KeyKeeper
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.messages import Key
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
@@ -30,7 +30,7 @@ from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.messages import Session
 from actors.sessions.reader import SessionReader
-from actors.troupe import Intensity, running
+from actors.supervision import Intensity, running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from service.api.context import Budgets, Services
 from service.api.openapi import Described
@@ -52,11 +52,11 @@ from service.limits import (
 from service.main import event_members, key_uses
 from service.observability.health import Health
 from service.observability.metrics import Metrics
-from service.observability.refusal_log import Watch
+from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import payments_of
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.snapshots.catalog import Catalog
-from service.snapshots.invalidation import Changes
+from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
@@ -325,7 +325,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     metrics, catalog = Metrics(), Catalog(catalog_store, catalog_limits(config))
     placements = Placements(sponsorship_store, clock, config.billing.mode, placements_limits(config))
     keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
-    directory = KeyDirectory(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
+    directory = KeyCache(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
     session_reader = SessionReader(MemorySessions(memory), node="n1", limits=limits)
     devices = DeviceAuthorizer(MemoryDevices(memory), clock, entropy, device_rules(config), node="n1", limits=limits)
     rules = session_rules(config)
@@ -339,7 +339,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     links = Links(BASE_URL, b"the secret that links are sealed with")
     paying = payments_of(config, links, clock)
     ledger = BookingLedger(MemoryLedger(memory), clock, entropy, booking_rules(config), node="n1", limits=limits)
-    cashier = Cashier(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
+    cashier = HoldAndRefundSweeper(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
     events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
     people = (session_reader, sessions, devices)
     actors = (keys, directory, *people, quota, ledger, *events.desk.dedupers, events.windows)
@@ -373,7 +373,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock, nodes.live),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
-        watch=Watch(clock, "n1", lambda: IDLE),
+        watch=RefusalLog(clock, "n1", lambda: IDLE),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,
@@ -382,7 +382,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     metrics.watch_snapshots(catalog.statistics, placements.statistics)
     metrics.watch_events(events.desk.fates)
     metrics.watch_nodes(nodes)
-    changes = Changes(Announcer((memory, catalog_memory)), directory, catalog, placements)
+    changes = CacheInvalidator(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
     async with running(
         [changes, catalog, placements, *actors, mail, cashier, services.key_uses, nodes, events.keeper],

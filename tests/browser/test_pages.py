@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser
 
-from service.web.pages.page import Who
+from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser import looking
@@ -20,7 +20,7 @@ from tests.slow import SLOW
 
 ACCOUNT = "demo-sponsor@example.com"
 EVERYBODY = ("visitor", "account", "administrator")
-WHO = {Who.ANYBODY: EVERYBODY, Who.ACCOUNT: EVERYBODY[1:], Who.ADMIN: EVERYBODY[2:]}
+WHO = {Audience.ANYBODY: EVERYBODY, Audience.ACCOUNT: EVERYBODY[1:], Audience.ADMIN: EVERYBODY[2:]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +219,9 @@ def test_who_may_not_see_a_page_is_asked_to_sign_in_or_told_so(people: dict[str,
     page = {"accept": "text/html"}
     for each in PAGES:
         address = re.sub(r"{\w+}", "some", each.path)
-        if each.who is not Who.ANYBODY:
+        if each.who is not Audience.ANYBODY:
             asked = visitor.get(address, headers=page, max_redirects=0)
             assert (asked.status, asked.headers["location"][:14]) == (303, "/sign-in?next="), address
-        if each.who is Who.ADMIN:
+        if each.who is Audience.ADMIN:
             told = account.get(address, headers=page)
             assert (told.status, "Only administrators" in told.text()) == (403, True), address

@@ -11,7 +11,7 @@ from pathlib import Path
 import trio
 
 from actors.clock import MINUTE_MS, SystemClock, day_of
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from actors.weeks import WEEK_MS, week_of
 from service.server_secret import derived
 from storage.pool import Target
@@ -94,7 +94,7 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
     after.works = works
     reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
     days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
-    seals = Seals(derived(SECRET.encode(), "visitors"))
+    seals = VisitorHasher(derived(SECRET.encode(), "visitors"))
     clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor)}
     return Report(faults, said, happened, after, judge(said, happened, before, after, seals, days, clients))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
 from actors.events.messages import Bucket
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
 
 ANSWER_SECONDS = 5.0
@@ -60,7 +60,7 @@ def judge(
     happened: Happened,
     before: Kept,
     after: Kept,
-    seals: Seals,
+    seals: VisitorHasher,
     days: Collection[int],
     clients: Collection[str] = (),
 ) -> Verdict:
@@ -235,7 +235,7 @@ def _weeks(after: Kept) -> Iterator[str]:
 # Events.
 
 
-def broken_counts(said: Said, before: Kept, after: Kept, seals: Seals, days: Collection[int]) -> Iterator[str]:
+def broken_counts(said: Said, before: Kept, after: Kept, seals: VisitorHasher, days: Collection[int]) -> Iterator[str]:
     """What is wrong with events: kept without being sent, told and not kept, or not counted as they are kept."""
     if before.rows:
         yield f"{len(before.rows)} rows were there before the run"

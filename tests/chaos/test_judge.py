@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from actors.events.messages import Bucket, Event, Kind
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from tests.chaos.campaign import complaints
 from tests.chaos.history import LOST, Booked, Happened, Kept, Key, Made, Request, Said, Span, Told, Waits, Wish
 from tests.chaos.judge import Verdict, judge
 
 DAY, WEEK_MS = 20_775, 7 * 86_400_000
 DAYS = range(DAY, DAY + 1)
-SEALS = Seals(b"the secret that visitors are hashed with")
+SEALS = VisitorHasher(b"the secret that visitors are hashed with")
 SEEN = [Event("bok_live", Kind.IMPRESSION, f"00000000-0000-4000-8000-{number:012d}") for number in range(6)]
 CLICK = Event("bok_live", Kind.CLICK, SEEN[0].visitor)
 ANON, CLAIMED, DEVICE, TOKEN = "cs_anon_one", "cs_anon_two", "cs_user_three", "sst_one"

@@ -13,7 +13,7 @@ from trio.testing import lockstep_stream_pair, wait_all_tasks_blocked
 from service.http.http1 import Engine
 from service.http.limits import LINGER_BYTES, LINGER_SECONDS, MINIMUM_BODY_RATE, MINIMUM_RATE
 from service.http.server import TICK_SECONDS, Connections, watch
-from service.http.transports import Gone, SocketTransport
+from service.http.transports import ConnectionLost, SocketTransport
 from service.web.error_responses import answer_refusal
 from service.web.middleware import App, Receive, Scope, Send
 from tests.fakes import HandClock
@@ -210,14 +210,14 @@ async def test_a_cut_connection_is_gone_for_whoever_comes(kind: str) -> None:
     async with trio.open_nursery() as nursery:
 
         async def read() -> None:
-            with pytest.raises(Gone):
+            with pytest.raises(ConnectionLost):
                 await transport.receive(10, trio.current_time() + 100)
 
         nursery.start_soon(read)
         await wait_all_tasks_blocked()
         transport.cut()
     for step in (transport.send(b"a"), transport.receive(10, 1e9), transport.finish()):
-        with pytest.raises(Gone):
+        with pytest.raises(ConnectionLost):
             await step
     assert transport.receive_nowait() == b""
     transport.cut()

@@ -18,7 +18,7 @@ from actors.values import Tier
 from service.http.http1 import Engine
 from service.http.transports import StreamTransport
 from service.web.error_responses import answer_refusal
-from service.web.middleware import App, Edge
+from service.web.middleware import App, RequestMiddleware
 from tests.api.world import World, open_world
 from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Reply, replies
 
@@ -111,7 +111,9 @@ async def under_hypercorn(app: App, stream: Any) -> None:
 async def under_ours(app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     services = world.services
-    engine = Engine(app, Edge(answer_refusal, world.metrics, services.watch, services.entropy), LIMITS, clock)
+    engine = Engine(
+        app, RequestMiddleware(answer_refusal, world.metrics, services.watch, services.entropy), LIMITS, clock
+    )
     await engine.serve(StreamTransport(stream, CLIENT, SERVER, 10, scheme="http"))
 
 

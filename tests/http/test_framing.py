@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.http.request_body import LONGEST_CHUNK_LINE, LONGEST_EXTRAS, BadBody, Body, ChunkedBody, LengthBody
+from service.http.request_body import (
+    LONGEST_CHUNK_LINE,
+    LONGEST_EXTRAS,
+    BadBody,
+    Body,
+    ChunkedReader,
+    ContentLengthReader,
+)
 from tests.http.corpus import BODIES
 
 PLAIN = re.compile(rb"([0-9A-Fa-f]{1,8})(;[\t -~\x80-\xff]*)?")
@@ -83,7 +90,7 @@ def test_a_chunked_body_is_read_alike_however_it_is_cut(body: bytes, rest: bytes
     expected = oracle(body + rest)
     assert expected is not None
     assert expected[1] == rest
-    assert fed(ChunkedBody(), cut(body + rest, where)) == expected
+    assert fed(ChunkedReader(), cut(body + rest, where)) == expected
 
 
 @given(body=bodies(), where=places, data=st.data())
@@ -93,18 +100,18 @@ def test_a_chunked_body_with_a_wrong_byte_is_judged_as_the_oracle_judges_it(
     place = data.draw(st.integers(0, len(body) - 1))
     instead = data.draw(st.sampled_from([b"\r", b"\n", b"\0", b" ", b";", b"0", b"a", b"", b"\r\n", b"GG"]))
     changed = body[:place] + instead + body[place + 1 :]
-    assert fed(ChunkedBody(), cut(changed, where)) == oracle(changed)
+    assert fed(ChunkedReader(), cut(changed, where)) == oracle(changed)
 
 
 @given(data=st.binary(max_size=60), where=places)
 def test_any_bytes_are_judged_as_the_oracle_judges_them(data: bytes, where: list[int]) -> None:
-    assert fed(ChunkedBody(), cut(data, where)) == oracle(data)
+    assert fed(ChunkedReader(), cut(data, where)) == oracle(data)
 
 
 @given(length=st.integers(1, 60), data=st.binary(max_size=90), where=places)
 def test_a_body_by_length_takes_its_length_and_no_byte_more(length: int, data: bytes, where: list[int]) -> None:
     expected = (data[:length], data[length:]) if len(data) >= length else None
-    assert fed(LengthBody(length), cut(data, where)) == expected
+    assert fed(ContentLengthReader(length), cut(data, where)) == expected
 
 
 @pytest.mark.parametrize("data", [pytest.param(case.data, id=case.what) for case in BODIES])
@@ -114,7 +121,7 @@ def test_what_the_corpus_refuses_the_oracle_refuses_too(data: bytes) -> None:
 
 @pytest.mark.parametrize("beginning", [b"", b"0\r\n"])
 def test_a_line_without_an_end_is_refused_before_much_of_it_is_kept(beginning: bytes) -> None:
-    body, rest = ChunkedBody(), beginning
+    body, rest = ChunkedReader(), beginning
     most = LONGEST_EXTRAS if beginning else LONGEST_CHUNK_LINE
     for _ in range(most + 1):
         _, rest = body.feed(rest + b"1")

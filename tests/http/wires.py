@@ -12,9 +12,9 @@ from service.http.http1 import Engine
 from service.http.limits import ServingLimits
 from service.http.transports import StreamTransport
 from service.observability.metrics import Metrics
-from service.observability.refusal_log import Watch
+from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import answer_refusal
-from service.web.middleware import App, Edge, Receive, Scope, Send
+from service.web.middleware import App, Receive, RequestMiddleware, Scope, Send
 from tests.api.world import IDLE
 from tests.fakes import SeededEntropy
 
@@ -189,8 +189,13 @@ async def open_house(app: App, limits: ServingLimits = LIMITS, *, pair: Pair | N
     """Serve `app`, behind an edge as always, over streams in memory."""
     metrics, entropy = Metrics(), SeededEntropy()
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
-    watch = Watch(clock, "n1", lambda: IDLE)
-    engine = Engine(Edge(app, metrics, watch, entropy), Edge(answer_refusal, metrics, watch, entropy), limits, clock)
+    watch = RefusalLog(clock, "n1", lambda: IDLE)
+    engine = Engine(
+        RequestMiddleware(app, metrics, watch, entropy),
+        RequestMiddleware(answer_refusal, metrics, watch, entropy),
+        limits,
+        clock,
+    )
     async with trio.open_nursery() as nursery:
         yield House(engine, metrics, nursery, pair or memory_stream_pair)
         nursery.cancel_scope.cancel()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.values import Turn
+from actors.values import BatchId
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step
 
@@ -34,7 +34,7 @@ class Notebook(Actor[str, str]):
         await self.loads()
         self.loaded = list(self.lines)
 
-    async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+    async def commit(self, turn: BatchId, messages: Sequence[str]) -> Sequence[str]:
         self.attempts.append((turn.seq, list(messages)))
         return await self._memory.transact(turn, self._keeping(messages))
 

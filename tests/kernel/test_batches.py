@@ -6,8 +6,8 @@ from trio.testing import MockClock
 
 from actors.actor import Actor, ActorLimits, ActorStatistics, State
 from actors.mailbox import answer_due
-from actors.troupe import running
-from actors.values import Overloaded, Stopped, StorageUnavailable, Turn
+from actors.supervision import running
+from actors.values import BatchId, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
@@ -226,11 +226,11 @@ async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -
 
 
 def test_a_turn_begins_undecided() -> None:
-    assert Turn("node/quota", 7).decided is None
+    assert BatchId("node/quota", 7).decided is None
 
 
 def test_a_turn_reads_well() -> None:
-    assert repr(Turn("node/quota", 7)) == "<Turn node/quota #7>"
+    assert repr(BatchId("node/quota", 7)) == "<BatchId node/quota #7>"
 
 
 async def test_an_actor_accepts_only_while_it_runs_and_has_room(autojump_clock: MockClock) -> None:
@@ -261,7 +261,7 @@ async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock:
 
 async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) -> None:
     with pytest.raises(NotImplementedError):
-        await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
+        await Actor[str, str]("bare", "node", ActorLimits()).commit(BatchId("node/bare", 1), ["a"])
 
 
 async def test_a_new_actor_has_done_nothing_yet() -> None:

@@ -5,7 +5,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.actor import ActorLimits, State
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import ActorFailed, Overloaded, Stopped
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook

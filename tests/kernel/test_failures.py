@@ -8,8 +8,8 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits, State
 from actors.mailbox import request_id
-from actors.troupe import Intensity, IntensityExceeded, Troupe, running
-from actors.values import ActorFailed, OutcomeUnknown, Stopped, StorageUnavailable, Turn
+from actors.supervision import ActorSupervisor, Intensity, IntensityExceeded, running
+from actors.values import ActorFailed, BatchId, OutcomeUnknown, Stopped, StorageUnavailable
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
@@ -121,7 +121,7 @@ async def test_turns_go_on_after_a_restart(autojump_clock: MockClock) -> None:
 
 async def test_a_bug_while_an_outcome_is_settled_fails_the_batch(autojump_clock: MockClock) -> None:
     class Forgetful(Notebook):
-        async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+        async def commit(self, turn: BatchId, messages: Sequence[str]) -> Sequence[str]:
             if self.attempts:
                 raise KeyError("forgotten")
             return await super().commit(turn, messages)
@@ -136,7 +136,7 @@ async def test_a_wrong_number_of_answers_is_a_bug(
     answers: list[str], autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Miscounting(Notebook):
-        async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+        async def commit(self, turn: BatchId, messages: Sequence[str]) -> Sequence[str]:
             return answers
 
     book = Miscounting()
@@ -296,6 +296,6 @@ async def test_the_block_begins_when_all_have_loaded(autojump_clock: MockClock) 
     books = [Notebook(str(number), loads=[2.0]) for number in range(3)]
     async with running(books) as troupe:
         assert trio.current_time() == 6
-        assert isinstance(troupe, Troupe)
+        assert isinstance(troupe, ActorSupervisor)
         assert troupe.members == books
         assert all(book.accepting for book in books)

@@ -11,8 +11,8 @@ from trio.testing import MockClock
 
 from actors.actor import Actor, ActorLimits
 from actors.mailbox import answer_due
-from actors.troupe import Intensity, running
-from actors.values import ActorFailed, Overloaded, StorageUnavailable, Turn
+from actors.supervision import Intensity, running
+from actors.values import ActorFailed, BatchId, Overloaded, StorageUnavailable
 
 ANSWER_SECONDS = 4.5
 CALLERS = 200
@@ -27,7 +27,7 @@ class Ledger(Actor[int, int]):
         self.kept: list[int] = []
         self.undone: list[int] = []
 
-    async def commit(self, turn: Turn, messages: Sequence[int]) -> Sequence[int]:
+    async def commit(self, turn: BatchId, messages: Sequence[int]) -> Sequence[int]:
         await trio.sleep(self._random.choice([0, 0.01, 0.25, 0.5, 1, 6]))
         luck = self._random.random()
         if luck < 0.05:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from actors.actor import ActorLimits
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from tests.fakes import Step, after, kinds, now, together
 from tests.kernel.notebook import Notebook

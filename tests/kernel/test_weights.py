@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.mailbox import Envelope, Mailbox
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook

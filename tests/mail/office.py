@@ -10,8 +10,8 @@ from actors.mail.actor import MailLimits, MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail, OutboxLetter
 from actors.mail.store import Outbox
-from actors.troupe import Troupe, running
-from actors.values import Letter
+from actors.supervision import ActorSupervisor, running
+from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step
@@ -56,7 +56,7 @@ class Office:
     def sender(self, write: Callable[[OutboxLetter], Mail] = WRITER.write) -> MailSender:
         return MailSender(self.store, self.transport, self.clock, write, limits=self.limits)
 
-    def open(self, *senders: MailSender) -> AbstractAsyncContextManager[Troupe]:
+    def open(self, *senders: MailSender) -> AbstractAsyncContextManager[ActorSupervisor]:
         return running(senders, drain_seconds=self.limits.close_seconds + 1)
 
     def post(
@@ -69,7 +69,7 @@ class Office:
     ) -> None:
         """What the key store does when a claim is started."""
         now_ms = self.clock.now_ms()
-        letter = Letter(letter_id, recipient, template, b"nonce", now_ms, now_ms + life_ms)
+        letter = OutboxMessage(letter_id, recipient, template, b"nonce", now_ms, now_ms + life_ms)
         self.memory.letters[letter_id] = letter
 
     async def letter(self, letter_id: str = "let_1") -> OutboxLetter:

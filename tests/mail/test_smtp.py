@@ -11,7 +11,7 @@ import trio
 
 from actors.mail.actor import MailSender
 from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
-from actors.troupe import running
+from actors.supervision import running
 from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
 from tests.mail.office import BASE_MS, CODE, WRITER, Office

@@ -9,7 +9,6 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.bookings.actor import BookingLedger
-from actors.bookings.desk import BookingRules, Decision, Snapshot
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -22,11 +21,12 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.state import Wanted
+from actors.bookings.state import LockSet
 from actors.bookings.store import Decide
+from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot
 from actors.clock import MINUTE_MS
-from actors.troupe import Intensity, running
-from actors.values import Turn
+from actors.supervision import Intensity, running
+from actors.values import BatchId
 from actors.weeks import WEEK_MS, week_of
 from service.limits import actor_limits
 from tests.api.world import NOON_MS, World, open_world
@@ -77,7 +77,7 @@ class Books:
     actions: list[str] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = _nothing
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
         await self.before()
         decision = decide(self.tables)
         for name in ("sponsors", "campaigns", "slots", "bookings"):

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.values import Refused
-from service.payments.gateway import PaymentTold, RefundTold
+from service.payments.gateway import PaymentSucceeded, RefundUpdated
 from service.payments.stripe_webhook import StripeWebhook, told_by
 from tests.fakes import HandClock
 from tests.payments.bank import WEBHOOK_SECRET
 from tests.payments.events import charge, dumped, event, paid, refund, session, signature
 
-PAYMENT = PaymentTold("evt_1", "bok_1", "pi_1", 125_000, "usd")
+PAYMENT = PaymentSucceeded("evt_1", "bok_1", "pi_1", 125_000, "usd")
 
 TOLD = {
     "a paid session": (paid(), PAYMENT),
@@ -26,24 +26,24 @@ TOLD = {
     "a session without metadata": (paid(metadata=None), PAYMENT),
     "a charge that was paid back": (
         event("charge.refunded", charge()),
-        RefundTold("evt_1", "bok_1", None, PaymentTold("evt_1.payment", "bok_1", "pi_1", 125_000, "usd")),
+        RefundUpdated("evt_1", "bok_1", None, PaymentSucceeded("evt_1.payment", "bok_1", "pi_1", 125_000, "usd")),
     ),
-    "a refund that succeeded": (event("refund.updated", refund()), RefundTold("re_1.succeeded", "bok_1")),
+    "a refund that succeeded": (event("refund.updated", refund()), RefundUpdated("re_1.succeeded", "bok_1")),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
-        RefundTold("re_1.succeeded", "bok_1"),
+        RefundUpdated("re_1.succeeded", "bok_1"),
     ),
     "a refund that failed": (
         event("refund.failed", refund(status="failed", failure_reason="lost_or_stolen_card")),
-        RefundTold("re_1.failed", "bok_1", "failed at the processor: lost_or_stolen_card"),
+        RefundUpdated("re_1.failed", "bok_1", "failed at the processor: lost_or_stolen_card"),
     ),
     "the same, told as an update": (
         event("refund.updated", refund(status="failed"), "evt_2"),
-        RefundTold("re_1.failed", "bok_1", "failed at the processor: no reason given"),
+        RefundUpdated("re_1.failed", "bok_1", "failed at the processor: no reason given"),
     ),
     "a refund that was cancelled": (
         event("refund.updated", refund(status="canceled")),
-        RefundTold("re_1.canceled", "bok_1", "canceled at the processor: no reason given"),
+        RefundUpdated("re_1.canceled", "bok_1", "canceled at the processor: no reason given"),
     ),
 }
 IGNORED = {
@@ -127,7 +127,7 @@ def test_with_any_field_missing_or_of_another_type_an_event_still_reads(what: st
             else:
                 inner[place[-1]] = odd
             told = told_by(changed)
-            assert told is None or isinstance(told, PaymentTold | RefundTold)
+            assert told is None or isinstance(told, PaymentSucceeded | RefundUpdated)
 
 
 JSON = st.recursive(

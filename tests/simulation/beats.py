@@ -14,7 +14,7 @@ from actors.limits import WindowLimiter
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.nodes.state import NodeRules
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.nodes import MemoryNodes
 from storage.memory.tables import Memory

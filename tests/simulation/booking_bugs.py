@@ -11,15 +11,15 @@ from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, reservations, transitions
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import keep_new, keep_profile
-from actors.bookings.desk import Desk, weeks_of
 from actors.bookings.messages import Answer, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
-from actors.bookings.state import Decision, Snapshot, Wanted, decide, wanted
+from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide
 from actors.bookings.transitions import BookingMove, CampaignMove
+from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.keys import state as key_state
-from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import Link, SimulatedBug
@@ -39,9 +39,9 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 class _StaleLedger(MemoryLedger):
     """Reads before it waits for its locks, and writes over what is there."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
-        found = self._snapshot(wanted)
-        return await super().transact(turn, wanted, lambda locked: decide(found))
+    async def transact(self, turn: BatchId, rows_to_lock: LockSet, decide: Decide) -> Decision:
+        found = self._snapshot(rows_to_lock)
+        return await super().transact(turn, rows_to_lock, lambda locked: decide(found))
 
     def _keep(self, before: Snapshot, decision: Decision) -> None:
         for week in decision.weeks_taken:
@@ -52,33 +52,33 @@ class _StaleLedger(MemoryLedger):
 class _EagerLedger(MemoryLedger):
     """Answers by what it sees, and commits in the background."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, turn: BatchId, rows_to_lock: LockSet, decide: Decide) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
-                await commit(turn, wanted, decide)
+                await commit(turn, rows_to_lock, decide)
 
         link.node.server.start_soon(later)
         await trio.lowlevel.checkpoint()
-        return decide(self._snapshot(wanted))
+        return decide(self._snapshot(rows_to_lock))
 
 
 class _TimelessLedger(BookingLedger):
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._began_ms = getattr(self, "_began_ms", 0) or self._clock.now_ms()
         decided = await self._store.transact(
-            turn, wanted(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
+            turn, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
         )
         return decided.answers
 
 
-def _never_gone(desk: Desk, booking: Booking, payment: TakePayment) -> None:
+def _never_gone(desk: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
     return None
 
 
-def _weeks_forgotten(desk: Desk, booking: Booking, message: Any) -> Answer:
+def _weeks_forgotten(desk: UnitOfWork, booking: Booking, message: Any) -> Answer:
     answer = _declined(desk, booking, message)
     desk.free_weeks(booking)
     return answer
@@ -94,7 +94,7 @@ def _one_week_only(booking: Booking) -> list[Any]:
 # Idempotency.
 
 
-def _not_remembered(desk: Desk, remembered: Any) -> None:
+def _not_remembered(desk: UnitOfWork, remembered: Any) -> None:
     """The table of keys is written, so that it is not this that tells, and never read."""
     return
 
@@ -110,7 +110,7 @@ def _for_ever(booking: Booking, now_ms: int) -> bool:
     return booking.status in OPEN
 
 
-def _prolonged(desk: Desk, message: OpenCheckout) -> Answer:
+def _prolonged(desk: UnitOfWork, message: OpenCheckout) -> Answer:
     booking = desk.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(desk.now_ms):
         desk.keep_booking(replace(booking, hold_ms=desk.now_ms + desk.rules.hold_ms))
@@ -120,19 +120,19 @@ def _prolonged(desk: Desk, message: OpenCheckout) -> Answer:
 _opened = reservations.open_checkout
 
 
-def _of_the_snapshot(desk: Desk, tenant_id: str) -> int:
+def _of_the_snapshot(desk: UnitOfWork, tenant_id: str) -> int:
     bookings = desk._snapshot.bookings.values()
     return sum(booking.tenant_id == tenant_id and booking.is_open(desk.now_ms) for booking in bookings)
 
 
-def _one_more(desk: Desk, tenant_id: str) -> int:
+def _one_more(desk: UnitOfWork, tenant_id: str) -> int:
     return _counted(desk, tenant_id) - 1
 
 
-_counted = Desk.open_holds
+_counted = UnitOfWork.open_holds
 
 
-def _as_it_was(desk: Desk, message: Any) -> Answer:
+def _as_it_was(desk: UnitOfWork, message: Any) -> Answer:
     """The sweeper listed it, so it is ended, whatever has become of it."""
     booking = desk.booking(message.booking_id)
     if booking is None or booking.status in (BookingStatus.EXPIRED, BookingStatus.CANCELLED):
@@ -159,7 +159,7 @@ class _IdleCashier(CountedCashier):
         return None
 
 
-def _silent(desk: Desk, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
+def _silent(desk: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
     audits = len(desk.decision.audits)
     moved = _applied(desk, booking, move, origin, **rest)
     if move is BookingMove.RUN_OUT:
@@ -173,7 +173,7 @@ _applied = reservations._apply
 # Money.
 
 
-def _every_event_anew(desk: Desk, message: TakePayment) -> Answer:
+def _every_event_anew(desk: UnitOfWork, message: TakePayment) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
         return reservations._paid_twice(desk, booking, message)
@@ -206,7 +206,7 @@ class _ForgetfulCashier(CountedCashier):
             await self._ledger.settle_refund(booking.id, str(error))
 
 
-def _whatever_amount(desk: Desk, message: TakePayment) -> Answer:
+def _whatever_amount(desk: UnitOfWork, message: TakePayment) -> Answer:
     booking = desk.booking(message.booking_id)
     if booking is not None:
         message = replace(message, amount_cents=booking.amount_cents)
@@ -219,15 +219,15 @@ def _whatever_amount(desk: Desk, message: TakePayment) -> Answer:
 class _BlindLedger(BookingLedger):
     """Asks again after an unknown outcome as if it were another batch."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         try:
             return await super().commit(turn, messages)
         except OutcomeUnknown:
             self._again = getattr(self, "_again", 0) + 1
-            return await super().commit(Turn(f"{turn.owner.partition('/')[0]}/{self._again}/bookings", 1), messages)
+            return await super().commit(BatchId(f"{turn.owner.partition('/')[0]}/{self._again}/bookings", 1), messages)
 
 
-def _written_first(desk: Desk, message: Reserve) -> Answer:
+def _written_first(desk: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
         keep_profile(desk, message.sponsor, message.origin)
         known = desk.recall(message.tenant_id, message.operation, message.key)
@@ -276,11 +276,11 @@ def _scopes_only(operation: Any, caller: Any) -> Refused | None:
     return _authorized(replace(operation, admin=False), caller)
 
 
-def _any_owner(desk: Desk, booking_id: str, owner: str | None = None) -> Booking | None:
+def _any_owner(desk: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
     return _found(desk, booking_id, None)
 
 
-_found = Desk.booking
+_found = UnitOfWork.booking
 
 BUGS: Mapping[str, Bug] = {
     "weeks-not-checked": _bug(
@@ -303,9 +303,11 @@ BUGS: Mapping[str, Bug] = {
     ),
     "declined-refund-without-weeks": _bug(
         "A refund that is declined leads back to paid, whoever has the weeks.",
-        replaced(Desk, "holds_its_weeks", lambda desk, booking: True),
+        replaced(UnitOfWork, "holds_its_weeks", lambda desk, booking: True),
     ),
-    "key-not-remembered": _bug("An idempotency key is forgotten at once.", replaced(Desk, "remember", _not_remembered)),
+    "key-not-remembered": _bug(
+        "An idempotency key is forgotten at once.", replaced(UnitOfWork, "remember", _not_remembered)
+    ),
     "body-not-compared": _bug(
         "A key that is used with another body gives the first booking.",
         replaced(ledger_actor, "fingerprint", _same_for_all),
@@ -315,9 +317,10 @@ BUGS: Mapping[str, Bug] = {
         "A hold begins anew each time that checkout is asked for.", replaced(reservations, "open_checkout", _prolonged)
     ),
     "holds-of-the-batch-not-counted": _bug(
-        "Holds won in the same batch do not count towards the most.", replaced(Desk, "open_holds", _of_the_snapshot)
+        "Holds won in the same batch do not count towards the most.",
+        replaced(UnitOfWork, "open_holds", _of_the_snapshot),
     ),
-    "holds-one-too-many": _bug("An account may hold one more.", replaced(Desk, "open_holds", _one_more)),
+    "holds-one-too-many": _bug("An account may hold one more.", replaced(UnitOfWork, "open_holds", _one_more)),
     "sweeper-knows-better": _bug(
         "The sweeper ends what it had listed, though it was paid since.",
         both(swapped(cashier=_SlowCashier), replaced(reservations, "expire_hold", _as_it_was)),
@@ -356,7 +359,7 @@ BUGS: Mapping[str, Bug] = {
         "A scope is enough to administrate.", replaced(authorization, "authorize", _scopes_only)
     ),
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
-    "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(Desk, "booking", _any_owner)),
+    "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(UnitOfWork, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
         "A key may give scopes that it lacks.", replaced(key_state._Desk, "_refused_grant", _anything)
     ),

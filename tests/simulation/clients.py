@@ -13,7 +13,7 @@ import trio
 
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, Kept
-from actors.values import Letter, Refused, Tier
+from actors.values import OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete
 from tests.simulation.rules import LIFE_SECONDS, RULES
 
@@ -128,12 +128,12 @@ class Client:
     async def start(self, token: str, email: str) -> Any:
         return await self.ask("start", lambda node: node.start_claim(token, email))
 
-    async def complete(self, token: str, email: str, letter: Letter | None, node: "Node | None" = None) -> Any:
+    async def complete(self, token: str, email: str, letter: OutboxMessage | None, node: "Node | None" = None) -> Any:
         code = WRONG_CODE if letter is None else self.world.code_of(letter)
         about = Complete(token, email, letter)
         return await self.ask("complete", lambda node: node.complete_claim(about, code), node)
 
-    async def complete_until_answered(self, holding: Holding, email: str, letter: Letter) -> Any:
+    async def complete_until_answered(self, holding: Holding, email: str, letter: OutboxMessage) -> Any:
         """Again after each lost answer, as the service promises that it may be asked."""
         for _ in range(5):
             answer = await self.complete(holding.token, email, letter)
@@ -146,7 +146,7 @@ class Client:
             self.world.board.emails.append(email)
         return answer
 
-    async def mail(self, holding: Holding, email: str) -> Letter | None:
+    async def mail(self, holding: Holding, email: str) -> OutboxMessage | None:
         """Ask for a code until one is in the mail, looking there now and then."""
         for _ in range(3):
             await self.start(holding.token, email)
@@ -221,7 +221,7 @@ async def claimer(me: Client) -> None:
         await me.read(holding.text)
 
 
-async def _honest(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+async def _honest(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
     answer = await me.complete_until_answered(holding, email, letter)
     if isinstance(answer, Claimed) and me.chance(0.5):
         await me.complete(holding.token, email, letter)
@@ -229,26 +229,26 @@ async def _honest(me: Client, holding: Holding, email: str, letter: Letter) -> N
         await me.complete(holding.token, "thief@example.org", None)
 
 
-async def _twice_at_once(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+async def _twice_at_once(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
     twice = [partial(me.complete, holding.token, email, letter, node) for node in me.world.nodes]
     looks = [partial(me.resolve, holding.text, node) for node in me.world.nodes]
     await me.at_once(*twice, *looks)
     await me.complete_until_answered(holding, email, letter)
 
 
-async def _guessing(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+async def _guessing(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
     for _ in range(me.random.randint(3, 6)):
         await me.complete(holding.token, email, None)
     await me.complete_until_answered(holding, email, letter)
 
 
-async def _guessing_at_once(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+async def _guessing_at_once(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
     guesses = [partial(me.complete, holding.token, email, None) for _ in range(me.random.randint(3, 9))]
     await me.at_once(*guesses)
     await me.complete_until_answered(holding, email, letter)
 
 
-async def _other_email(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+async def _other_email(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
     """The code of one email with another; then a new code to the other, which kills the first."""
     other = f"other-{email}"
     await me.complete(holding.token, other, letter)
@@ -258,7 +258,7 @@ async def _other_email(me: Client, holding: Holding, email: str, letter: Letter)
         await me.complete_until_answered(holding, other, newer)
 
 
-async def _too_late(me: Client, holding: Holding, email: str, letter: Letter) -> None:
+async def _too_late(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
     """More codes than a day allows, and the last one after it has run out."""
     for _ in range(4):
         await me.start(holding.token, email)

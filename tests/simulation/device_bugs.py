@@ -10,9 +10,9 @@ import trio
 from actors.clock import SECOND_MS
 from actors.devices import state
 from actors.devices.messages import OPEN, Decide, Device, Guesses, Look, Poll, Seen, Status
-from actors.devices.state import Decision, Wanted
+from actors.devices.state import Decision, LockSet
 from actors.devices.store import Decide as Deciding
-from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from storage.memory import devices as device_tables
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -183,13 +183,13 @@ class _GuessesOfRefused(LinkedDevices):
 
 
 class _Unlocked(LinkedDevices):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Deciding, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Deciding, now_ms: int) -> Decision:
         found = self._snapshot(wanted, now_ms)
         return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
 
 
 class _Eager(LinkedDevices):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Deciding, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Deciding, now_ms: int) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 

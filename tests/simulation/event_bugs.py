@@ -12,12 +12,12 @@ from actors.clock import DAY_MS, day_of
 from actors.events import actor as deduper
 from actors.events import keeper
 from actors.events.actor import EventDeduper
-from actors.events.desk import Fate
 from actors.events.messages import Bucket, Event, Kind, Record, Row, Window
-from actors.events.state import EventRules, Seals
+from actors.events.router import EventOutcome
+from actors.events.state import EventRules, VisitorHasher
 from actors.events.windows import WindowReader
 from actors.mailbox import Mailbox
-from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call
@@ -38,7 +38,7 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 class _EagerStore(LinkedEvents):
     """Answers by what it sees, and commits in the background."""
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link, commit = self._memory, super().record
         assert isinstance(link, Link)
 
@@ -55,7 +55,7 @@ class _EagerStore(LinkedEvents):
 class _RepeatingStore(LinkedEvents):
     """Takes every row for a new one; what is there twice would have two keys."""
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         await super().record(turn, day, rows)
         return [row.key for row in rows]
 
@@ -63,7 +63,7 @@ class _RepeatingStore(LinkedEvents):
 class _UncountedStore(LinkedEvents):
     """Counts of a day begin, and do not grow."""
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         before = dict(self._memory.delivery_days)
         added = await super().record(turn, day, rows)
         self._memory.delivery_days.update(before)
@@ -73,7 +73,7 @@ class _UncountedStore(LinkedEvents):
 class _CountingStore(LinkedEvents):
     """Counts apart from the rows, each time that a batch is run."""
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         again = (turn.owner, turn.seq) in getattr(self, "_seen", set())
         self._seen = {*getattr(self, "_seen", set()), (turn.owner, turn.seq)}
         added = await super().record(turn, day, rows)
@@ -98,7 +98,7 @@ _rows_of = deduper.rows_of
 class _HastyMemory(EventDeduper):
     """Remembers what is in a batch when it begins."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
             self.seen.add(*message.keys)
         return await super().commit(turn, messages)
@@ -107,7 +107,7 @@ class _HastyMemory(EventDeduper):
 class _StubbornMemory(EventDeduper):
     """Remembers what was in a batch, also when it failed."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
             return await super().commit(turn, messages)
         except StorageUnavailable:
@@ -120,19 +120,19 @@ class _StubbornMemory(EventDeduper):
 class _BlindDeduper(EventDeduper):
     """Asks again after an unknown outcome as if it were another batch."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
             return await super().commit(turn, messages)
         except OutcomeUnknown:
             self._again = getattr(self, "_again", 0) + 1
             node = turn.owner.partition("/")[0]
-            return await super().commit(Turn(f"{node}/{self._again}/{self.name}", 1), messages)
+            return await super().commit(BatchId(f"{node}/{self._again}/{self.name}", 1), messages)
 
 
 class _TodaysDeduper(EventDeduper):
     """Looks at its clock at each attempt."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         self._turn = None
         return await super().commit(turn, messages)
 
@@ -140,7 +140,7 @@ class _TodaysDeduper(EventDeduper):
 class _TimelessDeduper(EventDeduper):
     """Looks at its clock once."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         self._turn, self._bucket = turn, self.__dict__.setdefault("_first", self._bucket_now())
         return await super().commit(turn, messages)
 
@@ -151,7 +151,7 @@ class _TimelessDeduper(EventDeduper):
 class _GenerousDeduper(EventDeduper):
     """Equal events of one batch are all told the same."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = await super().commit(turn, messages)
         won = {
             event
@@ -163,7 +163,7 @@ class _GenerousDeduper(EventDeduper):
 
 
 class _ReversedDeduper(EventDeduper):
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = [answer for one in await super().commit(turn, messages) for answer in one]
         return [[answers.pop() for _ in message.events] for message in messages]
 
@@ -188,17 +188,17 @@ def _not_withdrawn(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
 # Keys.
 
 
-class _KindlessSeals(Seals):
+class _KindlessSeals(VisitorHasher):
     def key(self, bucket: Bucket, event: Event) -> bytes:
         return super().key(bucket, event._replace(kind=Kind.IMPRESSION))
 
 
-class _SharedSeals(Seals):
+class _SharedSeals(VisitorHasher):
     def key(self, bucket: Bucket, event: Event) -> bytes:
         return super().key(bucket, event._replace(booking_id=""))
 
 
-class _EternalSeals(Seals):
+class _EternalSeals(VisitorHasher):
     def key(self, bucket: Bucket, event: Event) -> bytes:
         return super().key(Bucket(0, 0), event)
 
@@ -214,7 +214,7 @@ class _FrozenPlacements(CountedPlacements):
 class _RememberingReader(WindowReader):
     """What was asked about once is not asked about again."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
+    async def commit(self, turn: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
         known: dict[str, Window] = self.__dict__.setdefault("_known", {})
         for found in await super().commit(turn, messages):
             known.update({booking_id: window for booking_id, window in found.items() if booking_id not in known})
@@ -238,7 +238,7 @@ async def _hopeful(services: Services, call: Call) -> Answer | Refused:
     try:
         return await events.record_event(services, call)
     except StorageUnavailable:
-        return events.told(Fate.RECORDED)
+        return events.told(EventOutcome.RECORDED)
 
 
 # Partitions and views.

@@ -16,7 +16,7 @@ from actors.bookings.store import Before, Overview
 from actors.clock import DAY_MS, SECOND_MS
 from actors.events.messages import Row, Window
 from actors.keys.messages import Resolved
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.sponsorship import MemorySponsorship
@@ -144,7 +144,7 @@ class Link(Memory):
     def sponsorship_revision(self, revision: int) -> None:
         self.node.world.memory.sponsorship_revision = revision
 
-    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
+    async def transact(self, turn: BatchId, work: Callable[[], D]) -> D:
         late = self.node.world.late
         if turn.owner in late:
             await late[turn.owner].wait()
@@ -154,7 +154,7 @@ class Link(Memory):
             raise OutcomeUnknown("simulated: the commit is still under way")
         return await super().transact(turn, self.node.world.watched(turn, work))
 
-    async def _commit_late(self, turn: Turn, work: Callable[[], D]) -> None:
+    async def _commit_late(self, turn: BatchId, work: Callable[[], D]) -> None:
         await trio.sleep(self._faults.stream("late").uniform(0.01, 0.8))
         await self.node.world.memory.transact(turn, self.node.world.watched(turn, work))
         self.node.world.late.pop(turn.owner).set()
@@ -249,7 +249,7 @@ class LinkedSponsorship(MemorySponsorship):
 class LinkedEvents(MemoryEvents):
     """Keys of events, whose look-ups may be old when they arrive. Holds callers to what the store may ask of them."""
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link = self._memory
         assert isinstance(link, Link)
         world, name = link.node.world, (turn.owner, turn.seq)

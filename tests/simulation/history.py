@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import trio
 
 from actors.events.messages import Event
-from actors.values import ActorFailed, Letter, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
+from actors.values import ActorFailed, OutboxMessage, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class Complete:
 
     token: str
     email: str
-    letter: Letter | None
+    letter: OutboxMessage | None
 
 
 @dataclass(frozen=True, slots=True)

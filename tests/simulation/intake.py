@@ -16,11 +16,11 @@ from actors.actor import Actor
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
 from actors.events.messages import Event
+from actors.events.router import EventRouter
 from actors.mailbox import request_id
-from actors.troupe import Member
+from actors.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
 from service.api.context import Budgets, Services
 from service.api.dispatch import dispatch
@@ -175,7 +175,7 @@ class Intake:
             ledger=self.node.office.ledger,
             sponsorship=self.sponsorship,
             cashier=self.node.office.cashier,
-            events=EventDesk(cast("list[EventDeduper]", recorders)),
+            events=EventRouter(cast("list[EventDeduper]", recorders)),
             windows=self.windows,
             nodes=absent,
             cursors=absent,

@@ -10,17 +10,17 @@ import trio
 from actors.clock import day_of
 from actors.keys import state as key_state
 from actors.keys.actor import KeyKeeper
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.messages import Message as KeyMessage
 from actors.keys.state import Decision as KeyDecision
-from actors.keys.state import Snapshot, Wanted
+from actors.keys.state import LockSet, Snapshot
 from actors.keys.store import Decide as KeyDecide
 from actors.quota import state as quota_state
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Message, Refund
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable, Tenant
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
@@ -38,7 +38,7 @@ async def _try(commit: Callable[[], Any]) -> None:
 
 
 class _EagerQuota(MemoryQuota):
-    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
         link, commit = self._memory, super().meter
         assert isinstance(link, Link)
         found = {key: link.tenants[key] for key in tenant_ids if key in link.tenants}
@@ -48,7 +48,7 @@ class _EagerQuota(MemoryQuota):
 
 
 class _EagerKeys(LinkedKeys):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
         link.node.server.start_soon(_try, lambda: commit(turn, wanted, decide, now_ms))
@@ -58,25 +58,25 @@ class _EagerKeys(LinkedKeys):
 
 
 class _ForgetfulLink(Link):
-    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
+    async def transact(self, turn: BatchId, work: Callable[[], D]) -> D:
         self.journal.pop(turn.owner, None)
         return await super().transact(turn, work)
 
 
 class _UnlockedQuota(MemoryQuota):
-    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
         found = {key: self._memory.tenants[key] for key in tenant_ids if key in self._memory.tenants}
         return await super().meter(turn, tenant_ids, lambda locked: decide(found))
 
 
 class _UnlockedKeys(LinkedKeys):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
         found = self._snapshot(wanted, now_ms)
         return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
 
 
 class _LateAuditKeys(LinkedKeys):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
         audits = []
 
         def without_audit(snapshot: Snapshot) -> KeyDecision:
@@ -92,7 +92,7 @@ class _LateAuditKeys(LinkedKeys):
 
 
 class _Reversed(QuotaAccountant):
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         return list(reversed(await super().commit(turn, messages)))
 
 
@@ -133,7 +133,7 @@ def _one_too_few(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
 
 
 class _FreeAttempts(KeyKeeper):
-    async def commit(self, turn: Turn, messages: Sequence[KeyMessage]) -> Any:
+    async def commit(self, turn: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> KeyDecision:
@@ -149,7 +149,7 @@ class _FreeAttempts(KeyKeeper):
 class _LocalAttempts(KeyKeeper):
     """Counts on the node, in memory: every node has a budget of its own."""
 
-    async def commit(self, turn: Turn, messages: Sequence[KeyMessage]) -> Any:
+    async def commit(self, turn: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
         local: dict[bytes, int] = self.__dict__.setdefault("_local", {})
 
@@ -177,19 +177,19 @@ def _live_before_the_batch(desk: Any, tenant_id: str, *, scoped: bool) -> int:
 # The directory.
 
 
-class _Deaf(KeyDirectory):
+class _Deaf(KeyCache):
     def forget(self, hashes: Any = (), tenants: Any = ()) -> None:
         super().forget((), tenants)
 
 
-class _Unaware(KeyDirectory):
+class _Unaware(KeyCache):
     def forget(self, hashes: Any = (), tenants: Any = ()) -> None:
         looking, self._looking = self._looking, False
         super().forget(hashes, tenants)
         self._looking = looking
 
 
-class _Immortal(KeyDirectory):
+class _Immortal(KeyCache):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._life_ms *= 100

@@ -14,16 +14,16 @@ from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.clock import TrioClock
 from actors.events.actor import EventDeduper
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
 from actors.mailbox import request_id
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.sessions.reader import SessionReader
-from actors.troupe import IntensityExceeded, Member, running
+from actors.supervision import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
     Agent,
@@ -36,7 +36,7 @@ from actors.values import (
     Tenant,
     Tier,
 )
-from service.api.deadlines import in_any_case
+from service.api.deadlines import best_effort
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
@@ -63,7 +63,7 @@ class Parts:
 
     accountant: type[QuotaAccountant] = QuotaAccountant
     keeper: type[KeyKeeper] = KeyKeeper
-    directory: type[KeyDirectory] = KeyDirectory
+    directory: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
     key_store: type[LinkedKeys] = LinkedKeys
@@ -72,7 +72,7 @@ class Parts:
     sponsorship: type[LinkedSponsorship] = LinkedSponsorship
     cashier: type[CountedCashier] = CountedCashier
     payments: type[LinkedPayments] = LinkedPayments
-    seals: type[Seals] = Seals
+    seals: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
@@ -288,7 +288,7 @@ class Node:
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
         about = Refund(tenant.id, usecase, tenant.month, tenant.day)
-        with in_any_case():
+        with best_effort():
             await self.intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
 
     async def mint(self) -> Minted:

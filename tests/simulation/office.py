@@ -11,14 +11,14 @@ import trio
 
 from actors.actor import Actor
 from actors.bookings.actor import RESERVE, BookingLedger
-from actors.bookings.cashier import Cashier
 from actors.bookings.payments import PaymentsUnavailable
 from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
+from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
 from actors.keys.actor import Issued
 from actors.keys.messages import ByKey, Kept, Membership
-from actors.troupe import Member
+from actors.supervision import Member
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
@@ -49,7 +49,7 @@ class Wish:
     name: str = "Example Tools"
 
 
-class CountedCashier(Cashier):
+class CountedCashier(HoldAndRefundSweeper):
     """Its failures count as those of actors do."""
 
     node: "Node"

@@ -11,7 +11,7 @@ from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
 from actors.keys.messages import Kept as KeptKey
 from actors.sessions.actor import Begun
-from actors.values import Code, Letter, Refused
+from actors.values import Code, OutboxMessage, Refused
 from tests.simulation.clients import Client, Holding
 from tests.simulation.rules import DEVICES, SESSIONS
 
@@ -43,7 +43,7 @@ async def try_code(me: Client, email: str, code: str, node: "Node | None" = None
     return await me.ask("sign in", lambda node: node.reception.sign_in(email, code), node)
 
 
-def letters_to(me: Client, email: str) -> Sequence[Letter]:
+def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
     """What lies in a mailbox, the newest last."""
     return me.world.post.letters(email)
 

@@ -12,9 +12,9 @@ from actors.sessions import messages as sessions
 from actors.sessions import state
 from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
-from actors.sessions.state import Decision, Wanted
+from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
-from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.web.pages.page import SeeOther
 from tests.simulation import device_bugs, reception
 from tests.simulation.faults import Link, SimulatedBug
@@ -132,7 +132,7 @@ def _ended_unrecorded(desk: Any, end: sessions.EndSession) -> Any:
 class _Remembering(SessionReader):
     """What it saw once it trusts."""
 
-    async def commit(self, turn: Turn, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
+    async def commit(self, turn: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         seen: dict[bytes, SignedIn] = self.__dict__.setdefault("_seen", {})
         found = await super().commit(turn, [each for each in messages if each not in seen])
         fresh = (each for each in found)
@@ -172,13 +172,13 @@ async def _worked_first(visit: Any, act: Any) -> Any:
 
 
 class _Unlocked(LinkedSessions):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         found = self._snapshot(wanted, now_ms)
         return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
 
 
 class _Eager(LinkedSessions):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
@@ -205,7 +205,7 @@ class _WithoutLetters(LinkedSessions):
 class _OneCandidate(LinkedSessions):
     """Only the sessions that are named are read: those that a sign-in may have to end are not."""
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Any:
+    def _snapshot(self, wanted: LockSet, now_ms: int) -> Any:
         return super()._snapshot(replace(wanted, entering=()), now_ms)
 
 
@@ -266,8 +266,10 @@ _BUGS: Mapping[str, Bug] = {
     "form-works-twice": _bug("A form works whenever it is sent.", _in_desk("_was_sent", _never_spent)),
     "form-not-given-back": _bug("A form that was refused is spent.", _in_desk("_give_back", _not_given_back)),
     "form-given-back-always": _bug(
-        "A form that did its work is given back.", replaced(reception, "once", _given_back_after_work)
+        "A form that did its work is given back.", replaced(reception, "consume_form_token", _given_back_after_work)
     ),
-    "form-spent-after-work": _bug("A form is spent once it has worked.", replaced(reception, "once", _worked_first)),
+    "form-spent-after-work": _bug(
+        "A form is spent once it has worked.", replaced(reception, "consume_form_token", _worked_first)
+    ),
 }
 BUGS: Mapping[str, Bug] = {**_BUGS, **device_bugs.BUGS}

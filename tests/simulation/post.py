@@ -15,8 +15,8 @@ from actors.credentials import code_from
 from actors.mail.actor import MailSender
 from actors.mail.letters import LetterWriter
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
-from actors.troupe import Member
-from actors.values import Letter
+from actors.supervision import Member
+from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from tests.simulation.faults import Link
 from tests.simulation.intake import counted
@@ -58,7 +58,7 @@ class PostOffice:
         self._world = world
         self._marked = trio.Event()
 
-    def letters(self, recipient: str) -> Sequence[Letter]:
+    def letters(self, recipient: str) -> Sequence[OutboxMessage]:
         """What lies in a box, each letter as often as it came, the newest last."""
         return [self._world.memory.letters[letter_id] for letter_id in self.boxes.get(recipient, ())]
 

@@ -12,7 +12,7 @@ from actors.clock import Entropy
 from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
 from actors.devices.messages import Seen
 from actors.devices.state import Decision as DeviceDecision
-from actors.devices.state import Wanted as WantedDevices
+from actors.devices.state import LockSet as WantedDevices
 from actors.devices.store import Decide as DecideDevices
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
@@ -20,16 +20,16 @@ from actors.keys.messages import Kept as KeptKey
 from actors.sessions.actor import Begun, SessionKeeper
 from actors.sessions.messages import Kept, Sent, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
-from actors.sessions.state import Wanted as WantedSessions
+from actors.sessions.state import LockSet as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
-from actors.troupe import Member
-from actors.values import Contended, Refused, StorageUnavailable, Turn
+from actors.supervision import Member
+from actors.values import BatchId, Contended, Refused, StorageUnavailable
 from service.api import authentication
 from service.api.authentication import Caller
 from service.api.context import Services
 from service.api.messages import Request
-from service.web.pages.once import once
-from service.web.pages.page import Again, PageRefused, SeeOther, Visit
+from service.web.pages.form_tokens import consume_form_token
+from service.web.pages.page import FormError, PageRefused, PageRequest, SeeOther
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
@@ -58,7 +58,7 @@ class LinkedSessions(MemorySessions):
     """Sessions in memory: what is decided is written down, and look-ups fail plainly."""
 
     async def transact(
-        self, turn: Turn, wanted: WantedSessions, decide: DecideSessions, now_ms: int
+        self, turn: BatchId, wanted: WantedSessions, decide: DecideSessions, now_ms: int
     ) -> SessionDecision:
         register = _node_of(self._memory).world.register
         return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
@@ -73,7 +73,9 @@ class LinkedSessions(MemorySessions):
 class LinkedDevices(MemoryDevices):
     """Device logins in memory: what is decided is written down."""
 
-    async def transact(self, turn: Turn, wanted: WantedDevices, decide: DecideDevices, now_ms: int) -> DeviceDecision:
+    async def transact(
+        self, turn: BatchId, wanted: WantedDevices, decide: DecideDevices, now_ms: int
+    ) -> DeviceDecision:
         register = _node_of(self._memory).world.register
         return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
 
@@ -183,22 +185,22 @@ class Reception:
     async def _send_form(self, caller: Caller, form_id: str, name: str) -> Issued | Refused | SeeOther:
         issued: list[Issued] = []
 
-        async def work(visit: Visit) -> SeeOther | Again:
+        async def work(visit: PageRequest) -> SeeOther | FormError:
             answer = await self.node.intent(
                 "form's work", Within(caller.agent.id, caller.email, form_id), lambda: self._issue(caller, name)
             )
             if isinstance(answer, Refused):
-                return Again(answer)
+                return FormError(answer)
             issued.append(answer)
             return SeeOther("/dashboard", "key_issued")
 
         services = cast(Services, SimpleNamespace(sessions=self.sessions))
         request = Request("POST", "/dashboard", {}, "", {}, b"", ADDRESS)
         try:
-            done = await once(Visit(services, request, caller, {}, {"form_id": form_id}), work)
+            done = await consume_form_token(PageRequest(services, request, caller, {}, {"form_id": form_id}), work)
         except PageRefused as page:
             return page.refused
-        if isinstance(done, Again):
+        if isinstance(done, FormError):
             return done.refused
         assert isinstance(done, SeeOther), "a form leads on"
         return issued[0] if issued else done

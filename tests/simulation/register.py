@@ -11,7 +11,7 @@ import trio
 
 from actors.actor import Actor
 from actors.clock import SECOND_MS
-from actors.values import AuditRecord, Letter, Turn
+from actors.values import AuditRecord, BatchId, OutboxMessage
 from storage.memory.tables import Memory
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Kept:
     accounts: Mapping[str, str]
     full_keys: Mapping[str, int]
     audits: tuple[AuditRecord, ...]
-    letters: tuple[Letter, ...]
+    letters: tuple[OutboxMessage, ...]
     key_ids: tuple[str, ...]
 
     @property
@@ -91,10 +91,10 @@ class Register:
     def answered(self, asked: Asked, answer: Any) -> None:
         asked.answer, asked.ended = answer, self._world.history.tick()
 
-    def batch(self, turn: Turn, messages: Sequence[Any]) -> None:
+    def batch(self, turn: BatchId, messages: Sequence[Any]) -> None:
         self._batches[turn.owner, turn.seq] = tuple(messages)
 
-    def deciding(self, turn: Turn, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
+    def deciding(self, turn: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
         """`decide`, with what it decided written down; a transaction that keeps it comes in the same step."""
         messages = self._batches[turn.owner, turn.seq]
 
@@ -105,7 +105,7 @@ class Register:
 
         return on
 
-    def keep(self, turn: Turn, work: Callable[[], Any]) -> tuple[Any, Kept]:
+    def keep(self, turn: BatchId, work: Callable[[], Any]) -> tuple[Any, Kept]:
         """Do a transaction's work, and write down what was kept."""
         memory = self._world.memory
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
@@ -158,6 +158,6 @@ class Registered(Actor[Any, Any]):
         self.at.world.register.ask(self.at.name, message)
         return super().tell(message)
 
-    async def commit(self, turn: Turn, messages: Sequence[Any]) -> Sequence[Any]:
+    async def commit(self, turn: BatchId, messages: Sequence[Any]) -> Sequence[Any]:
         self.at.world.register.batch(turn, messages)
         return await super().commit(turn, messages)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from actors.actor import ActorLimits
-from actors.bookings.cashier import CashierLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
+from actors.bookings.sweeper import SweeperLimits
 from actors.clock import SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
@@ -61,7 +61,7 @@ MONDAY_MS = 1_795_996_800_000
 """2026-11-30 00:00 UTC, the turn of a week."""
 
 BOOKINGS = BookingRules(hold_ms=2_500, open_holds=2, horizon_weeks=2, mode=Mode.LIVE)
-CASHIER = CashierLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
+CASHIER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still takes money."""
 

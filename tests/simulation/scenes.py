@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.values import Turn
+from actors.values import BatchId
 from tests.simulation import (
     booking_bugs,
     buyers,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Crowd = tuple[tuple[Callable[[Client], Awaitable[None]], int], ...]
 """Kinds of clients, and how many of each."""
-Watch = Callable[["World", Turn, Callable[[], Any]], Any]
+Watch = Callable[["World", BatchId, Callable[[], Any]], Any]
 """Does the work of one transaction, and says in `world.violations` what about it is wrong."""
 
 

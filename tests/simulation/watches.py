@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from actors.values import Turn
+from actors.values import BatchId
 from tests.simulation.oracle import commits, counts
 from tests.simulation.oracle.keys import too_many_keys
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-def keeping(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+def keeping(world: "World", turn: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of keys."""
     before = totals(world.memory)
     done, _ = _logged(world, turn, work, KEEPER)
@@ -24,7 +24,7 @@ def keeping(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
     return done
 
 
-def selling(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+def selling(world: "World", turn: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of the ledger."""
     done, commit = _logged(world, turn, work, LEDGER)
     if commit is not None:
@@ -32,7 +32,7 @@ def selling(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
     return done
 
 
-def counting(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+def counting(world: "World", turn: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of events."""
     before = world.tally.picture(world.memory)
     done = work()
@@ -41,14 +41,14 @@ def counting(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
     return done
 
 
-def visiting(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+def visiting(world: "World", turn: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of sign-ins, sessions and forms."""
     done, kept = world.register.keep(turn, work)
     world.violations.extend(world.visits.judge(world.memory, kept))
     return done
 
 
-def approving(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
+def approving(world: "World", turn: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of device logins."""
     done, kept = world.register.keep(turn, work)
     world.violations.extend(world.logins.judge(world.memory, kept))
@@ -56,7 +56,9 @@ def approving(world: "World", turn: Turn, work: Callable[[], Any]) -> Any:
     return done
 
 
-def _logged(world: "World", turn: Turn, work: Callable[[], Any], tables: tuple[str, ...]) -> tuple[Any, Commit | None]:
+def _logged(
+    world: "World", turn: BatchId, work: Callable[[], Any], tables: tuple[str, ...]
+) -> tuple[Any, Commit | None]:
     """The work done, and what it changed: only where somebody looks at it later."""
     if not world.sells:
         return work(), None

@@ -13,7 +13,7 @@ from actors import codes
 from actors.clock import SECOND_MS
 from actors.credentials import code_from, code_proof, digest
 from actors.events.state import EventRules
-from actors.values import Letter, Turn
+from actors.values import BatchId, OutboxMessage
 from storage.memory.tables import Memory
 from tests.simulation import kernel
 from tests.simulation.clients import Board, Client
@@ -200,7 +200,7 @@ class World:
 
     # Mail.
 
-    def letter_for(self, token: str, email: str) -> Letter | None:
+    def letter_for(self, token: str, email: str) -> OutboxMessage | None:
         """The newest letter whose code is the one now wanted for `token`; who reads mail would try each."""
         claim = self.memory.claims.get(digest(token))
         if claim is None or claim.proof is None:
@@ -211,12 +211,12 @@ class World:
                 return letter
         return None
 
-    def code_of(self, letter: Letter) -> str:
+    def code_of(self, letter: OutboxMessage) -> str:
         return code_from(SECRET, letter.nonce)
 
     # What is watched from outside while it happens.
 
-    def watched(self, turn: Turn, work: Callable[[], D]) -> Callable[[], D]:
+    def watched(self, turn: BatchId, work: Callable[[], D]) -> Callable[[], D]:
         """`work`, with the promises that hold for each transaction checked around it."""
         watch = self._watches.get(turn.owner.rpartition("/")[2].partition("-")[0])
         return work if watch is None else lambda: watch(self, turn, work)

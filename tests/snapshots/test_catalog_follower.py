@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.catalog.store import Kind
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits, Position
 from storage.memory.catalog import MemoryCatalog

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import SECOND_MS, TrioClock
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import OutcomeUnknown, StorageUnavailable
 from actors.weeks import WEEK_MS
 from service.snapshots.placements import Placements, PlacementsLimits

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -41,8 +40,9 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, wanted
+from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import Agent, AuditRecord, Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.manners import well_kept, well_said
@@ -125,7 +125,7 @@ class Ledger:
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """The rows that `LedgerStore.transact` promises for a batch, and none beside."""
-        rows = wanted(messages)
+        rows = rows_to_lock(messages)
         remembered = {key: self.remembered[key] for key in rows.keys if key in self.remembered}
         named = {*rows.booking_ids, *(row.booking_id for row in remembered.values())} & set(self.bookings)
         bookings = {each: self.bookings[each] for each in named}

@@ -24,8 +24,8 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.standing import count_live
-from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
-from actors.values import Account, AuditRecord, Letter, Scope, Tenant, Tier
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
+from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
@@ -45,7 +45,7 @@ class Registry:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: list[Letter] = field(default_factory=list)
+    letters: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
 
@@ -71,7 +71,7 @@ class Registry:
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """The rows of the store's contract: claims lead to keys, keys and accounts to tenants."""
-        rows = wanted(messages)
+        rows = rows_to_lock(messages)
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
         accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
         key_ids = {*rows.key_ids, *(claim.key_id for claim in claims.values())}
@@ -92,7 +92,7 @@ class Registry:
         return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
 
     def start(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> StartClaim:
-        letter = Letter(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
+        letter = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
         return StartClaim(token(name), email, proof, letter)
 
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.desk import BookingRules, Desk, Snapshot
 from actors.bookings.messages import Message
 from actors.bookings.records import (
     BookingStatus,
@@ -16,8 +15,9 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.reservations import PAST
-from actors.bookings.state import Wanted, wanted
+from actors.bookings.state import LockSet, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
+from actors.bookings.unit_of_work import BookingRules, Snapshot, UnitOfWork
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.ledger import (
@@ -556,8 +556,8 @@ def test_a_batch_names_its_rows_sorted() -> None:
         ledger.expire("b0"),
         ledger.video("ba"),
     ]
-    rows = wanted(messages)
-    assert rows == Wanted(
+    rows = rows_to_lock(messages)
+    assert rows == LockSet(
         tenant_ids=("ten_ann", "ten_bob", "ten_mia", "ten_zoe"),
         campaign_ids=("cmp_d", "cmp_e", "cmp_ten_ann", "cmp_ten_bob"),
         slot_ids=("slt_a", "slt_b", "slt_c", "slt_m", "slt_y", "slt_z"),
@@ -566,11 +566,11 @@ def test_a_batch_names_its_rows_sorted() -> None:
         event_ids=("evt_1", "evt_2"),
         from_week_ms=MONDAY + 4 * WEEK_MS,
     )
-    assert wanted([]) == Wanted()
+    assert rows_to_lock([]) == LockSet()
 
 
 def test_a_holder_that_was_not_read_is_a_mistake_of_the_store() -> None:
-    desk = Desk(Snapshot(weeks={(SLOT, MONDAY): "b1"}), NOON, BookingRules())
+    desk = UnitOfWork(Snapshot(weeks={(SLOT, MONDAY): "b1"}), NOON, BookingRules())
     with pytest.raises(AssertionError, match="holds a week and was not read"):
         desk.holder((SLOT, MONDAY))
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from actors.bookings.demo import DemoData, DemoGround, plan
-from actors.bookings.desk import weeks_of
+from actors.bookings.unit_of_work import weeks_of
 from service.seed.demo import demo_data
 
 NOW = 1_795_000_000_000

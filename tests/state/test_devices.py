@@ -23,7 +23,7 @@ from actors.devices.messages import (
     Start,
     Status,
 )
-from actors.devices.state import Decision, DeviceRules, Snapshot, wanted
+from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
 from actors.values import Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
@@ -456,7 +456,9 @@ def test_a_session_that_is_gone_decides_nothing() -> None:
 
 
 def test_what_a_batch_wants_is_sorted_and_named_once() -> None:
-    found = wanted([deciding(who="bob"), look("BBBB"), deciding(), poll(), poll(), Start(device(), ("WWWW", "DDDD"))])
+    found = rows_to_lock(
+        [deciding(who="bob"), look("BBBB"), deciding(), poll(), poll(), Start(device(), ("WWWW", "DDDD"))]
+    )
     assert found.code_hashes == (HASH,)
     assert found.user_codes == ("BBBB", CODE, "DDDD", "WWWW")
     assert found.session_ids == ("ses_ann", "ses_bob")

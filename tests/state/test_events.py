@@ -14,7 +14,7 @@ from actors.events.state import (
     KEY_BYTES,
     REMEMBERED_PREFIXES,
     EventRules,
-    Seals,
+    VisitorHasher,
     bucket_of,
     days_to_keep,
     rows_of,
@@ -71,7 +71,7 @@ def test_a_bucket_that_does_not_divide_the_day_is_a_mistake(hours: int):
 
 
 def test_the_same_event_in_the_same_bucket_has_the_same_key_on_every_node():
-    one, other = Seals(SECRET), Seals(SECRET)
+    one, other = VisitorHasher(SECRET), VisitorHasher(SECRET)
     assert one.key(BUCKET, EVENT) == other.key(Bucket(*BUCKET), Event(*EVENT)) == one.key(BUCKET, EVENT)
     assert len(one.key(BUCKET, EVENT)) == KEY_BYTES
 
@@ -87,7 +87,7 @@ def test_the_same_event_in_the_same_bucket_has_the_same_key_on_every_node():
     ],
 )
 def test_another_booking_kind_visitor_hour_or_day_has_another_key(bucket: Bucket, event: Event):
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     assert seals.key(bucket, event) != seals.key(BUCKET, EVENT)
 
 
@@ -97,14 +97,14 @@ buckets = st.builds(Bucket, st.integers(DAY, DAY + 1), st.sampled_from(range(24)
 
 @given(st.tuples(buckets, events), st.tuples(buckets, events))
 def test_keys_are_equal_where_everything_is_and_nowhere_else(one: tuple[Bucket, Event], other: tuple[Bucket, Event]):
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     assert (seals.key(*one) == seals.key(*other)) == (one == other)
 
 
 @given(st.text("01ic", max_size=12), st.integers(0, 12), st.integers(0, 12), st.sampled_from(Kind))
 def test_no_two_events_read_alike_wherever_the_same_text_is_cut(text: str, one: int, other: int, kind: Kind):
     """Digits and letters as they stand between the parts: a length before the first part tells them apart."""
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     cuts = [Event(text[:cut], kind, text[cut:]) for cut in (min(one, len(text)), min(other, len(text)))]
     assert (seals.key(BUCKET, cuts[0]) == seals.key(BUCKET, cuts[1])) == (cuts[0] == cuts[1])
 
@@ -114,29 +114,29 @@ def test_no_two_events_read_alike_wherever_the_same_text_is_cut(text: str, one: 
     [(Kind.IMPRESSION, "ad9607dbea4b3914a8f3359615b91ed3"), (Kind.CLICK, "061ce493fc47bf662ac83d8cac61113f")],
 )
 def test_a_key_is_the_same_after_an_update_so_that_nothing_is_counted_twice(kind: Kind, key: str):
-    assert Seals(SECRET).key(Bucket(DAY, 6), EVENT._replace(kind=kind)).hex() == key
+    assert VisitorHasher(SECRET).key(Bucket(DAY, 6), EVENT._replace(kind=kind)).hex() == key
 
 
 @pytest.mark.parametrize("size", [16, 64])
 def test_the_shortest_and_the_longest_secret_will_do(size: int):
-    assert len(Seals(bytes(size)).key(BUCKET, EVENT)) == KEY_BYTES
+    assert len(VisitorHasher(bytes(size)).key(BUCKET, EVENT)) == KEY_BYTES
 
 
 @pytest.mark.parametrize("place", [0, 15, 31, 63])
 def test_every_byte_of_the_secret_matters(place: int):
     secret = bytes(64)
     changed = secret[:place] + b"\x01" + secret[place + 1 :]
-    assert Seals(secret).key(BUCKET, EVENT) != Seals(changed).key(BUCKET, EVENT)
+    assert VisitorHasher(secret).key(BUCKET, EVENT) != VisitorHasher(changed).key(BUCKET, EVENT)
 
 
 @pytest.mark.parametrize("size", [0, 15, 65])
 def test_a_secret_that_is_too_short_or_would_not_count_whole_is_a_mistake(size: int):
     with pytest.raises(AssertionError):
-        Seals(bytes(size))
+        VisitorHasher(bytes(size))
 
 
 def test_neither_keys_nor_events_show_who_the_visitor_was():
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     keys = seals.keys(BUCKET, [EVENT])
     record = Record([EVENT], BUCKET, keys)
     for shown in (repr(EVENT), repr(record), f"{record}", repr([EVENT]), repr(rows_of([EVENT], keys)), repr(seals)):
@@ -146,17 +146,17 @@ def test_neither_keys_nor_events_show_who_the_visitor_was():
 
 
 def test_the_keys_of_two_days_are_kept_and_of_no_more():
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     for day in (DAY, DAY + 1, DAY, DAY + 1):
         seals.key(Bucket(day, 0), EVENT)
         assert str(day) in repr(seals)
-    assert repr(seals) == f"<Seals of the days [{DAY}, {DAY + 1}]>"
+    assert repr(seals) == f"<VisitorHasher of the days [{DAY}, {DAY + 1}]>"
     seals.key(Bucket(DAY + 2, 0), EVENT)
-    assert repr(seals) == f"<Seals of the days [{DAY + 1}, {DAY + 2}]>"
+    assert repr(seals) == f"<VisitorHasher of the days [{DAY + 1}, {DAY + 2}]>"
 
 
 def test_a_day_that_was_forgotten_has_the_same_key_when_the_clock_comes_back_to_it():
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     key = seals.key(BUCKET, EVENT)
     for day in range(DAY + 1, DAY + 9):
         seals.key(Bucket(day, 0), EVENT)
@@ -165,15 +165,15 @@ def test_a_day_that_was_forgotten_has_the_same_key_when_the_clock_comes_back_to_
 
 def test_keys_come_in_the_order_of_their_events():
     many = [EVENT._replace(visitor=str(number)) for number in range(9)]
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     assert seals.keys(BUCKET, many) == [seals.key(BUCKET, event) for event in many]
 
 
 def test_more_bookings_than_are_remembered_have_the_same_keys_again():
-    seals = Seals(SECRET)
+    seals = VisitorHasher(SECRET)
     many = [EVENT._replace(booking_id=f"bok_{number}") for number in range(REMEMBERED_PREFIXES + 9)]
-    assert seals.keys(BUCKET, many) == [Seals(SECRET).key(BUCKET, event) for event in many]
-    assert seals.keys(BUCKET, many) == [Seals(SECRET).key(BUCKET, event) for event in many]
+    assert seals.keys(BUCKET, many) == [VisitorHasher(SECRET).key(BUCKET, event) for event in many]
+    assert seals.keys(BUCKET, many) == [VisitorHasher(SECRET).key(BUCKET, event) for event in many]
 
 
 # Rows.

@@ -7,7 +7,7 @@ import pytest
 from actors.credentials import Kind
 from actors.keys.messages import Answer, Kept, TierSet
 from actors.keys.standing import count_live, is_live
-from actors.keys.state import Wanted, wanted
+from actors.keys.state import LockSet, rows_to_lock
 from actors.values import Account, Code, Refused, Scope, Tenant, Tier
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, token
 
@@ -212,7 +212,7 @@ def test_an_account_is_never_anonymous_again(registry: Registry) -> None:
 
 def test_a_batch_wants_its_rows_once_and_sorted() -> None:
     registry = Registry()
-    rows = wanted(
+    rows = rows_to_lock(
         [
             registry.start("2"),
             registry.complete("3", BOB),
@@ -226,11 +226,11 @@ def test_a_batch_wants_its_rows_once_and_sorted() -> None:
             registry.mint("9"),
         ]
     )
-    assert rows == Wanted((token("1"), token("2"), token("3")), ("k5", "k7"), (ANN, BOB, "carl@example.org"))
+    assert rows == LockSet((token("1"), token("2"), token("3")), ("k5", "k7"), (ANN, BOB, "carl@example.org"))
 
 
 def test_minting_locks_nothing() -> None:
-    assert wanted([Registry().mint("1")]) == Wanted((), (), ())
+    assert rows_to_lock([Registry().mint("1")]) == LockSet((), (), ())
 
 
 # Living keys.

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from actors.bookings import campaigns, reservations
-from actors.bookings.desk import BookingRules
 from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
+from actors.bookings.unit_of_work import BookingRules
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.ledger import (

@@ -7,7 +7,7 @@ import pytest
 from actors.credentials import Kind
 from actors.keys.messages import Kept
 from actors.keys.standing import held_scopes
-from actors.keys.state import Wanted, wanted
+from actors.keys.state import LockSet, rows_to_lock
 from actors.values import Code, Refused, Scope
 from tests.state.registry import ANN, BOB, HOUR, NOON, Registry
 from tests.state.test_keys import codes
@@ -153,14 +153,14 @@ def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:
 
 
 def test_a_grant_of_a_person_locks_the_membership_of_his_account() -> None:
-    rows = wanted([Registry().issue("4", by="account")])
-    assert rows == Wanted((), (), (ANN,), (ANN,), membership=False)
+    rows = rows_to_lock([Registry().issue("4", by="account")])
+    assert rows == LockSet((), (), (ANN,), (ANN,), membership=False)
 
 
 def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -> None:
     registry = Registry()
-    rows = wanted([registry.issue("4", scopes=READ, by="2"), registry.issue("5", BOB)])
-    assert rows == Wanted((), ("k2",), (ANN, BOB), (ANN,), membership=False)
+    rows = rows_to_lock([registry.issue("4", scopes=READ, by="2"), registry.issue("5", BOB)])
+    assert rows == LockSet((), ("k2",), (ANN, BOB), (ANN,), membership=False)
 
 
 # Ending keys of the own account.

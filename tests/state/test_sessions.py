@@ -25,8 +25,8 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
-from actors.sessions.state import Decision, SessionRules, Snapshot, decide, wanted
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
+from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -47,7 +47,7 @@ class Book:
     last: Decision = field(default_factory=Decision)
 
     def act(self, *messages: Message) -> list[Answer]:
-        need, rows = wanted(messages), self.rows
+        need, rows = rows_to_lock(messages), self.rows
         found = Snapshot(
             {email: rows.sign_ins[email] for email in need.emails if email in rows.sign_ins},
             {email: rows.accounts[email] for email in need.entering if email in rows.accounts},
@@ -77,7 +77,7 @@ class Book:
         return answer
 
     def start(self, email: str = ANN) -> StartSignIn:
-        letter = Letter("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
+        letter = OutboxMessage("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
         return StartSignIn(email, RIGHT, letter)
 
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteSignIn:

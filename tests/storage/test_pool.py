@@ -8,10 +8,10 @@ import pytest
 import trio
 
 from actors.catalog.store import Kind
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from storage.journal import take_turn
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
-from storage.turns import take_turn
 from tests.storage.proxy import Proxy, Weather, proxied
 
 SMALL = PoolLimits(
@@ -84,7 +84,7 @@ async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Pr
 
 @pytest.mark.parametrize("weather", [Weather.CUT_AFTER_COMMIT, Weather.CUT_BEFORE_COMMIT])
 async def test_a_turn_in_doubt_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
-    turn = Turn("node/actor", 1)
+    turn = BatchId("node/actor", 1)
 
     async def batch(connection: Connection) -> None:
         if await take_turn(connection, turn):

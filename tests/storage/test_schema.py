@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from actors.events.messages import Kind, Row
-from actors.values import Turn
+from actors.values import BatchId
 from storage.pool import Connection, Database, Target, open_database
 from storage.postgres.events import PostgresEvents
 from storage.schema import Migration, SchemaDrift, check_migrated, migrate, migrations, pending, unsafe_settings
@@ -99,7 +99,7 @@ async def test_a_database_with_bookings_and_counts_gets_the_events(postgres_serv
         assert await migrate(database) == [f"{each.version:04d}_{each.name}" for each in migrations()[2:]]
         events = PostgresEvents(database)
         row = Row("bok_1", bytes(16), Kind.CLICK)
-        assert list(await events.record(Turn("one/events", 1), 20_000, [row])) == [row.key]
+        assert list(await events.record(BatchId("one/events", 1), 20_000, [row])) == [row.key]
         assert (
             await database.read(lambda c: c.fetchval("select (impressions, clicks)::text from delivery_days"))
             == "(70,4)"

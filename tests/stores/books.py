@@ -19,11 +19,11 @@ from actors.bookings.records import (
     Sponsor,
     YoutubeStatus,
 )
-from actors.bookings.state import BookingRules, Decision, Snapshot, Wanted, decide, wanted
+from actors.bookings.state import BookingRules, Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.keys.state import Decision as KeysDecision
+from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
-from actors.keys.state import Wanted as KeysWanted
-from actors.values import Agent, AuditRecord, Tenant, Tier, Turn
+from actors.values import Agent, AuditRecord, BatchId, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
 from storage.memory.tables import Memory
 from storage.pool import Connection
@@ -151,21 +151,21 @@ class Books:
     owner: str = "one/bookings"
     turns: int = 0
 
-    def turn(self) -> Turn:
+    def turn(self) -> BatchId:
         self.turns += 1
-        return Turn(self.owner, self.turns)
+        return BatchId(self.owner, self.turns)
 
     async def tenants(self, *numbers: int) -> None:
         made = {f"ten_{number}": Tenant(f"ten_{number}", Tier.CLAIMED) for number in numbers}
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
         await self.stores.keys.transact(self.turn(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
-    async def keep(self, decision: Decision, rows: Wanted | None = None, turn: Turn | None = None) -> Decision:
+    async def keep(self, decision: Decision, rows: LockSet | None = None, turn: BatchId | None = None) -> Decision:
         """Keep a decision as it is."""
-        kept: Decision = await self.stores.ledger.transact(turn or self.turn(), rows or Wanted(), lambda _: decision)
+        kept: Decision = await self.stores.ledger.transact(turn or self.turn(), rows or LockSet(), lambda _: decision)
         return kept
 
-    async def see(self, rows: Wanted) -> Snapshot:
+    async def see(self, rows: LockSet) -> Snapshot:
         """What a batch that wants these rows decides on."""
         seen: list[Snapshot] = []
 
@@ -180,13 +180,13 @@ class Books:
         self,
         *messages: Message,
         now_ms: int = NOW,
-        turn: Turn | None = None,
-        rows: Callable[[Wanted], Wanted] = lambda rows: rows,
+        turn: BatchId | None = None,
+        rows: Callable[[LockSet], LockSet] = lambda rows: rows,
     ) -> list[Answer]:
         """Have the real rules decide on messages."""
         decision = await self.stores.ledger.transact(
             turn or self.turn(),
-            rows(wanted(messages)),
+            rows(rows_to_lock(messages)),
             lambda snapshot: decide(snapshot, messages, now_ms, BookingRules()),
         )
         return decision.answers

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from actors.credentials import Kind
 from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Poll, Redeemed, Seen, Start
-from actors.devices.state import DeviceRules, decide, wanted
+from actors.devices.state import DeviceRules, decide, rows_to_lock
 from actors.keys.messages import Issue, Key
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
-from actors.keys.state import wanted as wanted_of_keys
+from actors.keys.state import rows_to_lock as wanted_of_keys
 from actors.sessions.messages import Session
-from actors.values import AuditRecord, Refused, Turn
+from actors.values import AuditRecord, BatchId, Refused
 from storage.pool import Database
 from tests.stores.conftest import Stores
 
@@ -70,16 +70,16 @@ class Logins:
         self.rules = rules or DeviceRules()
         self.turns = 0
 
-    def turn(self) -> Turn:
+    def turn(self) -> BatchId:
         self.turns += 1
-        return Turn(f"{self.node}/devices", self.turns)
+        return BatchId(f"{self.node}/devices", self.turns)
 
     async def send(
-        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, turn: Turn | None = None
+        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, turn: BatchId | None = None
     ) -> Sequence[Answer]:
         decision = await self.stores.devices.transact(
             turn or self.turn(),
-            wanted(messages),
+            rows_to_lock(messages),
             lambda snapshot: decide(snapshot, messages, now_ms, self.rules),
             now_ms,
         )
@@ -92,7 +92,7 @@ class Logins:
         """Issue a full key; "kept", or the code of the refusal."""
         message = issue(number, email)
         decision = await self.stores.keys.transact(
-            Turn(f"{self.node}/keys", self.turn().seq),
+            BatchId(f"{self.node}/keys", self.turn().seq),
             wanted_of_keys([message]),
             lambda snapshot: decide_keys(snapshot, [message], now_ms, KeyRules()),
             now_ms,

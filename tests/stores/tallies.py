@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from actors.events.messages import Kind, Row
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from storage.memory.tables import Memory
 from storage.postgres.events import KINDS
 from tests.stores.conftest import Stores
@@ -37,11 +37,11 @@ class Tally:
     owner: str = "one/events"
     turns: int = 0
 
-    def turn(self) -> Turn:
+    def turn(self) -> BatchId:
         self.turns += 1
-        return Turn(self.owner, self.turns)
+        return BatchId(self.owner, self.turns)
 
-    async def record(self, day: int, some: Sequence[Row], turn: Turn | None = None) -> Collection[bytes]:
+    async def record(self, day: int, some: Sequence[Row], turn: BatchId | None = None) -> Collection[bytes]:
         """Record until it is not contended any more, as an actor does."""
         turn = turn or self.turn()
         for _ in range(20):

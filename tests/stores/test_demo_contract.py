@@ -9,10 +9,10 @@ import pytest
 import trio
 
 from actors.bookings.demo import DemoCounts, DemoData
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
 from actors.bookings.store import TOPIC, DemoStore
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
 from service.seed.demo import demo_data

@@ -6,8 +6,8 @@ import pytest
 
 from actors.credentials import Kind
 from actors.devices.messages import Seen, Status
-from actors.devices.state import Decision, Snapshot, wanted
-from actors.values import Contended, Turn
+from actors.devices.state import Decision, Snapshot, rows_to_lock
+from actors.values import BatchId, Contended
 from tests.stores.conftest import Stores
 from tests.stores.logins import ANN, BOB, LATE, NOW, Logins, code, deciding, device, hash_of, look, poll, start
 
@@ -103,7 +103,7 @@ async def test_a_promise_that_a_clock_ahead_gave_away_is_not_kept(logins: Logins
 
 async def test_a_turn_that_runs_again_is_decided_once(logins: Logins) -> None:
     await logins.send(start(1), deciding(1))
-    turn = Turn("node1/devices", 1_000)
+    turn = BatchId("node1/devices", 1_000)
     first = await logins.send(poll(1), turn=turn)
     assert await logins.send(poll(1), turn=turn) == first
     assert await logins.keys(1) == ["cs_user_0001"]
@@ -119,7 +119,7 @@ async def test_a_batch_that_fails_changes_nothing(logins: Logins) -> None:
         return decision
 
     with pytest.raises(Contended):
-        await logins.stores.devices.transact(logins.turn(), wanted([poll(1)]), clash, NOW)
+        await logins.stores.devices.transact(logins.turn(), rows_to_lock([poll(1)]), clash, NOW)
     assert await logins.words(look(code(1)), poll(2)) == ["approved", "invalid_code"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from actors.bookings.records import OPEN, BookingStatus, CampaignStatus, Side
 from actors.events.messages import NEVER, Kind, Window
 from actors.events.store import EventStore
-from actors.values import Turn
+from actors.values import BatchId
 from actors.weeks import WEEK_MS
 from tests.fakes import together
 from tests.stores.books import Books, booking, campaign, slot, sponsor, week
@@ -98,7 +98,7 @@ async def test_a_turn_that_comes_late_is_not_kept(stores: Stores, tally: Tally):
     """An attempt that was given up may reach the database after those that came later."""
     late = tally.turn()
     late.decided = []
-    await tally.record(DAY, rows([1]), Turn(tally.owner, 7))
+    await tally.record(DAY, rows([1]), BatchId(tally.owner, 7))
     assert list(await stores.events.record(late, DAY, rows([2]))) == []
     assert counted(await tally.keys()) == await tally.counts() == {("bok_1", DAY): (1, 0)}
 

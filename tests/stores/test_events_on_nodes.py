@@ -11,11 +11,11 @@ import trio
 from actors.actor import ActorLimits
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk, Fate
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, Seals
-from actors.troupe import running
-from actors.values import Contended, Turn
+from actors.events.router import EventOutcome, EventRouter
+from actors.events.state import EventRules, VisitorHasher
+from actors.supervision import running
+from actors.values import BatchId, Contended
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.events import PostgresEvents
 from tests.fakes import together
@@ -156,7 +156,7 @@ async def test_another_broken_check_is_a_bug_and_comes_out(database: Database):
     store = PostgresEvents(database)
     await database.read(lambda c: c.execute("alter table delivery_days add constraint few check (impressions < 2)"))
     with pytest.raises(Exception, match="few"):
-        await store.record(Turn("one/events", 1), DAY, rows([1, 2]))
+        await store.record(BatchId("one/events", 1), DAY, rows([1, 2]))
     assert await Tally(stores_over(database)).keys() == {DAY: {}}
 
 
@@ -215,9 +215,9 @@ async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_fo
 
 
 async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database):
-    seals, clock, limits = Seals(SECRET), SystemClock(), ActorLimits(batch=300)
+    seals, clock, limits = VisitorHasher(SECRET), SystemClock(), ActorLimits(batch=300)
     desks = [
-        EventDesk(
+        EventRouter(
             [
                 EventDeduper(
                     PostgresEvents(database),
@@ -235,7 +235,7 @@ async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(databa
         for number in range(3)
     ]
     today = day_of(clock.now_ms())
-    fates: list[tuple[Event, Fate]] = []
+    fates: list[tuple[Event, EventOutcome]] = []
 
     async def visitor(place: int) -> None:
         chance = random.Random(place)
@@ -251,7 +251,7 @@ async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(databa
             await together(*(partial(visitor, place) for place in range(60)))
     tally = Tally(stores_over(database))
     keys = await tally.keys()
-    recorded = [event for event, fate in fates if fate is Fate.RECORDED]
+    recorded = [event for event, fate in fates if fate is EventOutcome.RECORDED]
     if day_of(clock.now_ms()) == today:
         assert len(recorded) == len(set(recorded))
     assert {event for event, _ in fates} == set(recorded)

@@ -11,11 +11,11 @@ import trio
 from actors.actor import ActorLimits
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk, Fate
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, Seals
-from actors.troupe import running
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from actors.events.router import EventOutcome, EventRouter
+from actors.events.state import EventRules, VisitorHasher
+from actors.supervision import running
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.sharded import ShardedEvents
 from tests.fakes import together
@@ -30,14 +30,14 @@ SECONDS = 60.0
 SECRET = b"a secret of the server, 32 bytes"
 
 
-def a_desk(store: ShardedEvents, *, node: str = "one") -> EventDesk:
+def a_desk(store: ShardedEvents, *, node: str = "one") -> EventRouter:
     """A node's dedupers, one a shard, as the service makes them."""
-    clock, seals, rules, limits = SystemClock(), Seals(SECRET), EventRules(), ActorLimits(batch=300)
+    clock, seals, rules, limits = SystemClock(), VisitorHasher(SECRET), EventRules(), ActorLimits(batch=300)
     dedupers = [
         EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=50)
         for shard in range(len(store.shards))
     ]
-    return EventDesk(dedupers, store.shards.place_of)
+    return EventRouter(dedupers, store.shards.place_of)
 
 
 def seen(booking: int, visitor: int) -> Event:
@@ -61,7 +61,7 @@ async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_o
         events = [seen(booking, visitor) for booking in range(12) for visitor in range(3)]
         [away, *others] = sorted({store.shards.shard_of(event.booking_id).id for event in events})
         assert others
-        said: dict[Event, Fate | type[Exception]] = {}
+        said: dict[Event, EventOutcome | type[Exception]] = {}
 
         async def sender(event: Event) -> None:
             try:
@@ -73,12 +73,16 @@ async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_o
             await set_away(database, [away])
             await together(*(partial(sender, event) for event in events))
             refused = {event for event in events if store.shards.shard_of(event.booking_id).id == away}
-            assert said == {event: StorageUnavailable if event in refused else Fate.RECORDED for event in events}
+            assert said == {
+                event: StorageUnavailable if event in refused else EventOutcome.RECORDED for event in events
+            }
             with pytest.raises(StorageUnavailable, match="connection to the remote node"):
                 await desk.record_all(events)
             await set_away(database, [])
             again = dict(zip(events, await desk.record_all(events), strict=True))
-            assert again == {event: Fate.RECORDED if event in refused else Fate.DUPLICATE for event in events}
+            assert again == {
+                event: EventOutcome.RECORDED if event in refused else EventOutcome.DUPLICATE for event in events
+            }
         tally = Tally(await stores_over_shards(database))
         assert sum(map(len, (await tally.keys()).values())) == len(events)
         assert await tally.counts() == counted(await tally.keys())
@@ -155,7 +159,7 @@ async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(databas
             try:
                 with trio.fail_after(SECONDS):
                     await stuck_now.wait()
-                    assert await desk.record_all(others) == [Fate.RECORDED] * len(others)
+                    assert await desk.record_all(others) == [EventOutcome.RECORDED] * len(others)
             finally:
                 done.set()
 
@@ -173,7 +177,7 @@ async def test_more_shards_than_connections_wait_for_one_another_and_none_is_ref
         events = [seen(booking, 1) for booking in range(200)]
         assert len({store.shards.place_of(event.booking_id) for event in events}) == 32
         async with running(desk.dedupers):
-            assert await desk.record_all(events) == [Fate.RECORDED] * len(events)
+            assert await desk.record_all(events) == [EventOutcome.RECORDED] * len(events)
         assert database.statistics().refused == 0
         assert database.statistics().open <= 2, "the other half of the pool is not for events"
 
@@ -192,7 +196,7 @@ async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_
         async def record(owner: str) -> set[bytes]:
             await held.wait()
             try:
-                return set(await store.record(Turn(owner, 1), DAY, rows([1])))
+                return set(await store.record(BatchId(owner, 1), DAY, rows([1])))
             except StorageUnavailable:
                 refused.set()
                 raise
@@ -211,7 +215,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
     async with open_database(divided) as database:
         desks = [a_desk(await sharded_events(database), node=str(number)) for number in range(3)]
         today = day_of(SystemClock().now_ms())
-        fates: list[tuple[Event, Fate]] = []
+        fates: list[tuple[Event, EventOutcome]] = []
 
         async def visitor(place: int) -> None:
             chance = random.Random(place)
@@ -224,7 +228,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
                 await together(*(partial(visitor, place) for place in range(40)))
         tally = Tally(await stores_over_shards(database))
         keys = await tally.keys()
-        recorded = [event for event, fate in fates if fate is Fate.RECORDED]
+        recorded = [event for event, fate in fates if fate is EventOutcome.RECORDED]
         if day_of(SystemClock().now_ms()) == today:
             assert len(recorded) == len(set(recorded))
         assert {event for event, _ in fates} == set(recorded)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.events.messages import Kind, Row
-from actors.values import Turn
+from actors.values import BatchId
 from storage.pool import Connection, Target, open_database
 from tests.stores.conftest import stores_in_memory, stores_over, stores_over_shards
 from tests.stores.tallies import Tally, counted, row
@@ -46,7 +46,7 @@ steps = st.one_of(
 )
 
 
-async def take(tally: Tally, turn: Turn, step: Step) -> list[Any]:
+async def take(tally: Tally, turn: BatchId, step: Step) -> list[Any]:
     """What the store answers to a step; keys come in no order."""
     match step:
         case Recorded(_, day, rows, again):
@@ -74,7 +74,7 @@ async def play(target: Target, history: list[Step], *, sharded: bool = False) ->
         memory, postgres = Tally(stores_in_memory()), Tally(stores)
         for number, step in enumerate(history, 1):
             owner = step.owner if isinstance(step, Recorded) else ""
-            one, other = [await take(tally, Turn(owner, number), step) for tally in (memory, postgres)]
+            one, other = [await take(tally, BatchId(owner, number), step) for tally in (memory, postgres)]
             assert one == other, step
         keys, counts = await memory.keys(), await memory.counts()
         assert await postgres.keys() == keys

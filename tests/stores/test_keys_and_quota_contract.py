@@ -25,12 +25,12 @@ from actors.keys.messages import (
     SetTier,
     StartClaim,
 )
-from actors.keys.state import KeyRules, decide, wanted
+from actors.keys.state import KeyRules, decide, rows_to_lock
 from actors.quota.messages import Charge, Metered, Moved, Read
 from actors.quota.state import Caps
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
-from actors.values import AuditRecord, Code, Contended, Letter, Refused, Scope, Tenant, Tier, Turn
+from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Scope, Tenant, Tier
 from tests.stores.conftest import Stores
 
 NOW = 1_790_000_000_000
@@ -69,7 +69,7 @@ def mint(number: int) -> Mint:
 
 
 def start(number: int, email: str = EMAIL) -> StartClaim:
-    letter = Letter(f"let_{number}", email, "claim_code", b"n" * 16, NOW, NOW + 600_000)
+    letter = OutboxMessage(f"let_{number}", email, "claim_code", b"n" * 16, NOW, NOW + 600_000)
     return StartClaim(hash_of(1_000 + number), email, b"proof", letter)
 
 
@@ -85,20 +85,23 @@ class Desk:
         self.owner = owner
         self.turns = 0
 
-    def turn(self) -> Turn:
+    def turn(self) -> BatchId:
         self.turns += 1
-        return Turn(self.owner, self.turns)
+        return BatchId(self.owner, self.turns)
 
-    async def keys(self, *messages, turn: Turn | None = None, now_ms: int = NOW):
+    async def keys(self, *messages, turn: BatchId | None = None, now_ms: int = NOW):
         decision = await self.stores.keys.transact(
-            turn or self.turn(), wanted(messages), lambda snapshot: decide(snapshot, messages, now_ms, RULES), now_ms
+            turn or self.turn(),
+            rows_to_lock(messages),
+            lambda snapshot: decide(snapshot, messages, now_ms, RULES),
+            now_ms,
         )
         return decision.answers
 
-    async def quota(self, *messages, turn: Turn | None = None, now_ms: int = NOW):
+    async def quota(self, *messages, turn: BatchId | None = None, now_ms: int = NOW):
         tenant_ids = sorted({message.tenant_id for message in messages})
         decision = await self.stores.quota.meter(
-            turn or Turn("node/quota", self.turn().seq),
+            turn or BatchId("node/quota", self.turn().seq),
             tenant_ids,
             lambda tenants: decide_quota(tenants, messages, now_ms, CAPS),
         )
@@ -155,7 +158,7 @@ async def test_charges_are_granted_in_order_up_to_the_cap_and_kept(desk: Desk):
 
 async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(desk: Desk):
     await desk.keys(mint(1))
-    turn = Turn("other/quota", 1)
+    turn = BatchId("other/quota", 1)
     first = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
     again = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
     assert again == first
@@ -164,9 +167,9 @@ async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(
 
 async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(desk: Desk):
     await desk.keys(mint(1))
-    late = Turn("other/quota", 1)
+    late = BatchId("other/quota", 1)
     late.decided = QuotaDecision()
-    await desk.quota(Charge("ten_1", usecase=False), turn=Turn("other/quota", 2))
+    await desk.quota(Charge("ten_1", usecase=False), turn=BatchId("other/quota", 2))
     assert await desk.quota(Charge("ten_1", usecase=False), turn=late) == []
     assert (await desk.tenant(1)).lifetime_used == 1
 

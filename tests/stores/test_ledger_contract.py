@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import ExpireHold, OpenCheckout, SaveProfile
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, Content, Mode, Side, YoutubeStatus
-from actors.bookings.state import Decision, Snapshot, Wanted
-from actors.values import Code, Contended, Refused, Turn
+from actors.bookings.state import Decision, LockSet, Snapshot
+from actors.bookings.unit_of_work import weeks_of
+from actors.values import BatchId, Code, Contended, Refused
 from tests.stores.books import (
     DAY,
     FULL_BOOKING,
@@ -31,7 +31,7 @@ from tests.stores.books import (
 )
 from tests.stores.conftest import Stores
 
-ALL = Wanted(
+ALL = LockSet(
     tenant_ids=("ten_1", "ten_2", "ten_3"),
     campaign_ids=("cmp_1", "cmp_2", "cmp_3"),
     slot_ids=("left-1", "right-1", "right-9"),
@@ -56,7 +56,7 @@ def took(**rows: object) -> Decision:
 async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books):
     rows = replace(ALL, keys=(("ten_1", OPERATION, KEY),), event_ids=("evt_1",), from_week_ms=week(0))
     assert await books.see(rows) == Snapshot()
-    assert await books.see(Wanted()) == Snapshot()
+    assert await books.see(LockSet()) == Snapshot()
 
 
 async def test_every_field_of_every_row_comes_back_set_or_not(books: Books):
@@ -122,7 +122,7 @@ async def test_a_large_batch_is_kept_whole(books: Books):
         *(campaign(number, number) for number in numbers),
         *(booking(number, number, slot_id=f"slot-{number:03}") for number in reversed(numbers)),
     )
-    seen = await books.see(Wanted(booking_ids=tuple(sorted(f"bok_{number}" for number in numbers))))
+    seen = await books.see(LockSet(booking_ids=tuple(sorted(f"bok_{number}" for number in numbers))))
     sizes = map(len, (seen.sponsors, seen.campaigns, seen.slots, seen.bookings, seen.weeks))
     assert list(sizes) == [300] * 5
 
@@ -132,7 +132,7 @@ async def test_a_large_batch_is_kept_whole(books: Books):
 
 async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_decision(books: Books):
     await a_world(books)
-    turn = Turn("other/bookings", 1)
+    turn = BatchId("other/bookings", 1)
     first = await books.keep(took(bookings={"bok_1": booking(1)}, visible=True), turn=turn)
     revision = await books.stores.sponsorship.revision()
     assert await books.keep(Decision(bookings={"bok_2": booking(2)}, visible=True), turn=turn) is first
@@ -145,7 +145,7 @@ async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that
 ):
     await a_world(books)
     await books.lay_out(booking(1))
-    turn = Turn("other/bookings", 1)
+    turn = BatchId("other/bookings", 1)
     with pytest.raises(Contended):
         await books.keep(took(held="bok_1"), turn=turn)
     second = await books.keep(Decision(audits=[audit(2)]), turn=turn)
@@ -154,9 +154,9 @@ async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that
 
 
 async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(books: Books):
-    late = Turn("other/bookings", 1)
+    late = BatchId("other/bookings", 1)
     late.decided = Decision()
-    await books.keep(Decision(audits=[audit(1)]), turn=Turn("other/bookings", 2))
+    await books.keep(Decision(audits=[audit(1)]), turn=BatchId("other/bookings", 2))
     assert await books.keep(Decision(audits=[audit(2)]), turn=late) is late.decided
     assert await books.stores.sponsorship.audit(None, 10) == [audit(1)]
 
@@ -189,7 +189,7 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
     await books.lay_out(booking(1), booking(2, slot_id="right-1"))
     before = (await books.see(ALL), await books.stores.sponsorship.overview(0))
     topics = await books.listen()
-    turn = Turn("other/bookings", 1)
+    turn = BatchId("other/bookings", 1)
     batch = Decision(
         sponsors={"ten_1": sponsor(name="Other")},
         slots={"left-1": slot(name="Other")},
@@ -205,7 +205,7 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
     with pytest.raises(Contended):
         await books.keep(batch, ALL, turn)
     assert (await books.see(ALL), await books.stores.sponsorship.overview(0)) == before
-    seen = await books.see(Wanted(keys=(("ten_1", OPERATION, f"{KEY}1"),), event_ids=("evt_1",)))
+    seen = await books.see(LockSet(keys=(("ten_1", OPERATION, f"{KEY}1"),), event_ids=("evt_1",)))
     assert (seen.remembered, seen.events) == ({}, set())
     assert await books.stores.sponsorship.audit(None, 10) == []
     assert await topics() == []
@@ -225,7 +225,7 @@ async def test_a_remembered_key_leads_to_its_booking_and_all_that_belongs_to_it(
     await books.deliver("bok_1", DAY, 5, 2)
     place = ("ten_1", OPERATION, f"{KEY}1")
     seen = await books.see(
-        Wanted(keys=(place, ("ten_1", "bookings/start", f"{KEY}1"), ("ten_2", OPERATION, f"{KEY}1")))
+        LockSet(keys=(place, ("ten_1", "bookings/start", f"{KEY}1"), ("ten_2", OPERATION, f"{KEY}1")))
     )
     assert seen.remembered == {place: kept}
     assert (set(seen.sponsors), list(seen.campaigns)) == ({"ten_1", "ten_2"}, ["cmp_1"])
@@ -242,17 +242,17 @@ async def test_a_key_that_is_used_twice_is_contended_and_for_another_operation_i
         await books.keep(Decision(remembered=[replace(remembered("bok_1"), fingerprint=b"other")]))
     other = remembered("bok_1", operation="bookings/start")
     await books.keep(Decision(remembered=[other]))
-    seen = await books.see(Wanted(keys=(("ten_1", OPERATION, f"{KEY}1"), ("ten_1", "bookings/start", f"{KEY}1"))))
+    seen = await books.see(LockSet(keys=(("ten_1", OPERATION, f"{KEY}1"), ("ten_1", "bookings/start", f"{KEY}1"))))
     assert sorted(seen.remembered.values(), key=lambda known: known.operation) == [remembered("bok_1"), other]
 
 
 async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(books: Books):
     await a_world(books)
     await books.keep(Decision(events=[("evt_2", "bok_1"), ("evt_1", "bok_2")]))
-    assert (await books.see(Wanted(event_ids=("evt_1", "evt_3")))).events == {"evt_1"}
+    assert (await books.see(LockSet(event_ids=("evt_1", "evt_3")))).events == {"evt_1"}
     with pytest.raises(Contended):
         await books.keep(Decision(events=[("evt_3", "bok_1"), ("evt_1", "bok_1")]))
-    assert (await books.see(Wanted(event_ids=("evt_1", "evt_2", "evt_3")))).events == {"evt_1", "evt_2"}
+    assert (await books.see(LockSet(event_ids=("evt_1", "evt_2", "evt_3")))).events == {"evt_1", "evt_2"}
 
 
 # What is wanted leads to more.
@@ -262,7 +262,7 @@ async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the
     await a_world(books, tenants=3)
     paid = booking(2, 2, week_start_ms=week(2), status=BookingStatus.PAID)
     await books.lay_out(booking(1, week_start_ms=week(1)), paid, booking(3, 3, week_start_ms=week(3)))
-    seen = await books.see(Wanted(booking_ids=("bok_2",)))
+    seen = await books.see(LockSet(booking_ids=("bok_2",)))
     assert (list(seen.sponsors), list(seen.campaigns), list(seen.slots)) == (["ten_2"], ["cmp_2"], ["left-1"])
     assert seen.weeks == {("left-1", week(2)): "bok_2", ("left-1", week(3)): "bok_3"}
     assert set(seen.bookings) == {"bok_2", "bok_3"}
@@ -271,7 +271,7 @@ async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the
 async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(books: Books):
     await a_world(books)
     await books.lay_out(*(booking(n, week_start_ms=week(n), status=BookingStatus.PAID) for n in (1, 2, 3)))
-    later = Wanted(slot_ids=("left-1",), from_week_ms=week(2))
+    later = LockSet(slot_ids=("left-1",), from_week_ms=week(2))
     assert set((await books.see(later)).bookings) == {"bok_2", "bok_3"}
     assert set((await books.see(replace(later, booking_ids=("bok_1",)))).bookings) == {"bok_1", "bok_2", "bok_3"}
     assert set((await books.see(replace(later, from_week_ms=week(1), booking_ids=("bok_3",)))).bookings) == {
@@ -285,9 +285,9 @@ async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(b
 async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campaigns_of_their_holders(books: Books):
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, slot_id="right-1", status=BookingStatus.PAID))
-    seen = await books.see(Wanted(slot_ids=("left-1",)))
+    seen = await books.see(LockSet(slot_ids=("left-1",)))
     assert seen == Snapshot(slots={"left-1": slot()})
-    seen = await books.see(Wanted(slot_ids=("left-1",), from_week_ms=week(1)))
+    seen = await books.see(LockSet(slot_ids=("left-1",), from_week_ms=week(1)))
     holds = {("left-1", week(1)): "bok_1"}
     assert seen == Snapshot(slots={"left-1": slot()}, weeks=holds, bookings={"bok_1": booking(1)})
 
@@ -296,7 +296,7 @@ async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_befor
     await a_world(books)
     held = booking(1, slot_id="right-1", week_start_ms=week(1), weeks=3)
     await books.lay_out(held)
-    seen = await books.see(Wanted(slot_ids=("right-1",), from_week_ms=week(3)))
+    seen = await books.see(LockSet(slot_ids=("right-1",), from_week_ms=week(3)))
     assert seen.weeks == dict.fromkeys(weeks_of(held), "bok_1")
 
 
@@ -316,7 +316,7 @@ async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Book
     statuses = list(BookingStatus)
     rows = [booking(n, status=status, week_start_ms=week(n)) for n, status in enumerate(statuses)]
     await books.lay_out(*rows, booking(20, 2, week_start_ms=week(20)))
-    seen = await books.see(Wanted(tenant_ids=("ten_1",)))
+    seen = await books.see(LockSet(tenant_ids=("ten_1",)))
     assert {row.status for row in seen.bookings.values()} == {BookingStatus.RESERVED, BookingStatus.CHECKOUT}
     assert len(seen.bookings) == 2
     assert (seen.campaigns, seen.slots, seen.weeks) == ({}, {}, {})
@@ -325,14 +325,14 @@ async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Book
 async def test_a_campaign_leads_to_its_sponsor_and_that_one_to_its_open_bookings(books: Books):
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, week_start_ms=week(2)))
-    seen = await books.see(Wanted(campaign_ids=("cmp_2",)))
+    seen = await books.see(LockSet(campaign_ids=("cmp_2",)))
     assert (list(seen.sponsors), list(seen.campaigns), list(seen.bookings)) == (["ten_2"], ["cmp_2"], ["bok_2"])
 
 
 async def test_a_campaign_without_a_profile_is_found_without_one(books: Books):
     await books.tenants(1)
     await books.lay_out(campaign(1))
-    seen = await books.see(Wanted(campaign_ids=("cmp_1",)))
+    seen = await books.see(LockSet(campaign_ids=("cmp_1",)))
     assert (seen.sponsors, seen.campaigns) == ({}, {"cmp_1": campaign(1)})
 
 
@@ -342,7 +342,7 @@ async def test_what_was_delivered_is_summed_over_days_for_named_bookings_only(bo
     for day in range(3):
         await books.deliver("bok_1", DAY + day, 3_000_000_000, day)
     await books.deliver("bok_2", DAY, 7, 7)
-    seen = await books.see(Wanted(booking_ids=("bok_1", "bok_3")))
+    seen = await books.see(LockSet(booking_ids=("bok_1", "bok_3")))
     assert "bok_2" in seen.bookings
     assert seen.delivered == {"bok_1": (9_000_000_000, 3)}
 

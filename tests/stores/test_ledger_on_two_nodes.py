@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import Answer
 from actors.bookings.records import OPEN, BookingStatus, BookingView
-from actors.bookings.state import Decision, Wanted
+from actors.bookings.state import Decision, LockSet
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import Code, Contended, Refused
 from storage.pool import Connection, Database
 from storage.postgres.quota import SQL as QUOTA
@@ -136,7 +136,7 @@ async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_t
     assert isinstance(contended, Contended)
     assert "slot_weeks" in str(contended)
     assert refusal(await two.send(reserve(2, 2), turn=turn)) is Code.SLOT_UNAVAILABLE
-    seen = await two.see(Wanted(slot_ids=("left-1",), from_week_ms=week(1)))
+    seen = await two.see(LockSet(slot_ids=("left-1",), from_week_ms=week(1)))
     assert seen.bookings == {"bok_1": booking(1, 1)}
 
 
@@ -222,8 +222,8 @@ async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
     results = await while_held(
         database,
         f"select from {table} where {key} = '{names[1]}' for update",
-        partial(one.keep, Decision(audits=[audit(1)]), Wanted(**{field: names[::-1]})),
-        partial(two.keep, Decision(audits=[audit(2)]), Wanted(**{field: names})),
+        partial(one.keep, Decision(audits=[audit(1)]), LockSet(**{field: names[::-1]})),
+        partial(two.keep, Decision(audits=[audit(2)]), LockSet(**{field: names})),
     )
     assert [type(result) for result in results] == [Decision, Decision]
 
@@ -236,9 +236,9 @@ async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_t
     await one.lay_out(booking(2, 1, week_start_ms=week(1)))
     await one.lay_out(booking(1, 2, week_start_ms=week(2)))
     ways = (
-        Wanted(slot_ids=("left-1",), from_week_ms=week(0)),
-        Wanted(tenant_ids=("ten_1", "ten_2")),
-        Wanted(booking_ids=("bok_2", "bok_1")),
+        LockSet(slot_ids=("left-1",), from_week_ms=week(0)),
+        LockSet(tenant_ids=("ten_1", "ten_2")),
+        LockSet(booking_ids=("bok_2", "bok_1")),
     )
     for rows in ways:
         first, other = [f"select from bookings where id = 'bok_{number}' for update nowait" for number in (1, 2)]
@@ -325,7 +325,7 @@ async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_w
     assert len(held) == sum(view.booking.weeks for view in views if view.booking.status in holding)
 
 
-def _reversed(rows: Wanted) -> Wanted:
+def _reversed(rows: LockSet) -> LockSet:
     """The same rows, named the other way round."""
     return replace(
         rows,

@@ -10,9 +10,9 @@ import pytest
 
 from actors.bookings.messages import Message
 from actors.bookings.records import BookingView
-from actors.bookings.state import BookingRules, Decision, Snapshot, decide, wanted
+from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.clock import DAY_MS
-from actors.values import AuditRecord, Refused, Turn
+from actors.values import AuditRecord, BatchId, Refused
 from storage.memory.tables import Memory
 from storage.pool import Database
 from tests.stores.books import DAY, Books, a_world, week
@@ -32,7 +32,7 @@ async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_
         seen.append(snapshot)
         return decide(snapshot, messages, now_ms, BookingRules())
 
-    decision = await stores.ledger.transact(Turn("twin/bookings", seq), wanted(messages), on)
+    decision = await stores.ledger.transact(BatchId("twin/bookings", seq), rows_to_lock(messages), on)
     return seen[0], decision
 
 

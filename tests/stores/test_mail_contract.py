@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import pytest
 import trio
 
-from actors.keys.state import Decision, Wanted
+from actors.keys.state import Decision, LockSet
 from actors.keys.store import KeyStore
 from actors.mail.messages import Again, GivenUp, OutboxLetter, Sent
 from actors.mail.store import Outbox
-from actors.values import Letter, Turn
+from actors.values import BatchId, OutboxMessage
 from storage.memory.keys import MemoryKeys
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
@@ -31,10 +31,10 @@ class Case:
     outbox: Outbox
     turns: int = 0
 
-    async def post(self, *letters: Letter) -> None:
+    async def post(self, *letters: OutboxMessage) -> None:
         self.turns += 1
-        turn = Turn("test", self.turns)
-        await self.keys.transact(turn, Wanted((), (), ()), lambda _: Decision(letters=list(letters)), NOW_MS)
+        turn = BatchId("test", self.turns)
+        await self.keys.transact(turn, LockSet((), (), ()), lambda _: Decision(letters=list(letters)), NOW_MS)
 
     async def all(self) -> dict[str, OutboxLetter]:
         return {letter.id: letter for letter in await self.outbox.recent(1_000)}
@@ -43,8 +43,10 @@ class Case:
         return (await self.all())[letter_id]
 
 
-def letter(letter_id: str = "let_1", created_ms: int = NOW_MS) -> Letter:
-    return Letter(letter_id, "anna@example.com", "claim_code", b"\x00nonce\xff", created_ms, created_ms + 600_000)
+def letter(letter_id: str = "let_1", created_ms: int = NOW_MS) -> OutboxMessage:
+    return OutboxMessage(
+        letter_id, "anna@example.com", "claim_code", b"\x00nonce\xff", created_ms, created_ms + 600_000
+    )
 
 
 def row(letter_id: str = "let_1", created_ms: int = NOW_MS) -> OutboxLetter:

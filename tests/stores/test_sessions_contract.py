@@ -9,7 +9,7 @@ from actors.codes import CodeRules
 from actors.keys.messages import GrantAdmin
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
-from actors.keys.state import wanted as wanted_keys
+from actors.keys.state import rows_to_lock as wanted_keys
 from actors.sessions.messages import (
     CompleteSignIn,
     EndSession,
@@ -24,8 +24,8 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
-from actors.sessions.state import SessionRules, decide, wanted
-from actors.values import AuditRecord, Code, Contended, Letter, Refused, Tier, Turn
+from actors.sessions.state import SessionRules, decide, rows_to_lock
+from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
 from storage.pool import Database
@@ -49,7 +49,9 @@ def audit(number: int, action: str = "session.started") -> AuditRecord:
 
 
 def start(number: int, email: str = ANN) -> StartSignIn:
-    return StartSignIn(email, RIGHT, Letter(f"let_{number}", email, "sign_in_code", b"n" * 16, NOW, NOW + 600_000))
+    return StartSignIn(
+        email, RIGHT, OutboxMessage(f"let_{number}", email, "sign_in_code", b"n" * 16, NOW, NOW + 600_000)
+    )
 
 
 def complete(number: int, email: str = ANN, proof: bytes = RIGHT) -> CompleteSignIn:
@@ -69,13 +71,13 @@ class Desk:
         self.turns = 0
         self.contended = 0
 
-    async def act(self, *messages, now_ms: int = NOW, turn: Turn | None = None, rules: SessionRules = RULES):
+    async def act(self, *messages, now_ms: int = NOW, turn: BatchId | None = None, rules: SessionRules = RULES):
         self.turns += 1
-        turn = turn or Turn(self.owner, self.turns)
+        turn = turn or BatchId(self.owner, self.turns)
         while True:
             try:
                 decision = await self.stores.sessions.transact(
-                    turn, wanted(messages), lambda snapshot: decide(snapshot, messages, now_ms, rules), now_ms
+                    turn, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, rules), now_ms
                 )
             except Contended:
                 self.contended += 1
@@ -122,7 +124,7 @@ async def test_an_administrators_session_says_so(desk: Desk):
     await desk.sign_in(1)
     grant = GrantAdmin(ANN, audit(7))
     await desk.stores.keys.transact(
-        Turn("node/keys", 1), wanted_keys([grant]), lambda found: decide_keys(found, [grant], NOW, KeyRules()), NOW
+        BatchId("node/keys", 1), wanted_keys([grant]), lambda found: decide_keys(found, [grant], NOW, KeyRules()), NOW
     )
     found = await desk.stores.sessions.resolve([session(1).token_hash])
     assert found[session(1).token_hash].admin
@@ -149,7 +151,7 @@ async def test_attempts_and_codes_are_counted_over_batches(desk: Desk):
 
 async def test_a_turn_that_runs_again_begins_nothing_twice(desk: Desk):
     await desk.one(start(1))
-    turn = Turn("another/sessions", 1)
+    turn = BatchId("another/sessions", 1)
     first = await desk.act(complete(1), turn=turn)
     assert await desk.act(complete(1), turn=turn) == first
     assert isinstance(first[0], Kept)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, Side
-from actors.bookings.state import Decision, Wanted
+from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, SponsorshipStore, TakenWeek
 from tests.stores.books import (
     DAY,
@@ -252,7 +252,7 @@ async def test_a_retired_slot_is_not_shown_and_what_was_sold_of_it_is(books: Boo
     await a_world(books)
     await books.lay_out(booking(1, status=BookingStatus.PAID), booking(2, slot_id="right-1", week_start_ms=week(4)))
     retired = slot(retired_ms=NOW, active=False)
-    await books.keep(Decision(slots={"left-1": retired}), rows=Wanted(slot_ids=("left-1",)))
+    await books.keep(Decision(slots={"left-1": retired}), rows=LockSet(slot_ids=("left-1",)))
     overview = await reads.overview(week(0))
     assert [row.id for row in overview.slots] == ["right-1"]
     assert [held.slot_id for held in overview.taken] == ["right-1"]

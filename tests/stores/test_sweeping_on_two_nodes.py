@@ -10,10 +10,10 @@ import trio
 
 from actors.bookings.messages import ExpireHold, Message, SettleRefund
 from actors.bookings.records import BookingStatus
+from storage.journal import SQL as TURNS
+from storage.journal import forget_ended
 from storage.pool import Connection, Database
 from storage.statements import statements
-from storage.turns import SQL as TURNS
-from storage.turns import forget_ended
 from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over

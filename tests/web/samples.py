@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from service.web.pages.page import Page, Who
+from service.web.pages.page import Audience, Page
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.api.world import World
 from tests.web.visitors import Visitor
@@ -91,9 +91,9 @@ def visitors_of(world: World, page: Page) -> list[Visitor]:
     if page.path in OF_ANN:
         return [person]
     return {
-        Who.ANYBODY: [stranger, person, admin],
-        Who.ACCOUNT: [person, admin],
-        Who.ADMIN: [admin],
+        Audience.ANYBODY: [stranger, person, admin],
+        Audience.ACCOUNT: [person, admin],
+        Audience.ADMIN: [admin],
     }[page.who]
 
 

@@ -7,14 +7,14 @@ import pytest
 from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
 from service.web.pages.notices import NOTICES
-from service.web.pages.page import Who
+from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor, tables
 from tests.api.world import NOON_MS, World, away
 from tests.web.visitors import Seen, Visitor
 
 BOSS = "boss@example.com"
-ADMINISTRATORS = {page.path.replace("{id}", "left-top"): page for page in PAGES if page.who is Who.ADMIN}
+ADMINISTRATORS = {page.path.replace("{id}", "left-top"): page for page in PAGES if page.who is Audience.ADMIN}
 OURS = list(ADMINISTRATORS)
 WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.acts]
 HOSTILE = "</p><script>alert(1)</script><b>&amp;"

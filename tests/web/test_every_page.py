@@ -8,7 +8,7 @@ import pytest
 from service.api.operations import OPERATIONS
 from service.observability.metrics import Metrics
 from service.web.app import build_app
-from service.web.pages.page import Page, Shown, Visit, Who
+from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.table import PAGES
 from tests.api.asgi import Client
 from tests.api.conformity import check
@@ -67,7 +67,7 @@ def _targets(html: str, path: str) -> set[str]:
 
 async def test_a_page_of_an_account_asks_who_is_not_signed_in_to_and_comes_back(world: World) -> None:
     for page in PAGES:
-        if page.who is not Who.ANYBODY:
+        if page.who is not Audience.ANYBODY:
             path = await address_of(world, page)
             asked = path if "?" in path else f"{path}?a=b"
             response = await Visitor(world).get(asked)
@@ -78,7 +78,7 @@ async def test_a_page_of_an_account_asks_who_is_not_signed_in_to_and_comes_back(
 async def test_a_page_of_administrators_is_refused_to_others(world: World) -> None:
     person = Visitor(world, world.session("bob@example.com"))
     for page in PAGES:
-        if page.who is Who.ADMIN:
+        if page.who is Audience.ADMIN:
             assert (await person.get(await address_of(world, page))).status == 403
 
 
@@ -130,11 +130,11 @@ async def test_a_page_is_logged_and_counted_as_a_page_whatever_it_asks(
 async def test_a_refusal_that_a_page_makes_nothing_of_is_not_noted(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def anyway(visit: Visit) -> Shown:
+    async def anyway(visit: PageRequest) -> Template:
         assert (await visit.ask("getBooking", path={"id": "nothing"})).refused is not None
-        return Shown("sign_out.html")
+        return Template("sign_out.html")
 
-    page = Page("/anyway", anyway, who=Who.ACCOUNT)
+    page = Page("/anyway", anyway, who=Audience.ACCOUNT)
     app = build_app(world.services, OPERATIONS, DESCRIBED, Metrics(), (page,))
     headers = Visitor(world, world.session(ANN)).headers
     with caplog.at_level("INFO", "service.access"):

@@ -12,7 +12,7 @@ from service.api.operations import OPERATIONS
 from service.observability.metrics import Metrics
 from service.web.app import build_app
 from service.web.pages import table
-from service.web.pages.page import Again, Page, PageRefused, SeeOther, Shown, Visit, Who
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.sign_in import AFTERWARDS, local_path
 from tests.api.asgi import Client, Response
 from tests.api.callers import OUR_PAGE, cookie
@@ -162,7 +162,7 @@ def test_paths_of_this_service_are_kept(path: str) -> None:
 
 
 async def test_a_page_for_accounts_asks_to_sign_in_and_leads_back(world: World) -> None:
-    client = with_page(world, Page("/mine", nothing_to_see, who=Who.ACCOUNT))
+    client = with_page(world, Page("/mine", nothing_to_see, who=Audience.ACCOUNT))
     response = await client.get("/mine?week=3")
     assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fmine%3Fweek%3D3")
     for headers in (cookie(world.session(ANN, revoked=True)), cookie(world.session(ANN, expires_in_ms=-1))):
@@ -226,8 +226,8 @@ async def test_signing_out_late_prolongs_nothing(world: World) -> None:
 # Forms that work once.
 
 
-async def nothing_to_see(visit: Visit) -> Shown:
-    return Shown("sign_out.html")
+async def nothing_to_see(visit: PageRequest) -> Template:
+    return Template("sign_out.html")
 
 
 class Counter:
@@ -235,9 +235,9 @@ class Counter:
 
     def __init__(self) -> None:
         self.done = 0
-        self.ends: list[Exception | Again] = []
+        self.ends: list[Exception | FormError] = []
 
-    async def act(self, visit: Visit) -> SeeOther | Again:
+    async def act(self, visit: PageRequest) -> SeeOther | FormError:
         if self.ends:
             end = self.ends.pop(0)
             if isinstance(end, Exception):
@@ -248,7 +248,7 @@ class Counter:
 
     @property
     def page(self) -> Page:
-        return Page("/count", nothing_to_see, {"count": self.act}, Who.ACCOUNT)
+        return Page("/count", nothing_to_see, {"count": self.act}, Audience.ACCOUNT)
 
 
 def with_page(world: World, page: Page) -> Client:
@@ -292,14 +292,14 @@ async def test_a_form_without_a_name_works_as_often_as_it_is_sent(world: World, 
 @pytest.mark.parametrize(
     "end",
     [
-        Again(Refused(Code.INVALID_REQUEST, "No.")),
-        Again(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
+        FormError(Refused(Code.INVALID_REQUEST, "No.")),
+        FormError(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
         PageRefused(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
         RuntimeError("a bug of this test"),
     ],
 )
 async def test_a_form_that_came_to_nothing_may_be_sent_again(
-    world: World, counter: Counter, end: Exception | Again
+    world: World, counter: Counter, end: Exception | FormError
 ) -> None:
     client, token = with_page(world, counter.page), world.session(ANN)
     counter.ends = [end]

@@ -7,8 +7,8 @@ booking that is not in it is asked for, so that a node that has not heard of a c
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from actors.events.desk import Fate
 from actors.events.messages import Event, Kind, Window
+from actors.events.router import EventOutcome
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import Family, too_fast
@@ -25,9 +25,11 @@ CRAWLERS = ("bot", "crawl", "spider", "slurp", "headless")
 """What the user agents of those say who own up to being one (decisions, section 9)."""
 
 KINDS = {kind.value: kind for kind in Kind}
-DROPPED = {fate: (*NO_STORE, ("x-event-dropped", fate.value)) for fate in Fate if fate is not Fate.RECORDED}
-RESULTS = {fate: b'{"recorded":false,"dropped":"%s"}' % fate.encode() for fate in Fate} | {
-    Fate.RECORDED: b'{"recorded":true}'
+DROPPED = {
+    fate: (*NO_STORE, ("x-event-dropped", fate.value)) for fate in EventOutcome if fate is not EventOutcome.RECORDED
+}
+RESULTS = {fate: b'{"recorded":false,"dropped":"%s"}' % fate.encode() for fate in EventOutcome} | {
+    EventOutcome.RECORDED: b'{"recorded":true}'
 }
 
 
@@ -47,9 +49,9 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
     return told(fate)
 
 
-def told(fate: Fate) -> Answer:
+def told(fate: EventOutcome) -> Answer:
     """What became of one event, as its answer."""
-    if fate is Fate.RECORDED:
+    if fate is EventOutcome.RECORDED:
         return Answer(200, b'{"recorded":true}', [*NO_STORE])
     return Answer(200, b'{"recorded":false}', [*DROPPED[fate]])
 
@@ -72,7 +74,7 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
 
 async def _fates(
     services: Services, call: Call, events: Sequence[BatchEvent], windows: Mapping[str, Window]
-) -> list[Fate]:
+) -> list[EventOutcome]:
     """What becomes of each event: dropped by what is known already, or as the deduper says."""
     now_ms = services.clock.now_ms()
     dropped = _dropped(call.request.headers)
@@ -97,19 +99,19 @@ async def _windows(services: Services, booking_ids: Iterable[str]) -> Mapping[st
     return {**found, **await services.windows.windows(others)} if others else found
 
 
-def _dropped(headers: Mapping[str, str]) -> Fate | None:
+def _dropped(headers: Mapping[str, str]) -> EventOutcome | None:
     """Whoever sends this is no visitor who sees a page."""
     agent = headers.get("user-agent", "").lower()
     for word in CRAWLERS:
         if word in agent:
-            return Fate.CRAWLER
+            return EventOutcome.CRAWLER
     if "prefetch" in headers.get("sec-purpose", "").lower() or "prefetch" in headers.get("purpose", "").lower():
-        return Fate.PREFETCH
+        return EventOutcome.PREFETCH
     return None
 
 
-def _inactive(window: Window, now_ms: int) -> Fate | None:
-    return None if window.holds(now_ms) else Fate.INACTIVE
+def _inactive(window: Window, now_ms: int) -> EventOutcome | None:
+    return None if window.holds(now_ms) else EventOutcome.INACTIVE
 
 
 def _event(body: EventBody | BatchEvent) -> Event:

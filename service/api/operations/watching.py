@@ -2,7 +2,7 @@
 
 from actors.actor import ActorStatistics
 from actors.clock import SECOND_MS
-from actors.events.desk import Fate
+from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
 from actors.values import Refused, Scope
 from service.api.context import Services
@@ -10,7 +10,7 @@ from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Access, Call, Operation
 from service.observability.health import not_ready
-from service.observability.refusal_log import Pool, Watch
+from service.observability.refusal_log import Pool, RefusalLog
 from service.schemas.watching import (
     ActorStatus,
     EventsStatus,
@@ -23,7 +23,7 @@ from service.schemas.watching import (
     RefusalStatus,
     SnapshotStatus,
 )
-from service.snapshots.follower import Follower
+from service.snapshots.follower import SnapshotFollower
 from service.version import VERSION
 
 
@@ -45,7 +45,7 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
         actors=[_actor(actor) for actor in services.health.actors()],
         database=_pool(watch.pool()),
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
-        events=EventsStatus(**{fate.value: services.events.fates.get(fate, 0) for fate in Fate}),
+        events=EventsStatus(**{fate.value: services.events.fates.get(fate, 0) for fate in EventOutcome}),
         refusals=_refusals(watch),
     )
     return Answer.of(shown, [*NO_STORE])
@@ -102,7 +102,7 @@ def _pool(pool: Pool) -> PoolStatus:
     )
 
 
-def _snapshot(follower: Follower) -> SnapshotStatus:
+def _snapshot(follower: SnapshotFollower) -> SnapshotStatus:
     age = follower.age_seconds
     return SnapshotStatus.model_validate(
         {
@@ -115,7 +115,7 @@ def _snapshot(follower: Follower) -> SnapshotStatus:
     )
 
 
-def _refusals(watch: Watch) -> RefusalStatus:
+def _refusals(watch: RefusalLog) -> RefusalStatus:
     most = sorted(watch.last_hour().items(), key=lambda pair: (-pair[1], pair[0]))
     return RefusalStatus(
         lastHour=[RefusalCount(operation=operation, error=code, count=count) for (operation, code), count in most],

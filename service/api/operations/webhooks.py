@@ -9,7 +9,7 @@ from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Access, Call, Operation
-from service.payments.gateway import PaymentTold, RefundTold
+from service.payments.gateway import PaymentSucceeded, RefundUpdated
 
 log = logging.getLogger(__name__)
 
@@ -26,22 +26,22 @@ async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
     match told:
         case Refused():
             return told
-        case PaymentTold():
+        case PaymentSucceeded():
             _look(told, await _take(services, told))
-        case RefundTold():
+        case RefundUpdated():
             _look(told, await _settle(services, told))
         case None:
             pass
     return Answer.of(Received(received=True), [("cache-control", "no-store")])
 
 
-async def _take(services: Services, told: PaymentTold) -> BookingView | Refused:
+async def _take(services: Services, told: PaymentSucceeded) -> BookingView | Refused:
     return await services.ledger.take_payment(
         told.event_id, told.booking_id, told.payment_id, told.amount_cents, told.currency
     )
 
 
-async def _settle(services: Services, told: RefundTold) -> BookingView | Refused:
+async def _settle(services: Services, told: RefundUpdated) -> BookingView | Refused:
     """Settle a refund, and before it the payment that was paid back, in whatever order the two are told.
 
     A booking that was paid twice is not refunded by paying back the payment that it does not count.
@@ -53,7 +53,7 @@ async def _settle(services: Services, told: RefundTold) -> BookingView | Refused
     return await services.ledger.settle_refund(told.booking_id, told.declined, told.event_id)
 
 
-def _look(told: PaymentTold | RefundTold, outcome: BookingView | Refused) -> None:
+def _look(told: PaymentSucceeded | RefundUpdated, outcome: BookingView | Refused) -> None:
     match outcome:
         case BookingView(booking):
             log.info("%s: %s is %s", told.event_id, booking.id, booking.status)

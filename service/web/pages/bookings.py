@@ -6,7 +6,7 @@ from typing import Any
 from actors.clock import Entropy
 from actors.values import Code
 from service.web.pages.charts import Chart, Line, Series, by_day
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who, nothing_here
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 
 WEEKS = 12
 """How many weeks from the chosen one on the form offers."""
@@ -18,17 +18,17 @@ UUID_BYTES = 16
 PERCENT = 100
 
 
-async def bookings(visit: Visit) -> Shown:
+async def bookings(visit: PageRequest) -> Template:
     cursor = visit.query.get("cursor")
     listed = (await visit.ask("listBookings", query={"cursor": cursor})).or_refused()
     values = {"bookings": listed, "cursor": cursor, "now_ms": visit.services.clock.now_ms()}
-    return Shown("sponsor_bookings.html", values)
+    return Template("sponsor_bookings.html", values)
 
 
 # Booking a week.
 
 
-async def book(visit: Visit) -> Shown | SeeOther:
+async def book(visit: PageRequest) -> Template | SeeOther:
     """The form for a week of a slot: for a campaign, or for who has none, with brand and creative in it."""
     slot_id = _asked(visit, "slotId")
     if not slot_id:
@@ -51,23 +51,23 @@ async def book(visit: Visit) -> Shown | SeeOther:
         "key": _key(visit),
         "now_ms": visit.services.clock.now_ms(),
     }
-    return Shown("sponsor_book.html", values)
+    return Template("sponsor_book.html", values)
 
 
-async def reserve(visit: Visit) -> SeeOther | Again:
+async def reserve(visit: PageRequest) -> SeeOther | FormError:
     return await _reserved(visit, "createBooking", ("campaignId",))
 
 
-async def start(visit: Visit) -> SeeOther | Again:
+async def start(visit: PageRequest) -> SeeOther | FormError:
     return await _reserved(visit, "startBooking", ("name", "website", "headline", "body"))
 
 
-async def _reserved(visit: Visit, operation: str, fields: tuple[str, ...]) -> SeeOther | Again:
+async def _reserved(visit: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
     form = visit.form
     body: dict[str, Any] = {name: form.get(name, "") for name in (*fields, "slotId", "idempotencyKey")}
     told = await visit.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
     if told.refused is not None:
-        return Again(told.refused)
+        return FormError(told.refused)
     return SeeOther(_place(told.json["booking"]["id"]), "reserved")
 
 
@@ -79,7 +79,7 @@ def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
     raise nothing_here()
 
 
-def _asked(visit: Visit, name: str) -> str:
+def _asked(visit: PageRequest, name: str) -> str:
     return visit.form.get(name) or visit.query.get(name, "")
 
 
@@ -88,7 +88,7 @@ def _number(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
 
 
-def _key(visit: Visit) -> str:
+def _key(visit: PageRequest) -> str:
     """The name by which the form reserves once. One that was refused is not used up, but for one that stands for another
     booking already."""
     spent = visit.problem is not None and visit.problem.code is Code.IDEMPOTENCY_CONFLICT
@@ -106,7 +106,7 @@ def new_uuid(entropy: Entropy) -> str:
 # One booking.
 
 
-async def booking(visit: Visit) -> Shown:
+async def booking(visit: PageRequest) -> Template:
     path = {"id": visit.path_values["id"]}
     read = (await visit.ask("getBooking", path=path)).or_refused()
     delivery = (await visit.ask("getDelivery", path=path)).or_refused()
@@ -119,7 +119,7 @@ async def booking(visit: Visit) -> Shown:
         "chart": chart_of(delivery),
         "now_ms": visit.services.clock.now_ms(),
     }
-    return Shown("sponsor_booking.html", values)
+    return Template("sponsor_booking.html", values)
 
 
 def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
@@ -139,24 +139,24 @@ def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
     )
 
 
-async def check_out(visit: Visit) -> SeeOther | Again | Shown:
+async def check_out(visit: PageRequest) -> SeeOther | FormError | Template:
     """On to the page on which the booking is paid. A form leads to no other site under our policy: to a processor's page
     leads a link."""
     told = await visit.ask("openCheckout", path={"id": visit.path_values["id"]})
     if told.refused is not None:
-        return Again(told.refused)
+        return FormError(told.refused)
     url, ours = str(told.json["checkoutUrl"]), visit.services.base_url
     if url.startswith(f"{ours}/"):
         return SeeOther(url.removeprefix(ours))
     assert url.startswith("https://"), "a payment processor has an address of https"
     values = {"url": url, "held_until": told.json["expiresAt"], "booking_id": visit.path_values["id"]}
-    return Shown("sponsor_checkout.html", values)
+    return Template("sponsor_checkout.html", values)
 
 
-async def cancel(visit: Visit) -> SeeOther | Again:
+async def cancel(visit: PageRequest) -> SeeOther | FormError:
     booking_id = visit.path_values["id"]
     told = await visit.ask("cancelBooking", path={"id": booking_id})
-    return SeeOther(_place(booking_id), "booking_cancelled") if told.refused is None else Again(told.refused)
+    return SeeOther(_place(booking_id), "booking_cancelled") if told.refused is None else FormError(told.refused)
 
 
 def _place(booking_id: str) -> str:
@@ -164,7 +164,7 @@ def _place(booking_id: str) -> str:
 
 
 PAGES = (
-    Page("/sponsor/bookings", bookings, who=Who.ACCOUNT),
-    Page("/sponsor/book", book, {"reserve": reserve, "start": start}, Who.ACCOUNT),
-    Page("/sponsor/bookings/{id}", booking, {"checkout": check_out, "cancel": cancel}, Who.ACCOUNT),
+    Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
+    Page("/sponsor/book", book, {"reserve": reserve, "start": start}, Audience.ACCOUNT),
+    Page("/sponsor/bookings/{id}", booking, {"checkout": check_out, "cancel": cancel}, Audience.ACCOUNT),
 )

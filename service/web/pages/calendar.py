@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from actors.weeks import WEEK_MS, week_of
-from service.web.pages.page import Page, Shown, Visit, Who
+from service.web.pages.page import Audience, Page, PageRequest, Template
 
 WEEKS = 8
 """How many weeks stand on one page."""
@@ -21,7 +21,7 @@ class Cell(StrEnum):
     CLOSED = "Not sold"
 
 
-async def inventory(visit: Visit) -> Shown:
+async def inventory(visit: PageRequest) -> Template:
     now_ms = visit.services.clock.now_ms()
     # One week more than is shown tells whether there is a later page.
     query = {"weekStart": visit.query.get("weekStart"), "weeks": WEEKS + 1}
@@ -40,7 +40,7 @@ async def inventory(visit: Visit) -> Shown:
         "earlier": earlier_ms if earlier_ms < first_ms else None,
         "later": weeks[WEEKS]["weekStart"] if len(weeks) > WEEKS else None,
     }
-    return Shown("sponsor_inventory.html", values)
+    return Template("sponsor_inventory.html", values)
 
 
 def cell_of(slot: Mapping[str, Any], now_ms: int) -> Cell:
@@ -56,4 +56,4 @@ def cell_of(slot: Mapping[str, Any], now_ms: int) -> Cell:
     return Cell.TAKEN
 
 
-PAGES = (Page("/sponsor/inventory", inventory, who=Who.ACCOUNT),)
+PAGES = (Page("/sponsor/inventory", inventory, who=Audience.ACCOUNT),)

@@ -7,7 +7,7 @@ from typing import Any
 from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
-from service.web.pages.page import Page, Shown, Visit
+from service.web.pages.page import Page, PageRequest, Template
 
 PAGE_SIZE = 20
 
@@ -20,32 +20,34 @@ class Shelf:
     lists: str
     template: str
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: PageRequest) -> Template:
         """A page of the list, or the best matches of `q`. What is not taken is said above the search, and lists nothing."""
         q, cursor = visit.query.get("q", "").strip(), visit.query.get("cursor", "")
         asked = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
         told = await visit.ask(self.lists, query=asked)
         values: dict[str, object] = {"path": self.path, "q": q, "cursor": "" if q else cursor}
         if told.refused is None:
-            return Shown(self.template, values | {"entries": told.json["data"], "following": told.json["nextCursor"]})
+            return Template(
+                self.template, values | {"entries": told.json["data"], "following": told.json["nextCursor"]}
+            )
         if told.refused.code is not Code.INVALID_REQUEST:
             told.or_refused()
         words = told.refused.message.removeprefix("The query is not valid: ")
         values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
-        return Shown(self.template, values, status_of(told.refused), [*NO_STORE])
+        return Template(self.template, values, status_of(told.refused), [*NO_STORE])
 
 
 USECASES = Shelf("/usecases", "listUseCases", "usecases.html")
 BOTS = Shelf("/bots", "listBots", "bots.html")
 
 
-async def usecase(visit: Visit) -> Shown:
+async def usecase(visit: PageRequest) -> Template:
     entry = (await visit.ask("getUseCase", path=visit.path_values)).or_refused()
     bots = await _named(visit, entry.get("guide", {}).get("botSlugs", ()))
-    return Shown("usecase.html", {"entry": entry, "bots": bots})
+    return Template("usecase.html", {"entry": entry, "bots": bots})
 
 
-async def _named(visit: Visit, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+async def _named(visit: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """The bots of a guide, in its order. Of one that is not in the catalog only the slug is known."""
     bots = []
     for slug in dict.fromkeys(slugs):
@@ -56,9 +58,9 @@ async def _named(visit: Visit, slugs: Sequence[str]) -> Sequence[Mapping[str, An
     return bots
 
 
-async def bot(visit: Visit) -> Shown:
+async def bot(visit: PageRequest) -> Template:
     entry = (await visit.ask("getBot", path=visit.path_values)).or_refused()
-    return Shown("bot.html", {"entry": entry})
+    return Template("bot.html", {"entry": entry})
 
 
 PAGES = (

@@ -11,29 +11,29 @@ from actors.values import Agent, Refused
 from service.api.context import Services
 from service.api.messages import NO_STORE
 from service.tokens.links import Page as Link
-from service.web.pages.page import Page, Shown, Visit, nothing_here
+from service.web.pages.page import Page, PageRequest, Template, nothing_here
 from service.web.pages.words import day, money
 
 PAGE_AGENT = Agent("system", "checkout page")
 
 
-async def checkout(visit: Visit) -> Shown:
+async def checkout(visit: PageRequest) -> Template:
     """The checkout page of a booking of test mode."""
     return _checkout(visit, await _booking_to_pay(visit))
 
 
-async def pay(visit: Visit) -> Shown:
+async def pay(visit: PageRequest) -> Template:
     return await _acted(visit, _pay)
 
 
-async def cancel(visit: Visit) -> Shown:
+async def cancel(visit: PageRequest) -> Template:
     return await _acted(visit, _cancel)
 
 
 Action = Callable[[Services, Booking], Awaitable[BookingView | Refused]]
 
 
-async def _acted(visit: Visit, action: Action) -> Shown:
+async def _acted(visit: PageRequest, action: Action) -> Template:
     """The page after one of the two buttons. A booking that is closed stays as it is."""
     services, before = visit.services, await _booking_to_pay(visit)
     if before.booking.status_at(services.clock.now_ms()) not in OPEN:
@@ -55,7 +55,7 @@ async def _cancel(services: Services, booking: Booking) -> BookingView | Refused
     return await services.ledger.cancel(booking.tenant_id, booking.id, PAGE_AGENT)
 
 
-async def receipt(visit: Visit) -> Shown:
+async def receipt(visit: PageRequest) -> Template:
     """The receipt of a booking; before it is paid, that it is not."""
     services = visit.services
     booking_id = services.links.booking_id(Link.RECEIPT, visit.path_values["token"])
@@ -70,10 +70,10 @@ async def receipt(visit: Visit) -> Shown:
         "reference": booking.payment_id,
         "issue": booking.payment_issue,
     }
-    return Shown("receipt.html", _purchase(visit, view) | values, headers=[*NO_STORE])
+    return Template("receipt.html", _purchase(visit, view) | values, headers=[*NO_STORE])
 
 
-async def _booking_to_pay(visit: Visit) -> BookingView:
+async def _booking_to_pay(visit: PageRequest) -> BookingView:
     """The booking that a token of the checkout page is for, while that page is how bookings are paid."""
     services = visit.services
     booking_id = services.links.booking_id(Link.CHECKOUT, visit.path_values["token"])
@@ -85,16 +85,16 @@ async def _booking_to_pay(visit: Visit) -> BookingView:
     return view
 
 
-def _checkout(visit: Visit, view: BookingView, *, just_now: bool = False) -> Shown:
+def _checkout(visit: PageRequest, view: BookingView, *, just_now: bool = False) -> Template:
     services, booking = visit.services, view.booking
     status = booking.status_at(services.clock.now_ms())
     # A reserved booking goes to checkout by an operation of the API, and only then can it be paid.
     state = "open" if status is BookingStatus.CHECKOUT else status.value
     values = {"state": state, "just_now": just_now, "receipt_url": services.links.receipt_url(booking)}
-    return Shown("checkout.html", _purchase(visit, view) | values, headers=[*NO_STORE])
+    return Template("checkout.html", _purchase(visit, view) | values, headers=[*NO_STORE])
 
 
-def _purchase(visit: Visit, view: BookingView) -> dict[str, object]:
+def _purchase(visit: PageRequest, view: BookingView) -> dict[str, object]:
     """What was or would be bought, in words. `own`: whoever looks sees the booking's page, too."""
     booking, person = view.booking, visit.caller.signed_in
     return {
@@ -114,9 +114,9 @@ def _purchase(visit: Visit, view: BookingView) -> dict[str, object]:
     }
 
 
-async def cancelled(visit: Visit) -> Shown:
+async def cancelled(visit: PageRequest) -> Template:
     """Where the payment processor sends who has left its page."""
-    return Shown("checkout_cancelled.html")
+    return Template("checkout_cancelled.html")
 
 
 PAGES = (

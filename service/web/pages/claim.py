@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from service.web.pages.outbox import is_open
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit
+from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
 FORM = "/claim/form"
@@ -13,34 +13,34 @@ TOKEN = re.compile(r"clm_[0-9A-Za-z]+")
 LONGEST = 2_000
 
 
-async def claim(visit: Visit) -> Shown:
+async def claim(visit: PageRequest) -> Template:
     """The form that the visitor is at: that of the code, once one was asked for."""
     asks_for_code = visit.form.get("do") == "complete"
     return _at("complete" if asks_for_code else "start", visit)
 
 
-async def start(visit: Visit) -> Shown | Again:
+async def start(visit: PageRequest) -> Template | FormError:
     """Send a code, and ask for it. What the next form needs stands in it, and not in an address."""
     told = await visit.ask("startClaim", body=_typed(visit, "claimToken", "email"))
-    return _at("complete", visit, sent=True) if told.refused is None else Again(told.refused)
+    return _at("complete", visit, sent=True) if told.refused is None else FormError(told.refused)
 
 
-async def complete(visit: Visit) -> SeeOther | Again:
+async def complete(visit: PageRequest) -> SeeOther | FormError:
     told = await visit.ask("completeClaim", body=_typed(visit, "claimToken", "email", "code"))
-    return SeeOther(FORM, "claimed") if told.refused is None else Again(told.refused)
+    return SeeOther(FORM, "claimed") if told.refused is None else FormError(told.refused)
 
 
-async def enter(visit: Visit) -> Shown:
+async def enter(visit: PageRequest) -> Template:
     """Who has a code needs no other one."""
     return _at("complete", visit)
 
 
-async def change(visit: Visit) -> Shown:
+async def change(visit: PageRequest) -> Template:
     """Back to the first form, with what was typed."""
     return _at("start", visit)
 
 
-def _at(step: str, visit: Visit, *, sent: bool = False) -> Shown:
+def _at(step: str, visit: PageRequest, *, sent: bool = False) -> Template:
     done = step == "start" and visit.query.get("notice") == "claimed" and visit.request.path == FORM
     values = {
         "step": "done" if done else step,
@@ -49,10 +49,10 @@ def _at(step: str, visit: Visit, *, sent: bool = False) -> Shown:
         "form_path": FORM,
         "outbox": is_open(visit),
     }
-    return Shown("claim.html", values)
+    return Template("claim.html", values)
 
 
-def _typed(visit: Visit, *names: str) -> Mapping[str, str]:
+def _typed(visit: PageRequest, *names: str) -> Mapping[str, str]:
     """What was typed, without what comes along when it is pasted: the link around a token, the gaps in a code."""
     form = {name: visit.form.get(name, "")[:LONGEST].strip() for name in names or ("claimToken", "email")}
     if "claimToken" in form and (found := TOKEN.search(form["claimToken"])):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from actors.values import Code, Refused, Scope
 from service.web.pages.charts import Chart, Series, by_day
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 SPANS = (7, 30, 90)
 """Days that the plot is offered for."""
@@ -24,12 +24,12 @@ CHOSEN = "scope "
 """What the names of the boxes for scopes begin with: a form has one value for each name."""
 
 
-async def dashboard(visit: Visit) -> Shown:
+async def dashboard(visit: PageRequest) -> Template:
     usage = (await visit.ask("getUsage")).or_refused()
     days = (await visit.ask("listUsageDays", query={"days": visit.query.get("days")})).or_refused()["items"]
     keys = (await visit.ask("listAccountKeys")).or_refused()["items"]
     sessions = (await visit.ask("listSessions")).or_refused()["items"]
-    return Shown(
+    return Template(
         "dashboard.html",
         {
             "usage": usage,
@@ -55,37 +55,37 @@ def _chart(days: list[dict[str, int]]) -> Chart:
     return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
 
 
-async def create_full(visit: Visit) -> Shown | Again:
+async def create_full(visit: PageRequest) -> Template | FormError:
     """A full key, shown in the answer to the form and never again."""
     name = visit.form.get("full_name", "").strip()
     told = await visit.ask("createAccountKey", body={"name": name} if name else {})
     if told.refused is not None:
-        return Again(told.refused)
-    return Shown("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": None})
+        return FormError(told.refused)
+    return Template("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": None})
 
 
-async def create_scoped(visit: Visit) -> Shown | Again:
+async def create_scoped(visit: PageRequest) -> Template | FormError:
     """A key with the scopes that were chosen, shown in the answer to the form and never again."""
     name = visit.form.get("scoped_name", "").strip()
     scopes = [scope for scope in Scope if CHOSEN + scope in visit.form]
     if not scopes:
-        return Again(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
+        return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
     told = await visit.ask("createScopedKey", body={"name": name, "scopes": scopes})
     if told.refused is not None:
-        return Again(told.refused)
-    return Shown("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": told.json["scopes"]})
+        return FormError(told.refused)
+    return Template("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": told.json["scopes"]})
 
 
-async def revoke(visit: Visit) -> SeeOther | Again:
+async def revoke(visit: PageRequest) -> SeeOther | FormError:
     told = await visit.ask("revokeAccountKey", path={"id": visit.form.get("id", "")})
-    return Again(told.refused) if told.refused is not None else SeeOther("/dashboard", "key_revoked")
+    return FormError(told.refused) if told.refused is not None else SeeOther("/dashboard", "key_revoked")
 
 
-async def end_session(visit: Visit) -> SeeOther | Again:
+async def end_session(visit: PageRequest) -> SeeOther | FormError:
     """End a session, that of another browser or this one's own: who ends that is signed out, and has no dashboard."""
     told = await visit.ask("endSession", path={"id": visit.form.get("id", "")})
     if told.refused is not None:
-        return Again(told.refused)
+        return FormError(told.refused)
     return SeeOther("/", "signed_out", told.cookies) if told.cookies else SeeOther("/dashboard", "session_ended")
 
 
@@ -94,6 +94,6 @@ PAGES = (
         "/dashboard",
         dashboard,
         {"create-full": create_full, "create-scoped": create_scoped, "revoke": revoke, "end-session": end_session},
-        who=Who.ACCOUNT,
+        who=Audience.ACCOUNT,
     ),
 )

@@ -5,40 +5,40 @@ is given after another.
 """
 
 from actors.values import Code, Refused
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 
-async def device(visit: Visit) -> Shown:
+async def device(visit: PageRequest) -> Template:
     """The form for the code."""
-    return Shown(
+    return Template(
         "device.html", {"typed": visit.form.get("user_code") or visit.query.get("user_code", ""), "asked": None}
     )
 
 
-async def look(visit: Visit) -> Shown | Again:
+async def look(visit: PageRequest) -> Template | FormError:
     """What is asked with the code."""
     typed = visit.form.get("user_code", "")
     if not typed.strip():
-        return Again(Refused(Code.INVALID_REQUEST, "Type the code that the device shows."))
+        return FormError(Refused(Code.INVALID_REQUEST, "Type the code that the device shows."))
     told = await visit.ask("getDeviceApproval", query={"userCode": typed})
     if told.refused is not None:
-        return Again(told.refused)
-    return Shown("device.html", {"typed": typed, "asked": told.json})
+        return FormError(told.refused)
+    return Template("device.html", {"typed": typed, "asked": told.json})
 
 
-async def approve(visit: Visit) -> SeeOther | Again:
+async def approve(visit: PageRequest) -> SeeOther | FormError:
     return await _decided(visit, "approve", "device_approved")
 
 
-async def deny(visit: Visit) -> SeeOther | Again:
+async def deny(visit: PageRequest) -> SeeOther | FormError:
     return await _decided(visit, "deny", "device_denied")
 
 
-async def _decided(visit: Visit, decision: str, notice: str) -> SeeOther | Again:
+async def _decided(visit: PageRequest, decision: str, notice: str) -> SeeOther | FormError:
     """The same button pressed twice is the same decision, so the form needs no name of its own."""
     body = {"userCode": visit.form.get("user_code", ""), "decision": decision}
     told = await visit.ask("decideDevice", body=body)
-    return SeeOther("/device", notice) if told.refused is None else Again(told.refused)
+    return SeeOther("/device", notice) if told.refused is None else FormError(told.refused)
 
 
-PAGES = (Page("/device", device, {"look": look, "approve": approve, "deny": deny}, Who.ACCOUNT),)
+PAGES = (Page("/device", device, {"look": look, "approve": approve, "deny": deny}, Audience.ACCOUNT),)

@@ -12,13 +12,13 @@ from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
 from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
-from service.api.deadlines import PAGE_SECONDS, begin, in_time
+from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
 from service.api.dispatch import failure, read_form
 from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
+from service.web.pages.form_tokens import FORM_BYTES, consume_form_token
 from service.web.pages.notices import NOTICES
-from service.web.pages.once import FORM_BYTES, once
-from service.web.pages.page import Again, Page, PageRefused, SeeOther, Shown, Visit, Who
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -28,13 +28,13 @@ PAGE_POLICY = (
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
 
 
-async def visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
+async def visited(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
     """What a request of a page ends in, within `http.answer_seconds` and what an operation lengthens it by. Raises nothing
     but cancellation."""
     note(operation="page")
-    begin(services.config.http.answer_seconds)
+    start_deadline(services.config.http.answer_seconds)
     try:
-        with in_time(PAGE_SECONDS):
+        with within_deadline(PAGE_SECONDS):
             return await _visited(services, page, request)
     except PageRefused as error:
         return error.refused
@@ -42,7 +42,7 @@ async def visited(services: Services, page: Page, request: Request) -> Shown | S
         return failure(f"the page {page.path}", error)
 
 
-async def _visited(services: Services, page: Page, request: Request) -> Shown | SeeOther | Refused:
+async def _visited(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
     refused = too_fast(services.budgets.page(request.client))
     if refused is not None:
         return refused
@@ -52,7 +52,7 @@ async def _visited(services: Services, page: Page, request: Request) -> Shown | 
     if person is not None and person.signed_in is not None:
         note(caller=person.signed_in.session.id)
         used = services.sessions.touch(person.signed_in.session)
-    visit = Visit(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
+    visit = PageRequest(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
     return _with_cookie(visit, await _let_in(page, visit), used=used)
 
 
@@ -61,32 +61,32 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
     try:
         return await signed_in(request, services.base_url, services.session_reader, services.clock)
     except (StorageUnavailable, Overloaded):
-        if page.who is not Who.ANYBODY or request.method not in SAFE:
+        if page.who is not Audience.ANYBODY or request.method not in SAFE:
             raise
         return None
 
 
-async def _let_in(page: Page, visit: Visit) -> Shown | SeeOther:
+async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
     posted = visit.request.method not in SAFE
     if posted and not page.sealed and not from_our_page(visit.request, visit.services.base_url):
         words = "This form has to be sent from a page of this service. Load that page anew, and send it again."
         raise PageRefused(Refused(Code.FORBIDDEN, words))
-    if page.who is not Who.ANYBODY and visit.caller.signed_in is None:
+    if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
         asked = SeeOther(f"/sign-in?next={quote(here, safe='')}", "sign_in_again" if posted else "")
         return _dressed(visit, asked)
-    if page.who is Who.ADMIN and not visit.caller.admin:
+    if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
     return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
 
 
-async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
+async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     visit = replace(visit, form=read_form(visit.request.body))
     act = page.acts.get(visit.form.get("do", ""))
     if act is None:
         raise PageRefused(not_valid())
-    done = await once(visit, act)
-    if not isinstance(done, Again):
+    done = await consume_form_token(visit, act)
+    if not isinstance(done, FormError):
         return _dressed(visit, done)
     note(refusal=str(done.refused.code))
     visit = replace(visit, problem=done.refused)
@@ -96,7 +96,7 @@ async def _act(page: Page, visit: Visit) -> Shown | SeeOther:
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
 
 
-def _with_cookie(visit: Visit, ended: Shown | SeeOther, *, used: bool) -> Shown | SeeOther:
+def _with_cookie(visit: PageRequest, ended: Template | SeeOther, *, used: bool) -> Template | SeeOther:
     """A session that lives on from now does so in the browser, too. An answer with a cookie is kept by nobody."""
     headers = list(ended.headers)
     if not any(name == "set-cookie" for name, _ in headers):
@@ -112,7 +112,7 @@ def _with_query(request: Request) -> str:
     return f"{request.path}?{request.query}" if request.query else request.path
 
 
-def _dressed(visit: Visit, ended: Shown | SeeOther) -> Shown | SeeOther:
+def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOther:
     """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
     services, person = visit.services, visit.caller.signed_in
     headers = list(ended.headers)
@@ -155,7 +155,7 @@ def _common(services: Services) -> dict[str, object]:
     }
 
 
-def refused_page(services: Services, refused: Refused) -> Shown:
+def refused_page(services: Services, refused: Refused) -> Template:
     """A refusal as a page of its own, for who is not known: whether he is signed in may be what could not be found out."""
     note(refusal=str(refused.code))
     status = status_of(refused)
@@ -170,4 +170,4 @@ def refused_page(services: Services, refused: Refused) -> Shown:
         "request_id": None if notes is None else notes.request_id,
     }
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Shown("refused.html", _common(services) | values, status, headers)
+    return Template("refused.html", _common(services) | values, status, headers)

@@ -1,16 +1,16 @@
 """The front page: what this is, what sponsors show, and the way into the catalog."""
 
-from service.web.pages.page import Page, Shown, Visit
+from service.web.pages.page import Page, PageRequest, Template
 
 NEWEST = 3
 
 
-async def home(visit: Visit) -> Shown:
+async def home(visit: PageRequest) -> Template:
     statistics = visit.services.catalog.statistics()
     usecases = (await visit.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
     bots = (await visit.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
     placements = (await visit.ask("listPlacements")).or_refused()["placements"]
-    return Shown(
+    return Template(
         "home.html",
         {
             "counts": {"usecases": statistics.usecases, "bots": statistics.bots},

@@ -1,11 +1,11 @@
 """How the node is that answers, for those who run it. It shows what one operation tells, also while the database is away."""
 
-from service.web.pages.page import Page, Shown, Visit, Who
+from service.web.pages.page import Audience, Page, PageRequest, Template
 
 
-async def ops(visit: Visit) -> Shown:
+async def ops(visit: PageRequest) -> Template:
     status = (await visit.ask("getOperationsStatus")).or_refused()
-    return Shown("ops.html", {"status": status, "uptime": span(status["node"]["uptimeSeconds"])})
+    return Template("ops.html", {"status": status, "uptime": span(status["node"]["uptimeSeconds"])})
 
 
 def span(seconds: int) -> str:
@@ -18,4 +18,4 @@ def span(seconds: int) -> str:
     return " ".join(f"{count} {unit}" for count, unit in units[first : first + 2])
 
 
-PAGES = (Page("/ops", ops, who=Who.ADMIN),)
+PAGES = (Page("/ops", ops, who=Audience.ADMIN),)

@@ -22,7 +22,7 @@ from service.api.operations import OPERATIONS
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 
 
-class Who(Enum):
+class Audience(Enum):
     """Who may see a page. Who is not signed in is asked to, and comes back."""
 
     ANYBODY = "anybody"
@@ -43,7 +43,7 @@ def nothing_here() -> PageRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class OperationResult:
     """What an operation answered: its JSON, or why it refused. `headers` are those of the answer."""
 
     json: Any
@@ -63,7 +63,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageRequest:
     """One look at a page. `form` has the fields of a POST, `query` those of the address, the last of equal names each;
     `problem` is why the form that was sent came to nothing, where the page is shown again."""
 
@@ -85,7 +85,7 @@ class Visit:
         path: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
         body: Any = None,
-    ) -> Told:
+    ) -> OperationResult:
         """Ask an operation of the API as who looks at this page. Query parameters that are None are left out."""
         operation = BY_NAME[name]
         asked = {key: str(value) for key, value in (query or {}).items() if value is not None}
@@ -101,13 +101,13 @@ class Visit:
         answer = await dispatch(self.services, operation, request, self.caller)
         told: Any = json.loads(answer.body) if answer.body else None
         if answer.status < 400:
-            return Told(told, headers=answer.headers)
+            return OperationResult(told, headers=answer.headers)
         refused = Refused(Code(told["error"]), told["message"], told.get("retryAfter"), told.get("interval"))
-        return Told(told, refused, answer.headers)
+        return OperationResult(told, refused, answer.headers)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Template:
     """A template and what it says."""
 
     template: str
@@ -126,14 +126,14 @@ class SeeOther:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class FormError:
     """A form came to nothing: the page is shown once more, with what was typed and with the reason."""
 
     refused: Refused
 
 
-Show = Callable[[Visit], Awaitable[Shown | SeeOther]]
-Act = Callable[[Visit], Awaitable[Shown | SeeOther | Again]]
+Show = Callable[[PageRequest], Awaitable[Template | SeeOther]]
+Act = Callable[[PageRequest], Awaitable[Template | SeeOther | FormError]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,5 +145,5 @@ class Page:
     path: str
     show: Show
     acts: Mapping[str, Act] = field(default_factory=dict)
-    who: Who = Who.ANYBODY
+    who: Audience = Audience.ANYBODY
     sealed: bool = False

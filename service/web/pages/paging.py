@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from service.web.pages.page import Visit
+from service.web.pages.page import PageRequest
 
 
 def page_at(path: str, **query: str | None) -> str:
@@ -13,12 +13,12 @@ def page_at(path: str, **query: str | None) -> str:
     return f"{path}?{urlencode(said)}" if said else path
 
 
-def this_page(visit: Visit, *names: str) -> str:
+def this_page(visit: PageRequest, *names: str) -> str:
     """The address that is looked at, with these parameters of it: where a form leads back to."""
     return page_at(visit.request.path, **{name: visit.query.get(name) for name in names})
 
 
-def following(visit: Visit, page: Mapping[str, Any], *names: str) -> str | None:
+def following(visit: PageRequest, page: Mapping[str, Any], *names: str) -> str | None:
     """The address of the page after `page`, an operation's answer; None after the last one."""
     if not page["hasMore"]:
         return None

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.values import Code, Refused
 from service.web.pages.history import LABELS, News, news_of
-from service.web.pages.page import Act, Again, Page, SeeOther, Shown, Visit, Who
+from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import following, this_page
 from service.web.pages.typed import text_of
 
@@ -27,7 +27,7 @@ SEEN = ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
 """What a decision is about, as the form carries it."""
 
 
-async def queue(visit: Visit) -> Shown:
+async def queue(visit: PageRequest) -> Template:
     state = visit.query.get("status") or STATES[0]
     order = "oldest" if state == STATES[0] else "newest"
     asked = {"status": state, "order": order, "limit": SHOWN, "cursor": visit.query.get("cursor")}
@@ -43,10 +43,10 @@ async def queue(visit: Visit) -> Shown:
         "action": this_page(visit, "status", "cursor"),
         "older": following(visit, page, "status"),
     }
-    return Shown("admin_reviews.html", values)
+    return Template("admin_reviews.html", values)
 
 
-async def _news(visit: Visit, campaign: Mapping[str, Any]) -> News | None:
+async def _news(visit: PageRequest, campaign: Mapping[str, Any]) -> News | None:
     if campaign["status"] != "pending":
         return None
     asked = {"targetId": campaign["id"], "limit": HISTORY}
@@ -55,15 +55,17 @@ async def _news(visit: Visit, campaign: Mapping[str, Any]) -> News | None:
 
 
 def _deciding(decision: str) -> Act:
-    async def act(visit: Visit) -> SeeOther | Again:
+    async def act(visit: PageRequest) -> SeeOther | FormError:
         note = text_of(visit.form, "note")
         if decision == "reject" and note is None:
-            return Again(Refused(Code.INVALID_REQUEST, "Say why: a rejection needs a note, which its sponsor reads."))
+            return FormError(
+                Refused(Code.INVALID_REQUEST, "Say why: a rejection needs a note, which its sponsor reads.")
+            )
         seen = {name: visit.form[name] for name in SEEN if name in visit.form}
         body = {"decision": decision, "seen": seen} | ({} if note is None else {"note": note})
         told = await visit.ask("reviewCampaign", path={"id": visit.form.get("campaign", "")}, body=body)
         if told.refused is not None:
-            return Again(told.refused)
+            return FormError(told.refused)
         return SeeOther(this_page(visit, "status"), f"campaign_{told.json['campaign']['status']}")
 
     return act
@@ -71,4 +73,4 @@ def _deciding(decision: str) -> Act:
 
 DECISIONS = ("approve", "reject", "pause", "resume")
 
-PAGES = (Page("/admin", queue, {decision: _deciding(decision) for decision in DECISIONS}, Who.ADMIN),)
+PAGES = (Page("/admin", queue, {decision: _deciding(decision) for decision in DECISIONS}, Audience.ADMIN),)

@@ -16,7 +16,7 @@ from service.web.middleware import Scope
 from service.web.negotiation import wants_page
 from service.web.pages import words
 from service.web.pages.guarding import PAGE_HEADERS, refused_page, visited
-from service.web.pages.page import Page, SeeOther, Shown
+from service.web.pages.page import Page, SeeOther, Template
 
 
 def prepare_templates(app: QuartTrio) -> None:
@@ -64,7 +64,7 @@ async def refusal_response(services: Services, refused: Refused, headers: Mappin
     return response
 
 
-async def response_of(ended: Shown | SeeOther) -> Response:
+async def response_of(ended: Template | SeeOther) -> Response:
     """What a page ends in, as a response."""
     if isinstance(ended, SeeOther):
         response = Response(b"", 303, content_type="text/html; charset=utf-8")

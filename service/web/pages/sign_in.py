@@ -5,7 +5,7 @@ import re
 from actors.values import Code
 from service.api.cookies import drop_cookie
 from service.web.pages.outbox import is_open
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit
+from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
@@ -23,37 +23,37 @@ def local_path(text: str) -> str:
     return text if len(text) <= LONGEST_PATH and _LOCAL_PATH.fullmatch(text) else AFTERWARDS
 
 
-async def sign_in(visit: Visit) -> Shown | SeeOther:
+async def sign_in(visit: PageRequest) -> Template | SeeOther:
     onward = local_path(visit.form.get("next") or visit.query.get("next", ""))
     if visit.caller.signed_in is not None:
         return SeeOther(onward)
     return _shown(visit, onward, code_sent=_has_code(visit))
 
 
-def _has_code(visit: Visit) -> bool:
+def _has_code(visit: PageRequest) -> bool:
     """Whether who sees this again has a code: he tried one, or asked for another too soon."""
     asked_too_soon = visit.problem is not None and visit.problem.code is Code.RATE_LIMITED
     return visit.form.get("do") == "complete" or asked_too_soon
 
 
-async def send(visit: Visit) -> Shown | Again:
+async def send(visit: PageRequest) -> Template | FormError:
     told = await visit.ask("startSignIn", body={"email": visit.form.get("email", "").strip()})
     if told.refused is not None:
-        return Again(told.refused)
+        return FormError(told.refused)
     return _shown(visit, local_path(visit.form.get("next", "")), code_sent=True, just_sent=True)
 
 
-async def complete(visit: Visit) -> SeeOther | Again:
+async def complete(visit: PageRequest) -> SeeOther | FormError:
     body = {"email": visit.form.get("email", "").strip(), "code": code_of(visit.form.get("code", ""))}
     told = await visit.ask("completeSignIn", body=body)
     if told.refused is not None:
-        return Again(told.refused)
+        return FormError(told.refused)
     return SeeOther(local_path(visit.form.get("next", "")), "signed_in", told.cookies)
 
 
-def _shown(visit: Visit, onward: str, *, code_sent: bool, just_sent: bool = False) -> Shown:
+def _shown(visit: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
     minutes = visit.services.config.claim.code_minutes
-    return Shown(
+    return Template(
         "sign_in.html",
         {
             "next": onward,
@@ -65,11 +65,11 @@ def _shown(visit: Visit, onward: str, *, code_sent: bool, just_sent: bool = Fals
     )
 
 
-async def sign_out(visit: Visit) -> Shown | SeeOther:
-    return SeeOther("/") if visit.caller.signed_in is None else Shown("sign_out.html")
+async def sign_out(visit: PageRequest) -> Template | SeeOther:
+    return SeeOther("/") if visit.caller.signed_in is None else Template("sign_out.html")
 
 
-async def leave(visit: Visit) -> SeeOther:
+async def leave(visit: PageRequest) -> SeeOther:
     person = visit.caller.signed_in
     if person is not None:
         (await visit.ask("endSession", path={"id": person.session.id})).or_refused()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.values import Code, Refused
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who, nothing_here
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
 
 FIELDS = (
@@ -22,22 +22,22 @@ FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 """What the form of a new slot begins with."""
 
 
-async def slots(visit: Visit) -> Shown:
+async def slots(visit: PageRequest) -> Template:
     items = (await visit.ask("listSlots")).or_refused()["items"]
     typed = dict(visit.form) if visit.problem is not None else FRESH
-    return Shown("admin_slots.html", {"slots": items, "typed": typed})
+    return Template("admin_slots.html", {"slots": items, "typed": typed})
 
 
-async def create(visit: Visit) -> SeeOther | Again:
+async def create(visit: PageRequest) -> SeeOther | FormError:
     body = _body(visit.form, FIELDS)
     if isinstance(body, Refused):
-        return Again(body)
+        return FormError(body)
     slot_id = text_of(visit.form, "id")
     told = await visit.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
-    return Again(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_created")
+    return FormError(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_created")
 
 
-async def slot(visit: Visit) -> Shown:
+async def slot(visit: PageRequest) -> Template:
     found = await _found(visit)
     was = _as_typed(found)
     # What was typed is shown again, beside what it was typed over.
@@ -45,28 +45,30 @@ async def slot(visit: Visit) -> Shown:
     typed = dict(visit.form) if again else was
     if again:
         was = {name: visit.form.get(f"was_{name}", "") for name in FIELDS}
-    return Shown("admin_slot.html", {"slot": found, "typed": typed, "was": was})
+    return Template("admin_slot.html", {"slot": found, "typed": typed, "was": was})
 
 
-async def save(visit: Visit) -> SeeOther | Again:
+async def save(visit: PageRequest) -> SeeOther | FormError:
     """Change what was changed in the form, and leave alone what somebody else may have changed meanwhile."""
     found = await _found(visit)
     changed = [name for name in FIELDS if visit.form.get(name, "") != visit.form.get(f"was_{name}", "")]
     body = _body(visit.form, changed)
     if isinstance(body, Refused):
-        return Again(body)
+        return FormError(body)
     if not body:
-        return Again(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
+        return FormError(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
     told = await visit.ask("editSlot", path={"id": found["id"]}, body=body)
-    return Again(told.refused) if told.refused is not None else SeeOther(f"/admin/slots/{found['id']}", "slot_saved")
+    return (
+        FormError(told.refused) if told.refused is not None else SeeOther(f"/admin/slots/{found['id']}", "slot_saved")
+    )
 
 
-async def retire(visit: Visit) -> SeeOther | Again:
+async def retire(visit: PageRequest) -> SeeOther | FormError:
     told = await visit.ask("retireSlot", path=visit.path_values)
-    return Again(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_retired")
+    return FormError(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_retired")
 
 
-async def _found(visit: Visit) -> dict[str, Any]:
+async def _found(visit: PageRequest) -> dict[str, Any]:
     items = (await visit.ask("listSlots")).or_refused()["items"]
     for each in items:
         if each["id"] == visit.path_values["id"]:
@@ -125,6 +127,6 @@ def _unread(message: str) -> Refused:
 
 
 PAGES = (
-    Page("/admin/slots", slots, {"create": create}, Who.ADMIN),
-    Page("/admin/slots/{id}", slot, {"save": save, "retire": retire}, Who.ADMIN),
+    Page("/admin/slots", slots, {"create": create}, Audience.ADMIN),
+    Page("/admin/slots/{id}", slot, {"save": save, "retire": retire}, Audience.ADMIN),
 )

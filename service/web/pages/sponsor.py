@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from service.web.pages.page import Again, Page, SeeOther, Shown, Visit, Who
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 NEWEST = 10
 """How many campaigns and bookings the overview shows; lists of their own have all."""
@@ -11,7 +11,7 @@ NEWEST = 10
 Json = Mapping[str, Any]
 
 
-async def overview(visit: Visit) -> Shown:
+async def overview(visit: PageRequest) -> Template:
     me = (await visit.ask("getSponsor")).or_refused()
     campaigns = (await visit.ask("listCampaigns", query={"limit": NEWEST})).or_refused()
     bookings = (await visit.ask("listBookings", query={"limit": NEWEST})).or_refused()
@@ -22,7 +22,7 @@ async def overview(visit: Visit) -> Shown:
         "steps": list(next_steps(me, campaigns["items"], bookings["items"])),
         "now_ms": visit.services.clock.now_ms(),
     }
-    return Shown("sponsor.html", values)
+    return Template("sponsor.html", values)
 
 
 def next_steps(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json]) -> Iterator[tuple[str, str, str]]:
@@ -51,18 +51,18 @@ def next_steps(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json]) ->
         yield "You have not booked a week yet.", "Choose a free week", "/sponsor/inventory"
 
 
-async def profile(visit: Visit) -> Shown:
+async def profile(visit: PageRequest) -> Template:
     me = (await visit.ask("getSponsor")).or_refused()
-    return Shown("sponsor_profile.html", {"me": me})
+    return Template("sponsor_profile.html", {"me": me})
 
 
-async def save_profile(visit: Visit) -> SeeOther | Again:
+async def save_profile(visit: PageRequest) -> SeeOther | FormError:
     body = {name: visit.form.get(name, "") for name in ("name", "website")}
     told = await visit.ask("saveProfile", body=body)
-    return SeeOther("/sponsor", "profile_saved") if told.refused is None else Again(told.refused)
+    return SeeOther("/sponsor", "profile_saved") if told.refused is None else FormError(told.refused)
 
 
 PAGES = (
-    Page("/sponsor", overview, who=Who.ACCOUNT),
-    Page("/sponsor/profile", profile, {"save": save_profile}, Who.ACCOUNT),
+    Page("/sponsor", overview, who=Audience.ACCOUNT),
+    Page("/sponsor/profile", profile, {"save": save_profile}, Audience.ACCOUNT),
 )

@@ -9,7 +9,7 @@ from actors.credentials import Kind, digest
 from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, Sent, TierSet
-from actors.values import Code, Letter, Refused, Tier, Turn
+from actors.values import BatchId, Code, OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete, Nothing, Operation
 from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before
 from tests.simulation.rules import RULES
@@ -104,7 +104,7 @@ def right_codes_are_accepted(case: Case) -> Iterator[str]:
             yield f"{operation.about.email} gave the right code at {operation.start:.3f} and got {refused.code}"
 
 
-def _may_be_refused(case: Case, operation: Operation, letter: Letter) -> bool:
+def _may_be_refused(case: Case, operation: Operation, letter: OutboxMessage) -> bool:
     about = operation.about
     tries = [
         each
@@ -146,7 +146,7 @@ def _may_be_claimed(completion: Operation) -> bool:
     return completion.unknown or isinstance(completion.result, Claimed)
 
 
-def _newer(case: Case, operation: Operation, letter: Letter) -> bool:
+def _newer(case: Case, operation: Operation, letter: OutboxMessage) -> bool:
     """Whether a later code may have taken the place of this one."""
     sendings = [each for each in case.starts[operation.about.token] if maybe_before(each, operation)]
     return len(sendings) > 1
@@ -296,7 +296,7 @@ def tiers_follow_their_audit(case: Case) -> Iterator[str]:
             yield f"{operation.about.email} has an account and got {operation.result}"
 
 
-def too_many_keys(world: "World", turn: Turn) -> Iterator[str]:
+def too_many_keys(world: "World", turn: BatchId) -> Iterator[str]:
     """No account has more live keys than it may, at no time."""
     full: dict[str, int] = {}
     scoped: dict[str, int] = {}

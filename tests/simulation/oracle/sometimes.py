@@ -1,7 +1,7 @@
 """What a campaign has to have met, by area; else it shows less than it seems to. Faults are not named here: each counts."""
 
 from actors.bookings.records import BookingStatus, CampaignStatus
-from actors.events.desk import Fate
+from actors.events.router import EventOutcome
 from tests.simulation.oracle.bookings import BOOKING_MOVES, CAMPAIGN_MOVES, STILL
 from tests.simulation.rules import SESSIONS
 
@@ -131,7 +131,7 @@ OFFICE = (
     "audit admin.revoked",
 )
 SITE = (
-    *(f"event {fate}" for fate in Fate),
+    *(f"event {fate}" for fate in EventOutcome),
     *(f"report answered {status}" for status in (200, 400, 404, 429, 500, 503)),
     "an unknown outcome was settled: kept",
     "an unknown outcome was settled: not kept",

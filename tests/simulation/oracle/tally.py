@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from actors.events.messages import Kind, Row
-from actors.values import Turn
+from actors.values import BatchId
 from storage.memory.tables import Memory
 
 Counts = tuple[int, int]
@@ -54,13 +54,13 @@ class Tally:
             self.counts[booking_id, day] = counts
             self.totals[booking_id] = [(0, added(self.total(booking_id, 0), counts))]
 
-    def attempted(self, turn: Turn, tick: int, seconds: float) -> None:
+    def attempted(self, turn: BatchId, tick: int, seconds: float) -> None:
         self.turns.setdefault((turn.owner, turn.seq), Began(tick, seconds))
 
     def picture(self, memory: Memory) -> Before:
         return Before({day: dict(rows) for day, rows in memory.events.items()})
 
-    def note(self, memory: Memory, before: Before, turn: Turn, tick: int) -> list[Kept]:
+    def note(self, memory: Memory, before: Before, turn: BatchId, tick: int) -> list[Kept]:
         """Write down which rows are new."""
         name = (turn.owner, turn.seq)
         self.committed[name] = tick

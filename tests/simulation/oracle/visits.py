@@ -13,7 +13,7 @@ from typing import Any
 from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.credentials import code_from, code_proof, digest
 from actors.sessions import messages as sessions
-from actors.values import AuditRecord, Letter, Refused
+from actors.values import AuditRecord, OutboxMessage, Refused
 from storage.memory.tables import Memory
 from tests.simulation.register import Kept
 from tests.simulation.rules import SECRET, SESSIONS
@@ -85,7 +85,7 @@ class Visits:
         self._kept: Kept
         self._accounts: set[str] = set()
         self._told: list[tuple[str, str, str, dict[str, Any]]] = []
-        self._sent: list[Letter] = []
+        self._sent: list[OutboxMessage] = []
 
     def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
         """Do the same as a transaction, and tell what is different."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from actors.values import Turn
+from actors.values import BatchId
 from storage.pool import Connection, Database
 from storage.statements import statements
 
@@ -12,7 +12,7 @@ SQL = statements("turns")
 D = TypeVar("D")
 
 
-async def take_turn(connection: Connection, turn: Turn) -> bool:
+async def take_turn(connection: Connection, turn: BatchId) -> bool:
     """Journal the turn in this transaction; False when it was committed before, and the batch must not run again.
 
     The owner's row stays locked until the transaction ends, so an earlier attempt of the same turn whose fate is
@@ -21,7 +21,7 @@ async def take_turn(connection: Connection, turn: Turn) -> bool:
     return await connection.fetchval(SQL.take, turn.owner, turn.seq) is not None
 
 
-async def decide_once(database: Database, turn: Turn, work: Callable[[Connection], Awaitable[D]]) -> D:
+async def decide_once(database: Database, turn: BatchId, work: Callable[[Connection], Awaitable[D]]) -> D:
     """Run `work`, which decides and keeps, in the transaction of its turn. A turn that was kept before is not decided again:
     its decision is returned."""
 

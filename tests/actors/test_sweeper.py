@@ -10,7 +10,6 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.bookings.actor import BookingLedger
-from actors.bookings.cashier import Cashier, CashierLimits
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import (
     Booking,
@@ -24,8 +23,9 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.bookings.state import BookingRules
+from actors.bookings.sweeper import HoldAndRefundSweeper, SweeperLimits
 from actors.clock import MINUTE_MS, TrioClock
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import StorageUnavailable
 from actors.weeks import WEEK_MS, week_of
 from storage.memory.ledger import MemoryLedger
@@ -92,12 +92,12 @@ def _memory(*bookings: Booking) -> Memory:
 @asynccontextmanager
 async def _sweeping(
     memory: Memory, processor: Processor, mode: Mode = Mode.TEST, node: str = "one"
-) -> AsyncIterator[Cashier]:
+) -> AsyncIterator[HoldAndRefundSweeper]:
     clock = TrioClock(BASE_MS)
     rules = BookingRules(mode=mode)
     ledger = BookingLedger(MemoryLedger(memory), clock, SeededEntropy(), rules, node=node, limits=ActorLimits())
-    limits = CashierLimits(sweep_seconds=SWEEP, refund_retry_seconds=RETRY)
-    cashier = Cashier(MemorySponsorship(memory), ledger, processor, clock, limits)
+    limits = SweeperLimits(sweep_seconds=SWEEP, refund_retry_seconds=RETRY)
+    cashier = HoldAndRefundSweeper(MemorySponsorship(memory), ledger, processor, clock, limits)
     async with running([ledger, cashier]):
         yield cashier
 

@@ -10,9 +10,9 @@ from trio.testing import MockClock
 from actors.actor import ActorLimits
 from actors.clock import TrioClock
 from actors.credentials import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.messages import Key, Resolved
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Account, StorageUnavailable, Tenant, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory
@@ -53,7 +53,7 @@ class Office:
             self.memory.keys[key.id] = key
         self.store = CountingKeys(self.memory)
         self.clock = HandClock(NOON)
-        self.directory = KeyDirectory(
+        self.directory = KeyCache(
             self.store, self.clock, node="one", limits=ActorLimits(), life_seconds=10, capacity=capacity
         )
 
@@ -165,7 +165,7 @@ async def test_a_lost_notification_is_made_up_for_by_time(autojump_clock: MockCl
 
 async def test_time_counts_from_when_the_rows_were_read(autojump_clock: MockClock) -> None:
     office = Office(A, returns=[4.0])
-    office.directory = KeyDirectory(
+    office.directory = KeyCache(
         office.store, TrioClock(NOON), node="one", limits=ActorLimits(), life_seconds=10, capacity=10
     )
     async with running([office.directory]):

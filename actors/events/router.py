@@ -12,7 +12,7 @@ from actors.events.messages import Event
 from actors.events.state import shard_of
 
 
-class Fate(StrEnum):
+class EventOutcome(StrEnum):
     """What became of an event; all but `RECORDED` are the words of `X-Event-Dropped` (decisions, section 9)."""
 
     RECORDED = "recorded"
@@ -22,7 +22,7 @@ class Fate(StrEnum):
     PREFETCH = "prefetch"
 
 
-class EventDesk:
+class EventRouter:
     """One deduper for each shard, so that a transaction never spans two, and none waits for another's.
 
     `place_of` names the deduper of a booking where the store has shards of its own."""
@@ -31,15 +31,15 @@ class EventDesk:
         assert dedupers
         self.dedupers = tuple(dedupers)
         self._place_of = place_of or partial(shard_of, shards=len(self.dedupers))
-        self.fates: Counter[Fate] = Counter()
+        self.fates: Counter[EventOutcome] = Counter()
 
-    async def record(self, event: Event) -> Fate:
+    async def record(self, event: Event) -> EventOutcome:
         """Record one event; raises as `Actor.ask` does."""
         deduper = self.dedupers[self._place_of(event.booking_id)]
         [recorded] = await deduper.record((event,))
-        return self.drop(Fate.RECORDED if recorded else Fate.DUPLICATE)
+        return self.drop(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
-    async def record_all(self, events: Sequence[Event]) -> list[Fate]:
+    async def record_all(self, events: Sequence[Event]) -> list[EventOutcome]:
         """Record many events, each shard's by itself; raises what the first shard that failed has raised, when all are
         done. What the others have recorded stays recorded, and is a duplicate when it comes again."""
         if len(self.dedupers) == 1:
@@ -47,7 +47,7 @@ class EventDesk:
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             places.setdefault(self._place_of(event.booking_id), []).append(place)
-        fates = [Fate.DUPLICATE] * len(events)
+        fates = [EventOutcome.DUPLICATE] * len(events)
         errors: dict[int, Exception] = {}
 
         async def on(shard: int) -> None:
@@ -66,15 +66,15 @@ class EventDesk:
             raise errors[min(errors)]
         return fates
 
-    def _told(self, answers: Sequence[bool]) -> list[Fate]:
-        fates = [Fate.RECORDED if answer else Fate.DUPLICATE for answer in answers]
+    def _told(self, answers: Sequence[bool]) -> list[EventOutcome]:
+        fates = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
         self.fates.update(fates)
         return fates
 
-    def drop(self, fate: Fate) -> Fate:
+    def drop(self, fate: EventOutcome) -> EventOutcome:
         """Count what became of an event, here or before it was handed in; returns it."""
         self.fates[fate] += 1
         return fate
 
     def __repr__(self) -> str:
-        return f"<EventDesk of {len(self.dedupers)}, {dict(self.fates)}>"
+        return f"<EventRouter of {len(self.dedupers)}, {dict(self.fates)}>"

@@ -35,7 +35,7 @@ class IntensityExceeded(Exception):
     """A member of the troupe kept failing; starting it once more would hide a bug."""
 
 
-class Troupe:
+class ActorSupervisor:
     """The running members; `running` yields it."""
 
     def __init__(self, members: Sequence[Member], intensity: Intensity) -> None:
@@ -98,13 +98,13 @@ class Troupe:
 @asynccontextmanager
 async def running(
     members: Sequence[Member], *, intensity: Intensity | None = None, drain_seconds: float = 10.0
-) -> AsyncIterator[Troupe]:
+) -> AsyncIterator[ActorSupervisor]:
     """Run `members` for the life of the block; each has loaded its state when the block begins.
 
     On leaving, mailboxes close and the members drain for at most `drain_seconds`, also when the block was cancelled or
     raised. A member that exceeds `intensity` cancels the block and comes out as `IntensityExceeded` in a group.
     """
-    troupe = Troupe(members, intensity or Intensity())
+    troupe = ActorSupervisor(members, intensity or Intensity())
     async with trio.open_nursery() as nursery:
         try:
             for member in members:

@@ -7,10 +7,10 @@ from actors.clock import SECOND_MS, Clock
 from actors.credentials import digest, is_key
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
-from actors.values import Turn
+from actors.values import BatchId
 
 
-class KeyDirectory(Actor[bytes, Resolved | None]):
+class KeyCache(Actor[bytes, Resolved | None]):
     """Remembers keys it has seen for a short time; told of a change, it forgets.
 
     A notification makes a change seen within a second; `life_seconds` makes it certain when the notification is lost.
@@ -79,7 +79,7 @@ class KeyDirectory(Actor[bytes, Resolved | None]):
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
+    async def commit(self, turn: BatchId, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
         self._stale_hashes.clear()
         self._stale_tenants.clear()
         self._all_stale, self._looking = False, True

@@ -8,10 +8,10 @@ import trio
 from trio.testing import MockClock
 
 from actors.actor import ActorLimits
-from actors.events.desk import EventDesk, Fate
 from actors.events.messages import Event
+from actors.events.router import EventOutcome, EventRouter
 from actors.events.state import shard_of
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Overloaded, StorageUnavailable
 from storage.memory.tables import Memory
 from tests.actors.events import DAY, a_memory, clicked, deduper, kept, seen
@@ -22,9 +22,9 @@ SHARDS = 3
 BOOKINGS = range(1, 13)
 
 
-def desk(*memories: Memory, limits: ActorLimits | None = None) -> EventDesk:
+def desk(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
     """A desk with a deduper over each of these stores, which a test can make fail one by one."""
-    return EventDesk([deduper(memory, shard=shard, limits=limits) for shard, memory in enumerate(memories)])
+    return EventRouter([deduper(memory, shard=shard, limits=limits) for shard, memory in enumerate(memories)])
 
 
 def of_shard(shard: int) -> int:
@@ -35,9 +35,9 @@ def of_shard(shard: int) -> int:
 async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClock) -> None:
     events = desk(a_memory())
     async with running(events.dedupers):
-        assert [await events.record(seen(1)) for _ in range(2)] == [Fate.RECORDED, Fate.DUPLICATE]
-    assert events.fates == {Fate.RECORDED: 1, Fate.DUPLICATE: 1}
-    assert repr(events) == f"<EventDesk of 1, {dict(events.fates)}>"
+        assert [await events.record(seen(1)) for _ in range(2)] == [EventOutcome.RECORDED, EventOutcome.DUPLICATE]
+    assert events.fates == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
+    assert repr(events) == f"<EventRouter of 1, {dict(events.fates)}>"
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3])
@@ -47,10 +47,10 @@ async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clo
     many = [seen(visitor, booking) for visitor in range(3) for booking in BOOKINGS]
     again = [many[7], clicked(1, 1), many[7], many[0], seen(9, 9), clicked(1, 1)]
     async with running(events.dedupers):
-        assert await events.record_all(many) == [Fate.RECORDED] * len(many)
+        assert await events.record_all(many) == [EventOutcome.RECORDED] * len(many)
         fates = await events.record_all(again)
-    assert [fate is Fate.RECORDED for fate in fates] == [False, True, False, False, True, False]
-    assert events.fates == {Fate.RECORDED: len(many) + 2, Fate.DUPLICATE: 4}
+    assert [fate is EventOutcome.RECORDED for fate in fates] == [False, True, False, False, True, False]
+    assert events.fates == {EventOutcome.RECORDED: len(many) + 2, EventOutcome.DUPLICATE: 4}
     assert kept(memory) == {DAY: len(many) + 2}
 
 
@@ -60,7 +60,7 @@ async def test_a_booking_goes_to_one_shard_however_its_events_come_in(autojump_c
     async with running(events.dedupers):
         await events.record_all([seen(1, booking) for booking in BOOKINGS])
         fates = [await events.record(seen(1, booking)) for booking in BOOKINGS]
-    assert fates == [Fate.DUPLICATE] * len(BOOKINGS)
+    assert fates == [EventOutcome.DUPLICATE] * len(BOOKINGS)
     for shard, memory in enumerate(memories):
         bookings = {booking for booking, _ in memory.delivery_days}
         assert (
@@ -85,14 +85,14 @@ async def test_where_one_shard_fails_the_others_are_recorded_and_are_duplicates_
     async with running(events.dedupers):
         assert kinds(await together(now(events.record_all, many))) == [StorageUnavailable]
         assert [kept(memory) for memory in memories] == [{DAY: 1}, {}, {DAY: 1}], "the slow one was waited for"
-        assert events.fates == {Fate.RECORDED: 2}
-        assert await events.record_all(many) == [Fate.DUPLICATE, Fate.RECORDED, Fate.DUPLICATE]
-    assert events.fates == {Fate.RECORDED: 3, Fate.DUPLICATE: 2}
+        assert events.fates == {EventOutcome.RECORDED: 2}
+        assert await events.record_all(many) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED, EventOutcome.DUPLICATE]
+    assert events.fates == {EventOutcome.RECORDED: 3, EventOutcome.DUPLICATE: 2}
 
 
 async def test_of_two_shards_that_fail_the_first_is_told(autojump_clock: MockClock) -> None:
     full = ActorLimits(mailbox=1, batch=1)
-    events = EventDesk(
+    events = EventRouter(
         [
             deduper(a_memory(), shard=0),
             deduper(a_memory(before=[2.0, AWAY]), shard=1),
@@ -107,7 +107,7 @@ async def test_of_two_shards_that_fail_the_first_is_told(autojump_clock: MockClo
             now(events.record, seen(7, of_shard(1))),
             after(0.2, events.record_all, many),
         )
-    assert kinds(results) == [Fate, Fate, Fate, StorageUnavailable]
+    assert kinds(results) == [EventOutcome, EventOutcome, EventOutcome, StorageUnavailable]
 
 
 async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: MockClock) -> None:
@@ -125,7 +125,7 @@ async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: M
             after(2, events.record, on(1, 3)),
             after(3, events.record_all, [on(0, 4), on(2, 4)]),
         )
-    assert kinds(results) == [Fate, Fate, Overloaded, Fate, Overloaded]
+    assert kinds(results) == [EventOutcome, EventOutcome, Overloaded, EventOutcome, Overloaded]
 
 
 async def test_a_caller_who_leaves_is_gone_at_once_and_his_events_are_counted(autojump_clock: MockClock) -> None:
@@ -140,7 +140,7 @@ async def test_a_caller_who_leaves_is_gone_at_once_and_his_events_are_counted(au
         assert trio.current_time() - started == 1
         assert not events.fates
         await trio.sleep(10)
-        assert await events.record_all(many) == [Fate.DUPLICATE] * SHARDS
+        assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SHARDS
 
 
 async def test_a_caller_who_has_left_before_he_begins_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
@@ -155,7 +155,7 @@ async def test_a_caller_who_has_left_before_he_begins_counts_nothing_as_answered
 
 async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
     events = desk(a_memory())
-    dropped: Mapping[Fate, int] = {Fate.INACTIVE: 2, Fate.CRAWLER: 1, Fate.PREFETCH: 3}
+    dropped: Mapping[EventOutcome, int] = {EventOutcome.INACTIVE: 2, EventOutcome.CRAWLER: 1, EventOutcome.PREFETCH: 3}
     for fate, times in dropped.items():
         assert [events.drop(fate) for _ in range(times)] == [fate] * times
     assert events.fates == dropped
@@ -175,7 +175,7 @@ async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about
         answers = await together(*calls)
     # Two callers each report the same first event, and their second one alone.
     for one, other in zip(answers[::2], answers[1::2], strict=True):
-        assert sorted([one[0], other[0]]) == [Fate.DUPLICATE, Fate.RECORDED]
-        assert one[1] is other[1] is Fate.RECORDED
+        assert sorted([one[0], other[0]]) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED]
+        assert one[1] is other[1] is EventOutcome.RECORDED
     assert kept(memory) == {DAY: 450}
-    assert events.fates == {Fate.RECORDED: 450, Fate.DUPLICATE: 150}
+    assert events.fates == {EventOutcome.RECORDED: 450, EventOutcome.DUPLICATE: 150}

@@ -32,14 +32,14 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class CashierLimits:
+class SweeperLimits:
     """How often to look, and how long to wait before a refund is tried again."""
 
     sweep_seconds: float = 5.0
     refund_retry_seconds: float = 60.0
 
 
-class Cashier:
+class HoldAndRefundSweeper:
     """A member of the troupe that sweeps until it is closed."""
 
     name = "cashier"
@@ -50,13 +50,13 @@ class Cashier:
         ledger: BookingLedger,
         payments: Payments,
         clock: Clock,
-        limits: CashierLimits | None = None,
+        limits: SweeperLimits | None = None,
     ) -> None:
         self._store = store
         self._ledger = ledger
         self._payments = payments
         self._clock = clock
-        self._limits = limits or CashierLimits()
+        self._limits = limits or SweeperLimits()
         self._wake = trio.Event()
         self._closed = self._away = False
 
@@ -89,7 +89,7 @@ class Cashier:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Cashier{' away' if self._away else ''}{' closed' if self._closed else ''}>"
+        return f"<HoldAndRefundSweeper{' away' if self._away else ''}{' closed' if self._closed else ''}>"
 
     async def _sweep(self) -> None:
         now_ms = self._clock.now_ms()

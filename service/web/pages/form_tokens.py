@@ -4,9 +4,9 @@ import logging
 import re
 
 from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
-from service.api.deadlines import in_any_case
+from service.api.deadlines import best_effort
 from service.api.errors import not_valid
-from service.web.pages.page import Act, Again, PageRefused, SeeOther, Shown, Visit
+from service.web.pages.page import Act, FormError, PageRefused, PageRequest, SeeOther, Template
 
 FORM_BYTES = 16
 _FORM_ID = re.compile(r"[0-9a-f]{32}")
@@ -14,7 +14,7 @@ _FORM_ID = re.compile(r"[0-9a-f]{32}")
 log = logging.getLogger(__name__)
 
 
-async def once(visit: Visit, act: Act) -> Shown | SeeOther | Again:
+async def consume_form_token(visit: PageRequest, act: Act) -> Template | SeeOther | FormError:
     """What the act ends in; a form that was sent before does nothing and leads back to its page.
 
     The name is spent before the act, in a transaction of its own, and given back where the act came to nothing: a form that
@@ -36,14 +36,14 @@ async def once(visit: Visit, act: Act) -> Shown | SeeOther | Again:
     except Exception:
         await _give_back(visit, person.session.id, form_id)
         raise
-    if isinstance(done, Again):
+    if isinstance(done, FormError):
         await _give_back(visit, person.session.id, form_id)
     return done
 
 
-async def _give_back(visit: Visit, session_id: str, form_id: str) -> None:
+async def _give_back(visit: PageRequest, session_id: str, form_id: str) -> None:
     """Where it is lost, the page is shown with a fresh form all the same."""
-    with in_any_case():
+    with best_effort():
         try:
             await visit.services.sessions.give_back_form(session_id, form_id)
         except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:

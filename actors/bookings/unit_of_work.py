@@ -77,7 +77,7 @@ class Decision:
     answers: list[Answer] = field(default_factory=list)
 
 
-class Desk:
+class UnitOfWork:
     """Reads see what earlier messages of the batch have changed."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
