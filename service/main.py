@@ -50,9 +50,10 @@ from actors.values import Agent, StorageUnavailable
 from service.api.context import Budgets, Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
-from service.config import Config, ConfigError
+from service.config import Config
 from service.http.limits import ServingLimits
-from service.http.server import Listening, Server, open_listeners, tls_context
+from service.http.listeners import ListenAddress, open_listeners, tls_context
+from service.http.server import Server
 from service.limits import (
     actor_limits,
     booking_rules,
@@ -79,9 +80,10 @@ from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
+from service.user_errors import ConfigError
 from service.version import VERSION
 from service.web.app import build_app
-from service.web.error_responses import answer_refusal
+from service.web.error_responses import handlers, reject
 from service.web.middleware import RequestMiddleware
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
@@ -142,8 +144,8 @@ async def serve(
         _calm_collector()
         nursery.start_soon(_say_when_stopping, node.services.health, stop)
         app = build_app(node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics)
-        refusals = RequestMiddleware(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
-        await server.serve(app, refusals, stop=stop, ready=ready)
+        rejected = RequestMiddleware(reject, node.metrics, node.services.watch, node.services.entropy)
+        await server.serve(handlers(app, rejected), stop=stop, ready=ready)
         log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
 
@@ -311,12 +313,12 @@ def mail_sender(config: Config, base_url: str, outbox: Outbox, secret: bytes, cl
     return MailSender(outbox, transport, clock, letters.write, limits=limits)
 
 
-def listenings(config: Config) -> list[Listening]:
+def listenings(config: Config) -> list[ListenAddress]:
     """Where the node listens; raises `ConfigError` where the files of TLS are of no use."""
-    places = [Listening(*address_of(config.server.bind))]
+    places = [ListenAddress(*address_of(config.server.bind))]
     if config.tls.bind:
         context = tls_context(Path(config.tls.certificate), Path(config.tls.key))
-        places.append(Listening(*address_of(config.tls.bind), setting="tls.bind", tls=context))
+        places.append(ListenAddress(*address_of(config.tls.bind), setting="tls.bind", tls=context))
     return places
 
 

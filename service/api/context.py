@@ -20,9 +20,9 @@ from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
-from service.api.authentication import Network, is_in, limited_as
 from service.api.operation import Budget
 from service.config import Config
+from service.http.addresses import Network, is_in, limited_as
 from service.observability.health import Health
 from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import Webhook

@@ -12,7 +12,7 @@ from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.supervision import running
 from actors.values import Agent, OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
-from service.config import Config, ConfigError
+from service.config import Config
 from service.main import key_keeper, storage_options
 from service.schemas.keys import Email
 from service.schemas.texts import one_line
@@ -20,6 +20,7 @@ from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.catalog_import import carry_out
 from service.seed.demo_seeding import replace_demo
 from service.server_secret import Secrets
+from service.user_errors import ConfigError
 from storage.opening import Opened, open_storage
 from storage.pool import connections_of
 from storage.schema import room_for_connections, server_version, unsafe_settings

@@ -18,9 +18,10 @@ from service.api.errors import Family, internal_error, not_valid, too_large
 from service.api.messages import Answer, Request, joined, note
 from service.api.openapi import Described
 from service.api.operation import Operation
+from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
 from service.web.fast_path import FastPath, noted_client, query_of
-from service.web.middleware import App, RequestMiddleware, Scope
+from service.web.middleware import RequestMiddleware
 from service.web.pages.documents import document_views
 from service.web.pages.page import Page
 from service.web.pages.serving import page_view, prepare_templates, refusal_response

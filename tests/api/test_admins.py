@@ -6,8 +6,9 @@ import pytest
 
 from actors.values import Agent, Refused, Scope, Tier
 from service.api.operations import OPERATIONS
-from service.config import ConfigError, load
+from service.config import load
 from service.main import appoint_first
+from service.user_errors import ConfigError
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
 

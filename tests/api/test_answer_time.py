@@ -9,7 +9,8 @@ import trio
 from actors.actor import Actor
 from service.api.deadlines import answer_seconds
 from service.api.operations import OPERATIONS
-from service.config import ConfigError, load
+from service.config import load
+from service.user_errors import ConfigError
 from tests.api.asgi import Response
 from tests.api.sponsors import API, Person, add_slot, administrator, sponsor
 from tests.api.world import World, open_world
