@@ -87,16 +87,27 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps.
+class Problem:
+    """One thing that is wrong with a request: the field's path (empty for the whole), a stable code and a message."""
 
-    `interval_seconds` is the new pace of a device that polled too early.
+    field: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
+
+    `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
+    each edge renders the list in its own way.
     """
 
     code: Code
     message: str
     retry_after_seconds: int | None = None
     interval_seconds: int | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 class Tier(StrEnum):

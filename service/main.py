@@ -47,9 +47,10 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
 from actors.supervision import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable
-from service.api.context import Budgets, Services
+from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
+from service.api.rate_limits import Budgets
 from service.config import Config
 from service.http.limits import ServingLimits
 from service.http.listeners import ListenAddress, open_listeners, tls_context
@@ -70,7 +71,7 @@ from service.limits import (
 from service.observability.health import Health
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
-from service.payments.gateway import payments_of
+from service.payments.factory import payments_of
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
 from service.signals import heed_signals, not_renewed
@@ -144,7 +145,7 @@ async def serve(
         _calm_collector()
         nursery.start_soon(_say_when_stopping, node.services.health, stop)
         app = build_app(node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics)
-        rejected = RequestMiddleware(reject, node.metrics, node.services.watch, node.services.entropy)
+        rejected = RequestMiddleware(reject, node.metrics, node.services.refusal_log, node.services.entropy)
         await server.serve(handlers(app, rejected), stop=stop, ready=ready)
         log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
@@ -167,9 +168,9 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     services, actors, keepers = _services(config, config.server.base_url or url, nodes, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
-    changes = CacheInvalidator(opened.database, services.directory, services.catalog, services.placements)
+    changes = CacheInvalidator(opened.database, services.key_cache, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
-    members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, *keepers]
+    members: list[Member] = [*followers, *actors, services.mail, services.sweeper, services.key_uses, *keepers]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -221,7 +222,7 @@ def _services(
         clock=clock,
         entropy=entropy,
         keys=keys,
-        directory=directory,
+        key_cache=directory,
         key_uses=key_uses(config, opened.keys, clock),
         session_reader=session_reader,
         devices=devices,
@@ -232,14 +233,14 @@ def _services(
         placements=placements,
         ledger=ledger,
         sponsorship=opened.sponsorship,
-        cashier=cashier,
+        sweeper=cashier,
         events=events.desk,
         windows=events.windows,
         nodes=nodes,
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock, nodes.live),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
-        watch=RefusalLog(clock, node, opened.database.statistics),
+        refusal_log=RefusalLog(clock, node, opened.database.statistics),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,

@@ -12,7 +12,7 @@ from actors.sessions.reader import SessionReader
 from actors.values import Agent, Code, Refused, Scope, Tier
 from service.api.cookies import session_token
 from service.api.messages import Request
-from service.api.operation import Access
+from service.api.policy import Access
 
 
 @dataclass(frozen=True, slots=True)

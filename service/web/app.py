@@ -12,8 +12,9 @@ from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from actors.values import Code, Refused
+from service.api.answers import failure, refusal, refusal_of
 from service.api.context import Services
-from service.api.dispatch import dispatch, failure, refusal, refusal_of
+from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
 from service.api.messages import Answer, Request, joined, note
 from service.api.openapi import Described
@@ -75,7 +76,7 @@ def build_app(
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = FastPath(cast(App, app), services, operations)
-    return RequestMiddleware(lane, metrics, services.watch, services.entropy, lambda: services.health.stopping)
+    return RequestMiddleware(lane, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:

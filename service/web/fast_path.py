@@ -13,8 +13,9 @@ from http import HTTPStatus
 import trio
 
 from actors.values import Refused
+from service.api.answers import failure, refusal_of
 from service.api.context import Services
-from service.api.dispatch import dispatch, failure, refusal_of
+from service.api.dispatch import dispatch
 from service.api.errors import not_valid, too_large
 from service.api.messages import Answer, Request, joined, note
 from service.api.operation import Operation

@@ -50,7 +50,7 @@ async def test_with_a_database_that_does_not_answer_a_node_is_not_ready(world: W
     assert "did not answer within 2 s" in (await _unready(world)).json["message"]
 
 
-@pytest.mark.parametrize("name", ["keys", "directory", "session_reader", "sessions", "devices", "quota", "mail"])
+@pytest.mark.parametrize("name", ["keys", "key_cache", "session_reader", "sessions", "devices", "quota", "mail"])
 async def test_with_an_actor_that_stopped_a_node_is_not_ready(world: World, name: str) -> None:
     actor = getattr(world.services, name)
     actor.close()

@@ -113,7 +113,7 @@ async def under_ours(app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     services = world.services
     engine = Engine(
-        handlers(app, RequestMiddleware(reject, world.metrics, services.watch, services.entropy)), LIMITS, clock
+        handlers(app, RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy)), LIMITS, clock
     )
     await engine.serve(StreamTransport(stream, CLIENT, SERVER, 10, scheme="http"))
 

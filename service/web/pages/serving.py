@@ -7,8 +7,8 @@ from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
 from actors.values import Refused
+from service.api.answers import refusal
 from service.api.context import Services
-from service.api.dispatch import refusal
 from service.api.errors import Family
 from service.api.messages import Request, joined
 from service.http.asgi import Scope
