@@ -16,16 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from actors.limits import Allowance
 from actors.quota.messages import Metered, Moved
-from actors.values import (
-    ActorFailed,
-    Code,
-    Overloaded,
-    Refused,
-    Stopped,
-    StorageUnavailable,
-    Tenant,
-    Tier,
-)
+from actors.values import ActorFailed, CallFailed, Code, Refused, Tenant, Tier
 from service.api.authentication import Caller, authenticate, no_session, signed_in
 from service.api.authorization import authorize
 from service.api.context import Services
@@ -112,7 +103,7 @@ class RequestPipeline:
         with best_effort():
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase)
-            except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:
+            except CallFailed as error:
                 log.warning("a charge of %s was not given back yet: %s", tenant.id, type(error).__name__)
 
     async def _caller(self) -> Caller | Refused:
@@ -296,11 +287,11 @@ def refusal_of(operation: Operation, refused: Refused) -> Answer:
 def failure(name: str, error: Exception) -> Refused:
     """What an error of the operation or page `name` is to the client; logged here, unless an actor has logged it."""
     match error:
-        case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
-            log.warning("%s is not available: %s", name, str(error) or type(error).__name__)
-            return unavailable()
         case ActorFailed():
             return internal_error()
+        case CallFailed() | trio.TooSlowError():
+            log.warning("%s is not available: %s", name, str(error) or type(error).__name__)
+            return unavailable()
         case _:
             log.error("%s failed", name, exc_info=error)
             return internal_error()
