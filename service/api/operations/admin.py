@@ -83,7 +83,7 @@ async def refund(services: Services, call: Call) -> Answer | Refused:
     reason = None if body is None else body.reason
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
-        services.cashier.nudge()
+        services.cashier.wake()
     return shown(services, view)
 
 
