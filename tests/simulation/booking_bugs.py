@@ -74,13 +74,13 @@ class _TimelessLedger(BookingLedger):
         return decided.answers
 
 
-def _never_gone(desk: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
+def _never_gone(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
     return None
 
 
-def _weeks_forgotten(desk: UnitOfWork, booking: Booking, message: Any) -> Answer:
-    answer = _declined(desk, booking, message)
-    desk.free_weeks(booking)
+def _weeks_forgotten(unit: UnitOfWork, booking: Booking, message: Any) -> Answer:
+    answer = _declined(unit, booking, message)
+    unit.free_weeks(booking)
     return answer
 
 
@@ -94,7 +94,7 @@ def _one_week_only(booking: Booking) -> list[Any]:
 # Idempotency.
 
 
-def _not_remembered(desk: UnitOfWork, remembered: Any) -> None:
+def _not_remembered(unit: UnitOfWork, remembered: Any) -> None:
     """The table of keys is written, so that it is not this that tells, and never read."""
     return
 
@@ -110,39 +110,39 @@ def _for_ever(booking: Booking, now_ms: int) -> bool:
     return booking.status in OPEN
 
 
-def _prolonged(desk: UnitOfWork, message: OpenCheckout) -> Answer:
-    booking = desk.booking(message.booking_id, message.tenant_id)
-    if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(desk.now_ms):
-        desk.keep_booking(replace(booking, hold_ms=desk.now_ms + desk.rules.hold_ms))
-    return _opened(desk, message)
+def _prolonged(unit: UnitOfWork, message: OpenCheckout) -> Answer:
+    booking = unit.booking(message.booking_id, message.tenant_id)
+    if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(unit.now_ms):
+        unit.keep_booking(replace(booking, hold_ms=unit.now_ms + unit.rules.hold_ms))
+    return _opened(unit, message)
 
 
 _opened = reservations.open_checkout
 
 
-def _of_the_snapshot(desk: UnitOfWork, tenant_id: str) -> int:
-    bookings = desk._snapshot.bookings.values()
-    return sum(booking.tenant_id == tenant_id and booking.is_open(desk.now_ms) for booking in bookings)
+def _of_the_snapshot(unit: UnitOfWork, tenant_id: str) -> int:
+    bookings = unit._snapshot.bookings.values()
+    return sum(booking.tenant_id == tenant_id and booking.is_open(unit.now_ms) for booking in bookings)
 
 
-def _one_more(desk: UnitOfWork, tenant_id: str) -> int:
-    return _counted(desk, tenant_id) - 1
+def _one_more(unit: UnitOfWork, tenant_id: str) -> int:
+    return _counted(unit, tenant_id) - 1
 
 
 _counted = UnitOfWork.open_holds
 
 
-def _as_it_was(desk: UnitOfWork, message: Any) -> Answer:
+def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
     """The sweeper listed it, so it is ended, whatever has become of it."""
-    booking = desk.booking(message.booking_id)
+    booking = unit.booking(message.booking_id)
     if booking is None or booking.status in (BookingStatus.EXPIRED, BookingStatus.CANCELLED):
-        return _expired(desk, message)
-    desk.free_weeks(booking)
+        return _expired(unit, message)
+    unit.free_weeks(booking)
     ended = replace(booking, status=BookingStatus.EXPIRED)
-    desk.keep_booking(ended)
+    unit.keep_booking(ended)
     facts = {"status": [booking.status, BookingStatus.EXPIRED]}
-    desk.audit(message.origin, "booking.expired", "booking", booking.id, facts)
-    return desk.view(ended)
+    unit.audit(message.origin, "booking.expired", "booking", booking.id, facts)
+    return unit.view(ended)
 
 
 _expired = reservations.expire_hold
@@ -159,11 +159,11 @@ class _IdleCashier(CountedCashier):
         return None
 
 
-def _silent(desk: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
-    audits = len(desk.decision.audits)
-    moved = _applied(desk, booking, move, origin, **rest)
+def _silent(unit: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
+    audits = len(unit.decision.audits)
+    moved = _applied(unit, booking, move, origin, **rest)
     if move is BookingMove.RUN_OUT:
-        del desk.decision.audits[audits:]
+        del unit.decision.audits[audits:]
     return moved
 
 
@@ -173,11 +173,11 @@ _applied = reservations._apply
 # Money.
 
 
-def _every_event_anew(desk: UnitOfWork, message: TakePayment) -> Answer:
-    booking = desk.booking(message.booking_id)
+def _every_event_anew(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
-        return reservations._paid_twice(desk, booking, message)
-    return _taken(desk, message)
+        return reservations._paid_twice(unit, booking, message)
+    return _taken(unit, message)
 
 
 _taken = reservations.take_payment
@@ -206,11 +206,11 @@ class _ForgetfulCashier(CountedCashier):
             await self._ledger.settle_refund(booking.id, str(error))
 
 
-def _whatever_amount(desk: UnitOfWork, message: TakePayment) -> Answer:
-    booking = desk.booking(message.booking_id)
+def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
     if booking is not None:
         message = replace(message, amount_cents=booking.amount_cents)
-    return _taken(desk, message)
+    return _taken(unit, message)
 
 
 # Commits.
@@ -227,14 +227,14 @@ class _BlindLedger(BookingLedger):
             return await super().commit(BatchId(f"{turn.owner.partition('/')[0]}/{self._again}/bookings", 1), messages)
 
 
-def _written_first(desk: UnitOfWork, message: Reserve) -> Answer:
+def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
-        keep_profile(desk, message.sponsor, message.origin)
-        known = desk.recall(message.tenant_id, message.operation, message.key)
+        keep_profile(unit, message.sponsor, message.origin)
+        known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
-            keep_new(desk, message.campaign, message.origin)
+            keep_new(unit, message.campaign, message.origin)
             message = replace(message, sponsor=None, campaign=None)
-    return _reserved(desk, message)
+    return _reserved(unit, message)
 
 
 _reserved = reservations.reserve
@@ -261,7 +261,7 @@ async def _remembered(*arguments: Any, fresh: bool = False) -> Any:
 _authenticated = authentication.authenticate
 
 
-def _anything(desk: Any, issue: Any, account: Any) -> None:
+def _anything(unit: Any, issue: Any, account: Any) -> None:
     return None
 
 
@@ -276,15 +276,15 @@ def _scopes_only(operation: Any, caller: Any) -> Refused | None:
     return _authorized(replace(operation, admin=False), caller)
 
 
-def _any_owner(desk: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
-    return _found(desk, booking_id, None)
+def _any_owner(unit: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
+    return _found(unit, booking_id, None)
 
 
 _found = UnitOfWork.booking
 
 BUGS: Mapping[str, Bug] = {
     "weeks-not-checked": _bug(
-        "A week is sold to whoever asks.", replaced(reservations, "_free", lambda desk, weeks: True)
+        "A week is sold to whoever asks.", replaced(reservations, "_free", lambda unit, weeks: True)
     ),
     "weeks-checked-outside": _bug(
         "Weeks are read before the transaction locks them, and the store lets two have one.",
@@ -303,7 +303,7 @@ BUGS: Mapping[str, Bug] = {
     ),
     "declined-refund-without-weeks": _bug(
         "A refund that is declined leads back to paid, whoever has the weeks.",
-        replaced(UnitOfWork, "holds_its_weeks", lambda desk, booking: True),
+        replaced(UnitOfWork, "holds_its_weeks", lambda unit, booking: True),
     ),
     "key-not-remembered": _bug(
         "An idempotency key is forgotten at once.", replaced(UnitOfWork, "remember", _not_remembered)
@@ -361,6 +361,6 @@ BUGS: Mapping[str, Bug] = {
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
     "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(UnitOfWork, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
-        "A key may give scopes that it lacks.", replaced(key_state._Desk, "_refused_grant", _anything)
+        "A key may give scopes that it lacks.", replaced(key_state._Batch, "_refused_grant", _anything)
     ),
 }
