@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, reservations, transitions
+from actors.bookings import campaigns, changes, reservations, settlement, transitions
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import keep_new, keep_profile
 from actors.bookings.messages import Answer, Message, OpenCheckout, Origin, Reserve, TakePayment
@@ -84,11 +84,14 @@ def _weeks_forgotten(unit: UnitOfWork, booking: Booking, message: Any) -> Answer
     return answer
 
 
-_declined = reservations._refund_declined
+_declined = settlement._refund_declined
 
 
 def _one_week_only(booking: Booking) -> list[Any]:
     return weeks_of(booking)[:1]
+
+
+_WEEKS_OF = both(replaced(changes, "weeks_of", _one_week_only), replaced(settlement, "weeks_of", _one_week_only))
 
 
 # Idempotency.
@@ -167,7 +170,7 @@ def _silent(unit: UnitOfWork, booking: Booking, move: BookingMove, origin: Origi
     return moved
 
 
-_applied = reservations._apply
+_applied = changes.apply
 
 
 # Money.
@@ -176,11 +179,11 @@ _applied = reservations._apply
 def _every_event_anew(unit: UnitOfWork, message: TakePayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
-        return reservations._paid_twice(unit, booking, message)
+        return settlement._paid_twice(unit, booking, message)
     return _taken(unit, message)
 
 
-_taken = reservations.take_payment
+_taken = settlement.take_payment
 
 
 class _FreshKeys(LinkedPayments):
@@ -284,22 +287,23 @@ _found = UnitOfWork.booking
 
 BUGS: Mapping[str, Bug] = {
     "weeks-not-checked": _bug(
-        "A week is sold to whoever asks.", replaced(reservations, "_free", lambda unit, weeks: True)
+        "A week is sold to whoever asks.", replaced(changes, "are_free", lambda unit, weeks: True)
     ),
     "weeks-checked-outside": _bug(
         "Weeks are read before the transaction locks them, and the store lets two have one.",
         swapped(ledger_store=_StaleLedger),
     ),
     "only-first-week-taken": _bug(
-        "Of a package only the first week is held.", replaced(reservations, "weeks_of", _one_week_only)
+        "Of a package only the first week is held.",
+        _WEEKS_OF,
     ),
     "late-payment-takes-weeks": _bug(
         "A payment that comes late keeps weeks that were sold since.",
-        replaced(reservations, "_why_too_late", _never_gone),
+        replaced(settlement, "_why_too_late", _never_gone),
     ),
     "declined-refund-forgets-weeks": _bug(
         "A refund that is declined leads back to paid, without the weeks.",
-        replaced(reservations, "_refund_declined", _weeks_forgotten),
+        replaced(settlement, "_refund_declined", _weeks_forgotten),
     ),
     "declined-refund-without-weeks": _bug(
         "A refund that is declined leads back to paid, whoever has the weeks.",
@@ -326,11 +330,11 @@ BUGS: Mapping[str, Bug] = {
         both(swapped(cashier=_SlowCashier), replaced(reservations, "expire_hold", _as_it_was)),
     ),
     "sweeper-idle": _bug("Nobody ends holds that nobody asks for.", swapped(cashier=_IdleCashier)),
-    "expiry-not-audited": _bug("The end of a hold leaves no record.", replaced(reservations, "_apply", _silent)),
+    "expiry-not-audited": _bug("The end of a hold leaves no record.", replaced(changes, "apply", _silent)),
     "event-handled-again": _bug(
-        "An event that comes again is taken for another.", replaced(reservations, "take_payment", _every_event_anew)
+        "An event that comes again is taken for another.", replaced(settlement, "take_payment", _every_event_anew)
     ),
-    "amount-not-compared": _bug("Any amount pays a booking.", replaced(reservations, "take_payment", _whatever_amount)),
+    "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
     "refund-under-fresh-keys": _bug("A refund is asked for under a new key each time.", swapped(payments=_FreshKeys)),
     "lost-answer-taken-for-done": _bug(
         "A refund whose answer was lost counts as made.", swapped(cashier=_OptimisticCashier)

@@ -24,7 +24,7 @@ from tests.simulation.rules import SESSIONS, Scene
 
 _Batch: Any = state._Batch
 _guess, _send = state.guess, state.send
-_keep_sign_in, _end, _once = _Batch._keep_sign_in, _Batch._end, reception.once
+_keep_sign_in, _end, _once = _Batch._keep_sign_in, _Batch._end, reception.consume_form_token
 
 
 # Codes.

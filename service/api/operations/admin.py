@@ -3,8 +3,8 @@
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
+from actors.bookings.changes import unknown_booking
 from actors.bookings.records import CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
