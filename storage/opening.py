@@ -9,7 +9,7 @@ from pathlib import Path
 import trio
 
 from actors.events.shards import ShardMap
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
@@ -180,7 +180,7 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         raise StorageError(str(error)) from error
     except DistributionError as error:
         raise StorageError(f"{where} {error}") from error
-    except (StorageUnavailable, Contended, OutcomeUnknown) as error:
+    except TransientStorageError as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
@@ -210,7 +210,7 @@ async def _forget_ended(database: Database, options: StorageOptions) -> None:
     if options.distributed:
         try:
             await distribution.forget_ended(database)
-        except (StorageUnavailable, Contended) as error:
+        except TransientStorageError as error:
             log.warning("old turns in the shards are left to another start: %s", error)
 
 

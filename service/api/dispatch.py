@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from actors.limits import Allowance
 from actors.quota.messages import Metered, Moved
-from actors.values import ActorFailed, Code, Overloaded, Refused, Stopped, StorageUnavailable, Tenant
+from actors.values import CallFailed, Code, Refused, Tenant
 from service.api.answers import CORS, failure, refusal, rendered
 from service.api.authentication import Caller, authenticate, no_session, signed_in
 from service.api.authorization import authorize
@@ -100,7 +100,7 @@ class RequestPipeline:
         with best_effort():
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase)
-            except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:
+            except CallFailed as error:
                 log.warning("could not refund a charge of %s yet: %s", tenant.id, type(error).__name__)
 
     async def _authenticate(self) -> Caller | Refused:

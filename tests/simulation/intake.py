@@ -145,10 +145,10 @@ class Intake:
 
     def notice(self, topic: str) -> None:
         if topic.partition(":")[0] == TOPIC:
-            self.placements.nudge()
+            self.placements.refresh_soon()
 
     def listen_again(self) -> None:
-        self.placements.nudge()
+        self.placements.refresh_soon()
 
     @property
     def members(self) -> list[Member]:

@@ -3,8 +3,8 @@
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
+from actors.bookings.changes import unknown_booking
 from actors.bookings.records import CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
@@ -84,7 +84,7 @@ async def refund(services: Services, call: Call) -> Answer | Refused:
     reason = None if body is None else body.reason
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
-        services.sweeper.nudge()
+        services.sweeper.wake()
     return shown(services, view)
 
 

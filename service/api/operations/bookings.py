@@ -3,9 +3,9 @@
 import logging
 from functools import partial
 
+from actors.bookings.changes import unknown_booking
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import BookingView
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.store import Before
 from actors.values import Code, Refused, Scope
 from service.api.context import Services

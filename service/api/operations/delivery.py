@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from actors.bookings.changes import unknown_booking
 from actors.bookings.records import Booking
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.store import DayDelivered
 from actors.clock import DAY_MS, day_of
 from actors.values import Code, Refused, Scope
