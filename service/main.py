@@ -168,7 +168,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     services, actors, keepers = _services(config, config.server.base_url or url, nodes, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
-    changes = CacheInvalidator(opened.database, services.key_cache, services.catalog, services.placements)
+    changes = CacheInvalidator(opened.announcements, services.key_cache, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
     members: list[Member] = [*followers, *actors, services.mail, services.sweeper, services.key_uses, *keepers]
     async with running(

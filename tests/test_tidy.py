@@ -86,13 +86,17 @@ def test_pure_modules_know_neither_trio_nor_clocks_nor_chance():
         assert not [name for name in imported(path) if within(name, *foreign)], path
 
 
-def test_asyncio_and_asyncpg_stand_in_one_file():
-    knowing = {
-        name_of(path)
-        for path in modules(*HOUSE)
-        if any(within(name, "asyncio", "asyncpg", "trio_asyncio") for name in imported(path))
-    }
-    assert knowing == {"storage.pool"}
+@pytest.mark.parametrize(
+    ("library", "rooms"),
+    [
+        ("asyncio", {"storage.asyncio_border"}),
+        ("trio_asyncio", {"storage.asyncio_border"}),
+        ("asyncpg", {"storage.asyncio_border", "storage.error_translation"}),
+    ],
+)
+def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]):
+    knowing = {name_of(path) for path in modules(*HOUSE) if any(within(name, library) for name in imported(path))}
+    assert knowing == rooms
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def _read_query(model: type[M], query: str) -> M | Refused:
         return Refused(Code.INVALID_REQUEST, "The query string is not valid.")
     for name, value in pairs:
         if name in values:
-            return Refused(Code.INVALID_REQUEST, f"The query is not valid: {name} may be given only once.")
+            return Refused(Code.INVALID_REQUEST, f"The query is not valid: {name} is given more than once.")
         if name in model.model_fields:
             values[name] = value
     try:

@@ -55,7 +55,7 @@ async def test_with_an_actor_that_stopped_a_node_is_not_ready(world: World, name
     actor = getattr(world.services, name)
     actor.close()
     await world.settled()
-    assert f"the actor {name} is stopped" in (await _unready(world)).json["message"]
+    assert f"the actor {actor.name} is stopped" in (await _unready(world)).json["message"]
 
 
 async def test_with_a_full_mailbox_a_node_is_not_ready_and_refuses_at_once() -> None:
