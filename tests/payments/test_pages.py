@@ -13,9 +13,7 @@ from service.due import PAGE_SECONDS
 from tests.http.asgi import Response
 from tests.http.world import NOON_MS, away
 from tests.pages.visitors import Visitor
-from tests.payments.bank import LIVE, OWNER, Bank, booking, in_virtual_time, open_bank
-
-pytestmark = pytest.mark.trio(run=in_virtual_time)
+from tests.payments.bank import LIVE, OWNER, Bank, booking, open_bank
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
