@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from actors.actor import Actor
-from actors.clock import Entropy
 from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
 from actors.devices.messages import Seen
 from actors.devices.state import Decision as DeviceDecision
@@ -34,15 +33,14 @@ from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
+from tests.simulation.limits import BASE_URL
 from tests.simulation.register import Registered
-from tests.simulation.rules import DEVICES, LIMITS, SECRET, SESSIONS
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
-BASE_URL = "https://bots.example.com"
 ADDRESS = "203.0.113.9"
 
 
@@ -88,12 +86,12 @@ def _node_of(link: Any) -> "Node":
 class Reception:
     """One life of a node's people side. `token` is what the caller's cookie holds, each time."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link, entropy: Entropy) -> None:
+    def __init__(self, node: "Node") -> None:
         self.node = node
-        clock, store = node.clock, parts.session_store(link)
-        self.sessions = parts.sessions(store, clock, entropy, SECRET, SESSIONS, node=node.name, limits=LIMITS)
-        self.devices = parts.devices(parts.device_store(link), clock, entropy, DEVICES, node=node.name, limits=LIMITS)
-        self.reader = parts.session_reader(store, node=node.name, limits=LIMITS)
+        services = node.services
+        self.sessions, self.devices, self.reader = services.sessions, services.devices, services.session_reader
+        assert isinstance(self.sessions, RegisteredSessions)
+        assert isinstance(self.devices, RegisteredDevices)
         self.sessions.at = self.devices.at = node
 
     @property
