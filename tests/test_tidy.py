@@ -112,7 +112,7 @@ def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]):
     [
         (
             ("quart", "quart_trio", "werkzeug"),
-            {"service.web.app", "service.web.routing", "service.web.pages.documents", "service.web.pages.serving"},
+            {"service.web.app", "service.web.routing", "service.web.documents", "service.web.page_views"},
         ),
         (("httptools",), {"service.http.request_head"}),
         (("hypercorn",), {"service.http.http2"}),

@@ -4,8 +4,7 @@ Sessions are resolved by the real authentication, and forms pass the real guard;
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Actor
 from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
@@ -25,9 +24,8 @@ from actors.supervision import Member
 from actors.values import BatchId, Contended, Refused, StorageUnavailable
 from service.api import authentication
 from service.api.authentication import Caller
-from service.api.context import Services
 from service.api.messages import Request
-from service.web.pages.form_tokens import consume_form_token
+from service.web.form_tokens import consume_form_token
 from service.web.pages.page import FormError, PageRefused, PageRequest, SeeOther
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
@@ -192,10 +190,12 @@ class Reception:
             issued.append(answer)
             return SeeOther("/dashboard", "key_issued")
 
-        services = cast(Services, SimpleNamespace(sessions=self.sessions))
+        services = self.node.services
         request = Request("POST", "/dashboard", {}, "", {}, b"", ADDRESS)
         try:
-            done = await consume_form_token(PageRequest(services, request, caller, {}, {"form_id": form_id}), work)
+            done = await consume_form_token(
+                self.sessions, PageRequest(services, request, caller, {}, {"form_id": form_id}), work
+            )
         except PageRefused as page:
             return page.refused
         if isinstance(done, FormError):
