@@ -15,7 +15,8 @@ import trio
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
 from service.cli import backup, commands, slots
-from service.config import Config, load
+from service.config import Config
+from service.config_loading import load
 from service.http.listeners import ListenError
 from service.main import run
 from service.observability.logs import set_up

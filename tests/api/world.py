@@ -25,7 +25,8 @@ from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.assembly import Ports, assemble
-from service.config import Config, load
+from service.config import Config
+from service.config_loading import load
 from service.limits import Limits
 from service.observability.metrics import Metrics
 from service.schemas.catalog import Bot, UseCase, document_of

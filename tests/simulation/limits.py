@@ -4,7 +4,8 @@ from dataclasses import replace
 from functools import cache
 
 from actors.events.state import EventRules
-from service.config import Config, load
+from service.config import Config
+from service.config_loading import load
 from service.limits import Limits
 from service.server_secret import Secrets
 from service.snapshots.placements import PlacementsLimits
