@@ -13,10 +13,10 @@ from dataclasses import replace
 import trio
 
 from actors.clock import SystemClock
-from service.cli.main import SUCCESS, outcome_of
 from service.http.server import adopted_listeners
 from service.main import join, listenings, serving_limits
 from service.observability.logs import set_up
+from service.process.exit_status import SUCCESS, outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import heed_signals, not_renewed
 
