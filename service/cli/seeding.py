@@ -1,6 +1,7 @@
 """The commands that import a catalog file and write the demo data."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from actors.catalog.store import Import, Kind
@@ -8,8 +9,8 @@ from actors.clock import SystemClock, SystemEntropy
 from service.cli.command import AGENT, CommandError, Commands, open_beside
 from service.config import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
-from service.seed.catalog_import import carry_out
 from service.seed.demo_seeding import replace_demo
+from service.seed.retries import retried
 
 
 def add_seeding_commands(commands: Commands) -> None:
@@ -38,7 +39,7 @@ async def import_catalog(config: Config, data_dir: Path, *, file: Path, prune: b
     batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=_show_progress)
     async with open_beside(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
-        counts = await carry_out(opened.catalog, batch)
+        counts = await retried(partial(opened.catalog.replace, batch))
     for warning in unknown_bots(parsed, present):
         print(f"warning: {warning}", file=sys.stderr)
     for kind, count in counts.by_kind.items():

@@ -156,11 +156,11 @@ def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes
             [
                 "line 3: is not JSON",
                 "line 4 (bot-52): templateUrl: must begin with http",
-                "line 5 (bot-50): the slug stands twice, first on line 1",
+                "line 5 (bot-50): has the same slug as line 1",
             ],
         ),
-        "binary.jsonl": (f"{good}\n\udcff\udcfe\n", ["line 2: the file is not UTF-8"]),
-        "cut.json": (f"[{good},\n{broken}", ["line 2: is not JSON"]),
+        "binary.jsonl": (f"{good}\n\udcff\udcfe\n", ["the file is not UTF-8 (line 2)"]),
+        "cut.json": (f"[{good},\n{broken}", ["the file is not JSON"]),
     }
     for name, (text, _) in files.items():
         (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))

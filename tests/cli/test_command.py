@@ -9,7 +9,7 @@ from service.cli.command import CommandError, accepted, database_errors
 
 @pytest.mark.parametrize("kind", [StorageUnavailable, OutcomeUnknown])
 async def test_a_database_that_fails_inside_a_nursery_is_a_command_error(kind: type[Exception]) -> None:
-    with pytest.raises(CommandError, match="^the database is not available: no connection$"), database_errors():
+    with pytest.raises(CommandError, match=r"^the database is not available: no connection$"), database_errors():
         async with trio.open_nursery():
             raise kind("no connection")
 
