@@ -13,11 +13,11 @@ from dataclasses import replace
 import trio
 
 from actors.clock import SystemClock
-from service.cli.main import SUCCESS, outcome_of
 from service.http.listeners import adopted_listeners
 from service.limits import serving_limits
 from service.main import join, listen_addresses
 from service.observability.logs import set_up
+from service.process.exit_status import SUCCESS, outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import heed_signals, not_renewed
 
