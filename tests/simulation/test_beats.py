@@ -46,15 +46,16 @@ class NeverForgets(Heartbeat):
 class ForgetsAtOnce(Heartbeat):
     """A beat that fails is taken for the end of all others."""
 
-    def _on_silence(self, error: Exception) -> None:
+    def _on_error(self, error: Exception) -> None:
         self._seen = ()
-        super()._on_silence(error)
+        super()._on_error(error)
+        self._count()
 
 
 class SaysNoGoodbye(Heartbeat):
     """A node that stops in order leaves its row behind."""
 
-    async def _leave(self) -> None:
+    async def _finish(self) -> None:
         await trio.lowlevel.checkpoint()
 
 
