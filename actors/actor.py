@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import trio
 
-from actors.mailbox import Envelope, Mailbox, answer_due, request_id, twin
+from actors.mailbox import Envelope, Mailbox, answer_due, copy_of, request_id
 from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 from actors.waiting import WaitingCallers
 
@@ -87,7 +87,7 @@ class Actor(Generic[M, R]):
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
         self._waiting: WaitingCallers[M, R] = WaitingCallers()
-        self._turns = 0
+        self._batch_number = 0
         self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
         self._last_batch = 0
         self._commit_seconds = 0.0
@@ -97,7 +97,7 @@ class Actor(Generic[M, R]):
     async def load(self) -> None:
         """Bring the actor's memory up from the store; called at each start, before the first batch."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[M]) -> Sequence[R]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[M]) -> Sequence[R]:
         """Commit one batch and return one answer for each message, in order.
 
         Raises `StorageUnavailable` (callers are refused), `Contended` or `OutcomeUnknown` (called again with the same
@@ -114,21 +114,21 @@ class Actor(Generic[M, R]):
 
     # What callers and the troupe use.
 
-    async def ask(self, message: M, *, in_any_case: bool = False) -> R:
+    async def ask(self, message: M, *, no_timeout: bool = False) -> R:
         """Post a message and wait for its answer.
 
         Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
         the work is done all the same. It is given up after `answer_seconds`, or when its request has to be answered; but
-        not `in_any_case`, where the caller bounds his wait himself.
+        not `no_timeout`, where the caller bounds his wait himself.
         """
-        due = inf if in_any_case else min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
+        due = inf if no_timeout else min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
         envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due, request_id=request_id.get())
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
             self._refused += 1
             raise
-        if not in_any_case:
+        if not no_timeout:
             self._waiting.add(envelope)
         return await envelope.reply.wait()
 
@@ -235,8 +235,8 @@ class Actor(Generic[M, R]):
 
     async def _settle(self, messages: Sequence[M]) -> Sequence[R]:
         """Commit under one turn until the outcome is known: running a turn again is harmless."""
-        self._turns += 1
-        turn = BatchId(self._owner, self._turns)
+        self._batch_number += 1
+        batch_id = BatchId(self._owner, self._batch_number)
         pause = self.limits.settle_pause_seconds
         in_doubt = False
         for attempt in range(self.limits.settle_attempts):
@@ -244,7 +244,7 @@ class Actor(Generic[M, R]):
                 await trio.sleep(pause)
                 pause = min(pause * 2, self.limits.settle_pause_max_seconds)
             try:
-                answers = await self.commit(turn, messages)
+                answers = await self.commit(batch_id, messages)
             except OutcomeUnknown:
                 in_doubt = True
                 self._settled += 1
@@ -277,4 +277,4 @@ async def _beside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
 
 def _fail(envelopes: Sequence[Envelope[M, R]], error: BaseException) -> None:
     for envelope in envelopes:
-        envelope.reply.fail(twin(error))
+        envelope.reply.fail(copy_of(error))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
-from actors.credentials import same
+from actors.credentials import constant_time_equal
 from actors.values import Code, Refused
 
 
@@ -64,15 +64,15 @@ def send(row: C, proof: bytes, now_ms: int, rules: CodeRules, to: str) -> C | Re
     )
 
 
-def guess(row: C, proof: bytes, rules: CodeRules, *, lives: bool) -> tuple[C, bool]:
+def guess(row: C, proof: bytes, rules: CodeRules, *, valid: bool) -> tuple[C, bool]:
     """The row with the guess counted, and whether it was right. A code that does not live, or whose attempts are spent, is
     never right and counts nothing more.
 
     The attempt is charged in the transaction of the comparison, before anyone learns of either.
     """
-    if row.proof is None or not lives or row.attempts >= rules.attempts:
+    if row.proof is None or not valid or row.attempts >= rules.attempts:
         return row, False
-    return replace(row, attempts=row.attempts + 1), same(row.proof, proof)
+    return replace(row, attempts=row.attempts + 1), constant_time_equal(row.proof, proof)
 
 
 def wrong_code() -> Refused:

@@ -103,7 +103,7 @@ def code_proof(server_secret: bytes, subject: bytes, email: str, code: str) -> b
     return hmac.digest(server_secret, message, "sha256")
 
 
-def same(one: bytes, other: bytes) -> bool:
+def constant_time_equal(one: bytes, other: bytes) -> bool:
     """Equality in constant time."""
     return hmac.compare_digest(one, other)
 

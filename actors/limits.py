@@ -27,7 +27,7 @@ def share(limit: int, nodes: int) -> int:
     return -(-limit // nodes)
 
 
-def alone() -> int:
+def single_node() -> int:
     """The number of nodes where there is one."""
     return 1
 
@@ -43,7 +43,7 @@ class WindowLimiter:
     requests through and keeps an attacker with many addresses from growing memory.
     """
 
-    def __init__(self, window_seconds: int, capacity: int = 100_000, *, nodes: Callable[[], int] = alone) -> None:
+    def __init__(self, window_seconds: int, capacity: int = 100_000, *, nodes: Callable[[], int] = single_node) -> None:
         self.window_seconds = window_seconds
         self._nodes = nodes
         self._window_ms = window_seconds * SECOND_MS

@@ -84,7 +84,7 @@ class Reply(Generic[R]):
         return f"<Reply {state}>"
 
 
-def twin(error: BaseException) -> BaseException:
+def copy_of(error: BaseException) -> BaseException:
     """The same error for one more reader: a raised exception gathers the traceback of everyone who raises it."""
     one = copy(error).with_traceback(error.__traceback__)
     one.__cause__ = error.__cause__
@@ -95,7 +95,7 @@ def twin(error: BaseException) -> BaseException:
 class Envelope(Generic[M, R]):
     """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing.
     `weight` is how much room it takes in a mailbox and in a batch, `due` when its sender waits no longer (Trio's clock).
-    `waits` while it is in a mailbox."""
+    `queued` while it is in a mailbox."""
 
     message: M
     weight: int = 1
@@ -103,7 +103,7 @@ class Envelope(Generic[M, R]):
     reply: Reply[R] = field(default_factory=Reply)
     request_id: str = ""
     given_up: bool = False
-    waits: bool = False
+    queued: bool = False
 
 
 class Mailbox(Generic[M, R]):
@@ -124,7 +124,7 @@ class Mailbox(Generic[M, R]):
             raise Stopped
         if self.weight + envelope.weight > self.capacity:
             raise Overloaded
-        envelope.waits = True
+        envelope.queued = True
         self._waiting.append(envelope)
         self.weight += envelope.weight
         self.peak = max(self.peak, self.weight)
@@ -140,7 +140,7 @@ class Mailbox(Generic[M, R]):
         room = limit
         while self._waiting and (not taken or self._waiting[0].weight <= room):
             envelope = self._waiting.popleft()
-            envelope.waits = False
+            envelope.queued = False
             room -= envelope.weight
             self.weight -= envelope.weight
             taken.append(envelope)
@@ -151,8 +151,8 @@ class Mailbox(Generic[M, R]):
 
         One that was taken is not looked for: a batch whose store is stuck has thousands, and as many thousands wait.
         """
-        if envelope.waits:
-            envelope.waits = False
+        if envelope.queued:
+            envelope.queued = False
             self._waiting.remove(envelope)
             self.weight -= envelope.weight
 
@@ -165,9 +165,9 @@ class Mailbox(Generic[M, R]):
         """Answer everything that still waits with `error`."""
         while self._waiting:
             envelope = self._waiting.popleft()
-            envelope.waits = False
+            envelope.queued = False
             self.weight -= envelope.weight
-            envelope.reply.fail(twin(error))
+            envelope.reply.fail(copy_of(error))
 
     def __len__(self) -> int:
         return len(self._waiting)

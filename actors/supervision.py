@@ -104,19 +104,19 @@ async def running(
     On leaving, mailboxes close and the members drain for at most `drain_seconds`, also when the block was cancelled or
     raised. A member that exceeds `intensity` cancels the block and comes out as `IntensityExceeded` in a group.
     """
-    troupe = ActorSupervisor(members, intensity or Intensity())
+    supervisor = ActorSupervisor(members, intensity or Intensity())
     async with trio.open_nursery() as nursery:
         try:
             for member in members:
                 # Not `nursery.start`: cancelled in it, nobody could drain a member that is shielded.
                 loaded = _Loaded()
-                nursery.start_soon(partial(troupe.supervise, member, task_status=loaded))
+                nursery.start_soon(partial(supervisor.supervise, member, task_status=loaded))
                 await loaded.wait()
-            yield troupe
+            yield supervisor
         except BaseException:
-            await troupe.drain(drain_seconds)
+            await supervisor.drain(drain_seconds)
             raise
-        await troupe.drain(drain_seconds)
+        await supervisor.drain(drain_seconds)
 
 
 class _Loaded(trio.TaskStatus[None]):

@@ -95,16 +95,27 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps.
+class Problem:
+    """One thing that is wrong with a request: where it is, a code for programs, and a message that says what to do."""
 
-    `interval_seconds` is the new pace of a device that polled too early.
+    field: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An expected refusal, as a value: a code, a message for a person, and when to retry where retrying helps.
+
+    `interval_seconds` is the new polling interval of a device that polled too early. `problems` lists what is wrong
+    with each field.
     """
 
     code: Code
     message: str
     retry_after_seconds: int | None = None
     interval_seconds: int | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 class Tier(StrEnum):

@@ -36,7 +36,7 @@ from actors.keys.cache import KeyCache
 from actors.keys.store import UseStore
 from actors.keys.uses import KeyUses
 from actors.mail.actor import MailLimits, MailSender
-from actors.mail.letters import LetterWriter
+from actors.mail.rendering import MailRenderer
 from actors.mail.store import Outbox
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
@@ -175,7 +175,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ):
         metrics.watch(services.health.actors, opened.database.statistics)
         metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
-        metrics.watch_events(services.events.fates)
+        metrics.watch_events(services.events.outcomes)
         metrics.watch_nodes(nodes)
         log.info("node %s is up: %r", nodes.node.id, members)
         yield Node(services, metrics)
@@ -299,7 +299,7 @@ def mail_sender(config: Config, base_url: str, outbox: Outbox, secret: bytes, cl
     mail = config.mail
     try:
         transport = SmtpTransport(mail.smtp_url, seconds=mail.timeout_seconds) if mail.smtp_url else ConsoleTransport()
-        letters = LetterWriter(mail.sender, base_url, partial(code_from, secret))
+        letters = MailRenderer(mail.sender, base_url, partial(code_from, secret))
     except ValueError as error:
         raise ConfigError(str(error)) from None
     send_seconds = mail.timeout_seconds + 5.0

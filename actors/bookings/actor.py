@@ -248,13 +248,13 @@ class BookingLedger(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, rows_to_lock(messages), on)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on)).answers
 
     # Making records.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from actors.bookings.messages import Answer, Origin
 from actors.bookings.records import OPEN, Booking
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
-from actors.bookings.unit_of_work import UnitOfWork, Week, by_the_service, weeks_of
+from actors.bookings.unit_of_work import UnitOfWork, Week, as_system, weeks_of
 from actors.values import Code, Refused
 
 PAST = {
@@ -77,7 +77,7 @@ def current(unit: UnitOfWork, booking_id: str, owner: str | None, origin: Origin
     """A booking as of now: a hold whose time is up is ended first, whether or not the sweeper has come by."""
     booking = unit.booking(booking_id, owner)
     if booking is not None and booking.status in OPEN and not booking.is_open(unit.now_ms):
-        return apply(unit, booking, BookingMove.RUN_OUT, by_the_service(origin))
+        return apply(unit, booking, BookingMove.RUN_OUT, as_system(origin))
     return booking
 
 
@@ -95,7 +95,7 @@ def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
     for week in weeks_of(booking):
         holder = unit.holder(week)
         if holder is not None and holder.id != booking.id:
-            apply(unit, holder, BookingMove.RUN_OUT, by_the_service(origin))
+            apply(unit, holder, BookingMove.RUN_OUT, as_system(origin))
     unit.take_weeks(booking)
 
 

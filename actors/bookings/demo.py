@@ -72,7 +72,7 @@ class DemoCounts:
 
 
 @dataclass(slots=True)
-class DemoGround:
+class ExistingRows:
     """What stands where a demo is to be written: rows that are locked until it is.
 
     `tenants` are those of accounts, by email. The next four have demo rows and those with the ids of the data, each with
@@ -115,7 +115,7 @@ def holds(booking: Booking) -> bool:
     return booking.status in HOLDING
 
 
-def plan(ground: DemoGround, data: DemoData | None) -> DemoPlan:
+def plan(ground: ExistingRows, data: DemoData | None) -> DemoPlan:
     """How to replace the demo that stands there by `data`; None is no demo."""
     wanted = data or DemoData()
     accounts = tuple(account for account in wanted.accounts if account.email not in ground.tenants)
@@ -181,7 +181,7 @@ def _at_home(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
     )
 
 
-def _fitted(data: DemoData, ground: DemoGround) -> DemoData:
+def _fitted(data: DemoData, ground: ExistingRows) -> DemoData:
     """What of the data has a place: a real row stays as it is, and so does a profile or campaign that it needs."""
     kept_sponsors = _staying(ground.sponsors, ground.used_sponsors)
     kept_campaigns = _staying(ground.campaigns, ground.used_campaigns)
@@ -202,7 +202,7 @@ def _staying(found: Mapping[str, bool], used: set[str]) -> set[str]:
     return {row_id for row_id, demo in found.items() if not demo or row_id in used}
 
 
-def _with_room(bookings: tuple[Booking, ...], ground: DemoGround, real_slots: set[str]) -> Iterator[Booking]:
+def _with_room(bookings: tuple[Booking, ...], ground: ExistingRows, real_slots: set[str]) -> Iterator[Booking]:
     """The bookings of demo slots whose weeks no real booking has."""
     for booking in bookings:
         taken = holds(booking) and any(week in ground.weeks for week in weeks_of(booking))

@@ -170,7 +170,7 @@ class Booking:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class IdempotencyRecord:
     """What an idempotency key has led to; kept for ever (decisions, section 8)."""
 
     tenant_id: str

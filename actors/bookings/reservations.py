@@ -5,7 +5,15 @@ from dataclasses import replace
 from actors.bookings import changes
 from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, unknown_campaign
 from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, OpenCheckout, Reserve
-from actors.bookings.records import Booking, BookingStatus, Campaign, PackageKind, Remembered, Slot, YoutubeStatus
+from actors.bookings.records import (
+    Booking,
+    BookingStatus,
+    Campaign,
+    IdempotencyRecord,
+    PackageKind,
+    Slot,
+    YoutubeStatus,
+)
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
@@ -90,7 +98,9 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
     changes.take(unit, booking, message.origin)
     unit.keep_booking(booking)
     unit.remember(
-        Remembered(message.tenant_id, message.operation, message.key, message.fingerprint, booking.id, unit.now_ms)
+        IdempotencyRecord(
+            message.tenant_id, message.operation, message.key, message.fingerprint, booking.id, unit.now_ms
+        )
     )
     facts = {"slotId": slot.id, "weekStart": booking.week_start_ms, "amountCents": booking.amount_cents}
     unit.audit(message.origin, "booking.reserved", "booking", booking.id, facts)

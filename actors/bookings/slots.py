@@ -27,7 +27,7 @@ def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
     if unit.slot(slot.id) is not None:
         return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
     if _too_dear(slot):
-        return too_dear()
+        return too_expensive()
     unit.keep_slot(slot)
     unit.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
     return SlotKept(slot)
@@ -54,7 +54,7 @@ def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
         changes["retired_ms"] = None
     edited = replace(slot, **changes)
     if _too_dear(edited):
-        return too_dear()
+        return too_expensive()
     if edited != slot:
         unit.keep_slot(edited)
         old, new = _told(slot), _told(edited)
@@ -74,7 +74,7 @@ def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
     return SlotKept(slot)
 
 
-def too_dear() -> Refused:
+def too_expensive() -> Refused:
     return Refused(Code.INVALID_REQUEST, f"All weeks of a booking may cost {MOST_CENTS} cents at most.")
 
 

@@ -76,7 +76,7 @@ class Overview:
 class LedgerStore(Protocol):
     """Where the ledger keeps its rows."""
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn. One transaction.
 
         Bookings that are named or remembered lead to their sponsor, campaign and slot, and campaigns to their sponsor;

@@ -14,8 +14,8 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     CampaignView,
+    IdempotencyRecord,
     Mode,
-    Remembered,
     Slot,
     Sponsor,
 )
@@ -50,7 +50,7 @@ class Snapshot:
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks: dict[Week, str] = field(default_factory=dict)
-    remembered: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -70,7 +70,7 @@ class Decision:
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks_freed: dict[Week, str] = field(default_factory=dict)
     weeks_taken: dict[Week, str] = field(default_factory=dict)
-    remembered: list[Remembered] = field(default_factory=list)
+    remembered: list[IdempotencyRecord] = field(default_factory=list)
     events: list[tuple[str, str]] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     visible: bool = False
@@ -132,7 +132,7 @@ class UnitOfWork:
         bookings = self._snapshot.bookings | self.decision.bookings
         return sum(booking.tenant_id == tenant_id and booking.is_open(self.now_ms) for booking in bookings.values())
 
-    def recall(self, tenant_id: str, operation: str, key: str) -> Remembered | None:
+    def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
         return self._remembered.get((tenant_id, operation, key))
 
     def view(self, booking: Booking) -> BookingView:
@@ -172,7 +172,7 @@ class UnitOfWork:
         """Give back those weeks that the booking holds."""
         self._weeks.update((week, None) for week in weeks_of(booking) if self._weeks.get(week) == booking.id)
 
-    def remember(self, remembered: Remembered) -> None:
+    def remember(self, remembered: IdempotencyRecord) -> None:
         self._remembered[remembered.tenant_id, remembered.operation, remembered.key] = remembered
         self.decision.remembered.append(remembered)
 
@@ -225,6 +225,6 @@ def _as_on_the_wire(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in changes.items()}
 
 
-def by_the_service(origin: Origin) -> Origin:
+def as_system(origin: Origin) -> Origin:
     """The same occasion, with the service itself as who acts."""
     return Origin(Agent("system", "ledger"), origin.request_id, origin.audit_id)

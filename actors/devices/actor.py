@@ -7,7 +7,7 @@ from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
 from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
-from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Message, Poll, Redeemed, Seen, Start
+from actors.devices.messages import Answer, Decide, Device, DeviceView, FreshKey, Look, Message, Poll, Redeemed, Start
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
 from actors.ids import ID_BYTES, new_id
@@ -19,25 +19,25 @@ CANDIDATES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedLogin:
     """A device login that began. `device_code` exists in clear only here, for the program that asked."""
 
     device_code: str
     device: Device
 
     def __repr__(self) -> str:
-        return f"<Started {self.device.id}>"
+        return f"<StartedLogin {self.device.id}>"
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOut:
+class RedeemedKey:
     """A full key of the approving account; `api_key` exists in clear only here."""
 
     api_key: str
     key: FreshKey
 
     def __repr__(self) -> str:
-        return f"<HandedOut {self.key.prefix}>"
+        return f"<RedeemedKey {self.key.prefix}>"
 
 
 class DeviceAuthorizer(Actor[Message, Answer]):
@@ -61,7 +61,7 @@ class DeviceAuthorizer(Actor[Message, Answer]):
 
     # Intents.
 
-    async def start(self, agent: str, address: str) -> Started | Refused:
+    async def start(self, agent: str, address: str) -> StartedLogin | Refused:
         """Begin a device login, asked for by a program that calls itself `agent` (at most 200 characters), at `address`."""
         code, now_ms = new_device_code(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
         device = Device(
@@ -76,10 +76,10 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         )
         user_codes = tuple(user_code_from(self._entropy.token(USER_CODE_BYTES)) for _ in range(CANDIDATES))
         answer = await self.ask(Start(device, user_codes))
-        assert isinstance(answer, Seen | Refused)
-        return answer if isinstance(answer, Refused) else Started(code, answer.device)
+        assert isinstance(answer, DeviceView | Refused)
+        return answer if isinstance(answer, Refused) else StartedLogin(code, answer.device)
 
-    async def poll(self, device_code: str) -> HandedOut | Refused:
+    async def poll(self, device_code: str) -> RedeemedKey | Refused:
         """The key of an approved device login, once; else why there is none, or none yet (RFC 8628, 3.5)."""
         if not is_device_code(device_code):
             return unknown_code()
@@ -87,32 +87,32 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())
         answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get()))
         assert isinstance(answer, Redeemed | Refused)
-        return answer if isinstance(answer, Refused) else HandedOut(text, answer.key)
+        return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
-    async def look(self, typed: str, agent: Agent) -> Seen | Refused:
+    async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
         """What is asked with the user code that somebody typed in a session."""
         answer = await self.ask(Look(read_code(typed), agent.id))
-        assert isinstance(answer, Seen | Refused)
+        assert isinstance(answer, DeviceView | Refused)
         return answer
 
-    async def decide(self, typed: str, agent: Agent, *, approve: bool) -> Seen | Refused:
+    async def decide(self, typed: str, agent: Agent, *, approve: bool) -> DeviceView | Refused:
         """Approve or deny what is asked with the user code that somebody typed in a session, for its account."""
         assert agent.type == "session", "a person decides, in a browser"
         assert agent.email is not None, "a session is of an account"
         message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get())
         answer = await self.ask(message)
-        assert isinstance(answer, Seen | Refused)
+        assert isinstance(answer, DeviceView | Refused)
         return answer
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     def _id(self, prefix: str) -> str:
         return new_id(prefix, self._entropy.token(ID_BYTES))

@@ -114,7 +114,7 @@ Message = Start | Poll | Look | Decide
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DeviceView:
     """Committed: the device login as it is now."""
 
     device: Device
@@ -127,4 +127,4 @@ class Redeemed:
     key: FreshKey
 
 
-Answer = Seen | Redeemed | Refused
+Answer = DeviceView | Redeemed | Refused

@@ -12,12 +12,12 @@ from actors.devices.messages import (
     Answer,
     Decide,
     Device,
+    DeviceView,
     Guesses,
     Look,
     Message,
     Poll,
     Redeemed,
-    Seen,
     Start,
     Status,
 )
@@ -86,7 +86,7 @@ class _Batch(UnitOfWork):
                 return self._poll(message)
             case Look():
                 found = self._guessed(message)
-                return found if isinstance(found, Refused) else Seen(found)
+                return found if isinstance(found, Refused) else DeviceView(found)
             case Decide():
                 found = self._guessed(message)
                 return found if isinstance(found, Refused) else self._decide(message, found)
@@ -99,7 +99,7 @@ class _Batch(UnitOfWork):
             return Refused(Code.SERVICE_UNAVAILABLE, "No code was free. Try again in a moment.", 1)
         device = replace(start.device, user_code=free)
         self._by_hash[device.code_hash] = self._by_user_code[free] = device.id
-        return Seen(self._keep(device))
+        return DeviceView(self._keep(device))
 
     def _poll(self, poll: Poll) -> Answer:
         device_id = self._by_hash.get(poll.code_hash)
@@ -195,13 +195,13 @@ class _Batch(UnitOfWork):
         )
         self._forgive(decide.session_id)
         self._audit(decide, device, f"device.{device.status}", "device", device.id, {"agent": device.agent})
-        return Seen(device)
+        return DeviceView(device)
 
     def _decided_before(self, decide: Decide, device: Device) -> Answer:
         """A repetition changes nothing; what somebody else has decided, or otherwise, stands."""
         approved = device.status is not Status.DENIED
         if device.email == decide.email and approved == decide.approve:
-            return Seen(device)
+            return DeviceView(device)
         return Refused(Code.INVALID_STATE, f"This was {'approved' if approved else 'denied'} already.")
 
 

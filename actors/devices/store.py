@@ -12,7 +12,7 @@ Decide = Callable[[Snapshot], Decision]
 class DeviceStore(Protocol):
     """Device logins, the guesses at their codes, and the keys that come of them."""
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn.
 
         Locks are taken on devices, accounts, sessions and tenants, in this order, each sorted. One transaction. A turn

@@ -66,7 +66,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self,
         store: EventStore,
         clock: Clock,
-        seals: VisitorHasher,
+        hasher: VisitorHasher,
         rules: EventRules,
         *,
         node: str,
@@ -77,10 +77,10 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         super().__init__(f"events-{shard}" if shard else "events", node, limits)
         self._store = store
         self._clock = clock
-        self._seals = seals
+        self._hasher = hasher
         self._rules = rules
         self.seen = RecentKeys(remember)
-        self._turn: BatchId | None = None
+        self._batch_id: BatchId | None = None
         self._bucket = Bucket(0, 0)
 
     # Intents.
@@ -89,7 +89,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         """For each event whether it is recorded: True, at most once in its bucket, once it is committed; False when it
         counts already. Raises as `Actor.ask` does; whether the events were kept is not known then."""
         bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        keys = self._seals.keys(bucket, events)
+        keys = self._hasher.keys(bucket, events)
         if keys and self.seen.knows_none(keys):
             return await self.ask(Record(events, bucket, keys))
         new = [key not in self.seen for key in keys]
@@ -104,15 +104,15 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
     def weigh(self, message: Record) -> int:
         return len(message.events)
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        if self._turn is not turn:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        if self._batch_id is not batch_id:
             # One moment for the whole batch, also when it is run again: what came in before midnight and is committed
             # after it counts for the new day.
-            self._turn, self._bucket = turn, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+            self._batch_id, self._bucket = batch_id, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
         batch = [self._keys_in_bucket(message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch))
-        added = set(await self._store.record(turn, self._bucket.day, rows))
+        added = set(await self._store.record(batch_id, self._bucket.day, rows))
         answers = [_firsts(keys, added) for keys in batch]
         self.seen.add(*[row.key for row in rows])
         return answers
@@ -121,7 +121,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         """The keys in the batch's bucket, which nearly always is the one that the events came in."""
         if message.bucket == self._bucket:
             return message.keys
-        return self._seals.keys(self._bucket, message.events)
+        return self._hasher.keys(self._bucket, message.events)
 
 
 def _firsts(keys: Sequence[bytes], added: set[bytes]) -> list[bool]:

@@ -31,13 +31,13 @@ class EventRouter:
         assert dedupers
         self.dedupers = tuple(dedupers)
         self._place_of = place_of or partial(shard_of, shards=len(self.dedupers))
-        self.fates: Counter[EventOutcome] = Counter()
+        self.outcomes: Counter[EventOutcome] = Counter()
 
     async def record(self, event: Event) -> EventOutcome:
         """Record one event; raises as `Actor.ask` does."""
         deduper = self.dedupers[self._place_of(event.booking_id)]
         [recorded] = await deduper.record((event,))
-        return self.drop(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
+        return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
     async def record_all(self, events: Sequence[Event]) -> list[EventOutcome]:
         """Record many events, each shard's by itself; raises what the first shard that failed has raised, when all are
@@ -47,7 +47,7 @@ class EventRouter:
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             places.setdefault(self._place_of(event.booking_id), []).append(place)
-        fates = [EventOutcome.DUPLICATE] * len(events)
+        outcomes = [EventOutcome.DUPLICATE] * len(events)
         errors: dict[int, Exception] = {}
 
         async def on(shard: int) -> None:
@@ -56,25 +56,25 @@ class EventRouter:
             except Exception as error:
                 errors[shard] = error
                 return
-            for place, fate in zip(places[shard], self._told(answers), strict=True):
-                fates[place] = fate
+            for place, outcome in zip(places[shard], self._told(answers), strict=True):
+                outcomes[place] = outcome
 
         async with trio.open_nursery() as nursery:
             for shard in places:
                 nursery.start_soon(on, shard)
         if errors:
             raise errors[min(errors)]
-        return fates
+        return outcomes
 
     def _told(self, answers: Sequence[bool]) -> list[EventOutcome]:
-        fates = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
-        self.fates.update(fates)
-        return fates
+        outcomes = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
+        self.outcomes.update(outcomes)
+        return outcomes
 
-    def drop(self, fate: EventOutcome) -> EventOutcome:
+    def count(self, outcome: EventOutcome) -> EventOutcome:
         """Count what became of an event, here or before it was handed in; returns it."""
-        self.fates[fate] += 1
-        return fate
+        self.outcomes[outcome] += 1
+        return outcome
 
     def __repr__(self) -> str:
-        return f"<EventRouter of {len(self.dedupers)}, {dict(self.fates)}>"
+        return f"<EventRouter of {len(self.dedupers)}, {dict(self.outcomes)}>"

@@ -14,7 +14,7 @@ class EventStore(Protocol):
     called again.
     """
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         """Keep those of `rows` whose keys the day does not have yet, add them to the counts of their bookings on this
         day, and keep the turn, in one transaction. Returns the keys that were added.
 

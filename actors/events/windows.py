@@ -22,6 +22,6 @@ class WindowReader(Actor[Sequence[str], Mapping[str, Window]]):
     def weigh(self, message: Sequence[str]) -> int:
         return len(message)
 
-    async def commit(self, turn: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
         found = await self._store.windows(sorted({booking_id for message in messages for booking_id in message}))
         return [{each: found[each] for each in message if each in found} for message in messages]

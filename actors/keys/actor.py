@@ -23,6 +23,7 @@ from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     Claimed,
+    CodeSent,
     CompleteClaim,
     GrantAdmin,
     Granter,
@@ -35,7 +36,6 @@ from actors.keys.messages import (
     Resolved,
     Revoke,
     RevokeAdmin,
-    Sent,
     SetTier,
     StartClaim,
     TierSet,
@@ -102,12 +102,12 @@ class KeyKeeper(Actor[Message, Answer]):
         assert isinstance(answer, Kept)
         return Minted(text, token, answer.key)
 
-    async def start_claim(self, claim_token: str, email: str) -> Sent | Refused:
+    async def start_claim(self, claim_token: str, email: str) -> CodeSent | Refused:
         """Send a code to `email` (normalised) for `claim_token`; the mail is in the outbox when this returns."""
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
         token_hash = digest(claim_token)
-        letter = OutboxMessage(
+        message = OutboxMessage(
             id=self._id("let"),
             recipient=email,
             template="claim_code",
@@ -116,8 +116,8 @@ class KeyKeeper(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = code_proof(self._secret, token_hash, email, code_from(self._secret, nonce))
-        answer = await self.ask(StartClaim(token_hash, email, proof, letter))
-        assert isinstance(answer, Sent | Refused)
+        answer = await self.ask(StartClaim(token_hash, email, proof, message))
+        assert isinstance(answer, CodeSent | Refused)
         return answer
 
     async def complete_claim(self, claim_token: str, email: str, code: str) -> Claimed | Refused:
@@ -204,13 +204,13 @@ class KeyKeeper(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     # Making records.
 

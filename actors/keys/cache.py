@@ -79,7 +79,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
         self._stale_hashes.clear()
         self._stale_tenants.clear()
         self._all_stale, self._looking = False, True

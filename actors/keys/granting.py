@@ -30,7 +30,7 @@ def refused_grant(
             return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
 
 
-def may_end(revoke: Revoke, key: Key) -> bool:
+def may_revoke(revoke: Revoke, key: Key) -> bool:
     """Whether who asks may end the key: an operator any, an owner those of his tenant."""
     if revoke.owner is None:
         return True

@@ -65,7 +65,7 @@ class StartClaim:
     token_hash: bytes
     email: str
     proof: bytes
-    letter: OutboxMessage
+    message: OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class CodeSent:
     """Committed: the letter is in the outbox."""
 
 
@@ -194,4 +194,4 @@ class Membership:
     administrators: int
 
 
-Answer = Kept | Sent | Claimed | TierSet | Membership | Refused
+Answer = Kept | CodeSent | Claimed | TierSet | Membership | Refused

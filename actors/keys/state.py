@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from actors.clock import day_of, month_of
 from actors.codes import guess, send, wrong_code
 from actors.keys.administrators import Administrators
-from actors.keys.granting import may_end, refused_grant
+from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     ByKey,
     Claim,
     Claimed,
+    CodeSent,
     CompleteClaim,
     GrantAdmin,
     Issue,
@@ -27,7 +28,6 @@ from actors.keys.messages import (
     Mint,
     Revoke,
     RevokeAdmin,
-    Sent,
     SetTier,
     StartClaim,
     TierSet,
@@ -151,8 +151,8 @@ class _Batch(UnitOfWork):
         if isinstance(sent, Refused):
             return sent
         self._keep_claim(replace(sent, email=start.email))
-        self.decision.letters.append(start.letter)
-        return Sent()
+        self.decision.outbox.append(start.message)
+        return CodeSent()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:
         claim = self._claim(complete.token_hash)
@@ -162,7 +162,7 @@ class _Batch(UnitOfWork):
             if claim.completed_ms is not None:
                 return Refused(Code.ALREADY_UPGRADED, "This key has been claimed with another email.")
             return _unknown_token()
-        guessed, right = guess(claim, complete.proof, self._rules.codes, lives=self._code_lives(claim))
+        guessed, right = guess(claim, complete.proof, self._rules.codes, valid=self._code_is_valid(claim))
         if guessed is not claim:
             self._keep_claim(guessed)
         if not right:
@@ -176,7 +176,7 @@ class _Batch(UnitOfWork):
             return Claimed(key, self._live_tenant(key.tenant_id), complete.email)
         return self._claim_key(claim, key, complete)
 
-    def _code_lives(self, claim: Claim) -> bool:
+    def _code_is_valid(self, claim: Claim) -> bool:
         """Until its time runs out; after success the same code answers the same for a while, for lost answers."""
         if claim.completed_ms is not None:
             return self._now_ms <= claim.completed_ms + self._rules.repeat_ms
@@ -239,7 +239,7 @@ class _Batch(UnitOfWork):
 
     def _revoke(self, revoke: Revoke) -> Answer:
         key = self._key(revoke.key_id)
-        if key is None or not may_end(revoke, key):
+        if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
         if key.revoked_ms is None:
             key = replace(key, revoked_ms=self._now_ms)

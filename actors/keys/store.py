@@ -26,7 +26,7 @@ class UseStore(Protocol):
 class KeyStore(UseStore, Protocol):
     """Keys with their uses, claims, accounts, their tenants, the outbox and the audit."""
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn.
 
         Locks are taken on claims, accounts, administrators, keys and tenants, in this order, each sorted; batches that

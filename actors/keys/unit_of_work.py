@@ -47,7 +47,7 @@ class Decision:
 
     changed: Snapshot = field(default_factory=Snapshot)
     dismissed: set[str] = field(default_factory=set)
-    letters: list[OutboxMessage] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     touched_keys: list[bytes] = field(default_factory=list)
     touched_tenants: list[str] = field(default_factory=list)

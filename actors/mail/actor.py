@@ -13,8 +13,18 @@ import trio
 
 from actors.actor import ActorStatistics, State
 from actors.clock import DAY_MS, SECOND_MS, Clock
-from actors.mail.messages import Again, GivenUp, Mail, MailFailed, MailRefused, Mark, OutboxLetter, Sent, Shown
-from actors.mail.state import Retries, after_failure, after_refusal, hopeless, masked
+from actors.mail.messages import (
+    GivenUp,
+    Mail,
+    MailFailed,
+    MailRefused,
+    Mark,
+    QueuedMessage,
+    RenderedMessage,
+    RetryLater,
+    Sent,
+)
+from actors.mail.state import Retries, after_failure, after_refusal, give_up_unsent, masked
 from actors.mail.store import Outbox, Transport
 from actors.periodic import PeriodicTask
 from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
@@ -57,7 +67,7 @@ class MailSender(PeriodicTask):
         store: Outbox,
         transport: Transport,
         clock: Clock,
-        write: Callable[[OutboxLetter], Mail],
+        write: Callable[[QueuedMessage], Mail],
         *,
         limits: MailLimits,
     ) -> None:
@@ -77,10 +87,10 @@ class MailSender(PeriodicTask):
 
     # Intents.
 
-    async def recent(self, limit: int) -> list[Shown]:
+    async def recent(self, limit: int) -> list[RenderedMessage]:
         """The newest letters in words, codes included, at most `limits.shown`: for a developer's eyes only."""
-        letters = await self._store.recent(min(limit, self.limits.shown))
-        return [Shown(letter, self._written(letter)) for letter in letters]
+        messages = await self._store.recent(min(limit, self.limits.shown))
+        return [RenderedMessage(message, self._written(message)) for message in messages]
 
     @property
     def accepting(self) -> bool:
@@ -140,12 +150,12 @@ class MailSender(PeriodicTask):
             return self.limits.poll_seconds
         now_ms = self._clock.now_ms()
         lease = await self._store.lease(free, now_ms, now_ms + int(self.limits.lease_seconds * SECOND_MS))
-        for letter in lease.letters:
+        for message in lease.messages:
             self._sending += 1
-            self._sends.start_soon(self._deliver, letter)
-        if lease.letters:
+            self._sends.start_soon(self._deliver, message)
+        if lease.messages:
             self._leases += 1
-            self._last_lease = len(lease.letters)
+            self._last_lease = len(lease.messages)
             self._peak = max(self._peak, self._taken)
         return self._until(lease.next_due_ms)
 
@@ -182,48 +192,48 @@ class MailSender(PeriodicTask):
 
     # One letter.
 
-    async def _deliver(self, letter: OutboxLetter) -> None:
+    async def _deliver(self, message: QueuedMessage) -> None:
         try:
-            mark = await self._try_letter(letter)
+            mark = await self._try_letter(message)
             if mark is not None:
                 self._unmarked.append(mark)
-                self._report(letter, mark)
+                self._report(message, mark)
         finally:
             self._sending -= 1
             self.wake()
 
-    async def _try_letter(self, letter: OutboxLetter) -> Mark | None:
+    async def _try_letter(self, message: QueuedMessage) -> Mark | None:
         now_ms = self._clock.now_ms()
-        if now_ms + self.limits.send_seconds * SECOND_MS > letter.due_ms:
+        if now_ms + self.limits.send_seconds * SECOND_MS > message.due_ms:
             # The lease took long to come by: what is left of it does not cover the send, so another node may begin.
             return None
-        given_up = hopeless(letter, now_ms, self.limits.retries)
+        given_up = give_up_unsent(message, now_ms, self.limits.retries)
         if given_up is not None:
             return given_up
         try:
-            await self._send(letter)
+            await self._send(message)
         except MailRefused as error:
-            return after_refusal(letter, str(error), self._clock.now_ms())
+            return after_refusal(message, str(error), self._clock.now_ms())
         except MailFailed as error:
-            return after_failure(letter, str(error), self._clock.now_ms(), self.limits.retries)
+            return after_failure(message, str(error), self._clock.now_ms(), self.limits.retries)
         except Exception as error:
             # A bug that one letter meets must not stop the others, nor end the process by restarts.
             # The frames without the message: a message may quote the mail, and with it the code.
             frames = "".join(traceback.format_tb(error.__traceback__))
-            self._log.error("letter %s met a bug, %s:\n%s", letter.id, type(error).__name__, frames)
-            return after_failure(letter, type(error).__name__, self._clock.now_ms(), self.limits.retries)
-        return Sent(letter.id, self._clock.now_ms())
+            self._log.error("letter %s met a bug, %s:\n%s", message.id, type(error).__name__, frames)
+            return after_failure(message, type(error).__name__, self._clock.now_ms(), self.limits.retries)
+        return Sent(message.id, self._clock.now_ms())
 
-    async def _send(self, letter: OutboxLetter) -> None:
-        mail = self._write(letter)
+    async def _send(self, message: QueuedMessage) -> None:
+        mail = self._write(message)
         with trio.move_on_after(self.limits.send_seconds):
             await self._transport.send(mail)
             return
         raise MailFailed(f"not sent within {self.limits.send_seconds:g} s")
 
-    def _written(self, letter: OutboxLetter) -> Mail | None:
+    def _written(self, message: QueuedMessage) -> Mail | None:
         try:
-            return self._write(letter)
+            return self._write(message)
         except (MailRefused, MailFailed):
             return None
 
@@ -233,19 +243,19 @@ class MailSender(PeriodicTask):
     def _taken(self) -> int:
         return self._sending + len(self._unmarked)
 
-    def _report(self, letter: OutboxLetter, mark: Mark) -> None:
-        recipient = masked(letter.recipient)
+    def _report(self, message: QueuedMessage, mark: Mark) -> None:
+        recipient = masked(message.recipient)
         match mark:
             case Sent():
                 self._sent += 1
-                self._log.info("letter %s to %s was sent, attempt %d", letter.id, recipient, letter.attempts)
-            case Again(error=error):
+                self._log.info("letter %s to %s was sent, attempt %d", message.id, recipient, message.attempts)
+            case RetryLater(error=error):
                 self._log.warning(
-                    "letter %s to %s waits after attempt %d: %s", letter.id, recipient, letter.attempts, error
+                    "letter %s to %s waits after attempt %d: %s", message.id, recipient, message.attempts, error
                 )
             case GivenUp(error=error):
                 self._given_up += 1
-                self._log.error("letter %s to %s is given up: %s", letter.id, recipient, error)
+                self._log.error("letter %s to %s is given up: %s", message.id, recipient, error)
 
     def _on_error(self, error: Exception) -> None:
         self._unknown += isinstance(error, OutcomeUnknown)

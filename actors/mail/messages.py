@@ -15,7 +15,7 @@ class MailFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxLetter:
+class QueuedMessage:
     """A row of the outbox. `attempts` counts leases; while one is held, `due_ms` is when it ends.
 
     A letter waits until `sent_ms` or `failed_ms` is set.
@@ -41,9 +41,9 @@ class OutboxLetter:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A letter in words. `text` may hold a code, so it stays out of the `repr`. `letter_id` is the same at a repeat."""
+    """A letter in words. `text` may hold a code, so it stays out of the `repr`. `message_id` is the same at a repeat."""
 
-    letter_id: str
+    message_id: str
     sender: str
     recipient: str
     subject: str
@@ -55,15 +55,15 @@ class Mail:
 class Lease:
     """Letters that are this node's to send until their `due_ms`, and when the next one is due; None when none waits."""
 
-    letters: tuple[OutboxLetter, ...]
+    messages: tuple[QueuedMessage, ...]
     next_due_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedMessage:
     """A letter of the outbox for a person to look at; `mail` is None where this node cannot write it."""
 
-    letter: OutboxLetter
+    message: QueuedMessage
     mail: Mail | None
 
 
@@ -74,15 +74,15 @@ class Shown:
 class Sent:
     """The transport took it."""
 
-    letter_id: str
+    message_id: str
     sent_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RetryLater:
     """It failed and is due again at `due_ms`."""
 
-    letter_id: str
+    message_id: str
     attempt: int
     due_ms: int
     error: str
@@ -92,10 +92,10 @@ class Again:
 class GivenUp:
     """It was refused for good, or is of no use any more."""
 
-    letter_id: str
+    message_id: str
     attempt: int
     failed_ms: int
     error: str
 
 
-Mark = Sent | Again | GivenUp
+Mark = Sent | RetryLater | GivenUp

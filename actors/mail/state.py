@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from actors.clock import MINUTE_MS, SECOND_MS
-from actors.mail.messages import Again, GivenUp, OutboxLetter
+from actors.mail.messages import GivenUp, QueuedMessage, RetryLater
 
 ERROR_LENGTH = 200
 
@@ -28,29 +28,29 @@ class Retries:
         assert 0 < self.pause_ms <= self.pause_max_ms
 
 
-def hopeless(letter: OutboxLetter, now_ms: int, retries: Retries) -> GivenUp | None:
+def give_up_unsent(message: QueuedMessage, now_ms: int, retries: Retries) -> GivenUp | None:
     """Why a leased letter is not tried at all, if so. Its attempt is counted already, by the lease."""
-    if now_ms >= letter.expires_ms:
-        return _given_up(letter, now_ms, _because("expired", letter.last_error))
-    if letter.attempts > retries.attempts:
-        return _given_up(letter, now_ms, _because(f"{retries.attempts} attempts", letter.last_error))
+    if now_ms >= message.expires_ms:
+        return _given_up(message, now_ms, _because("expired", message.last_error))
+    if message.attempts > retries.attempts:
+        return _given_up(message, now_ms, _because(f"{retries.attempts} attempts", message.last_error))
     return None
 
 
-def after_failure(letter: OutboxLetter, error: str, now_ms: int, retries: Retries) -> Again | GivenUp:
+def after_failure(message: QueuedMessage, error: str, now_ms: int, retries: Retries) -> RetryLater | GivenUp:
     """A letter that failed is tried again after a pause, unless it will have expired or was tried often enough."""
-    error = cleaned(error, letter.recipient)
-    due_ms = now_ms + pause_ms(letter.attempts, retries)
-    if due_ms >= letter.expires_ms:
-        return _given_up(letter, now_ms, _because("expires before another attempt", error))
-    if letter.attempts >= retries.attempts:
-        return _given_up(letter, now_ms, _because(f"{retries.attempts} attempts", error))
-    return Again(letter.id, letter.attempts, due_ms, error)
+    error = cleaned(error, message.recipient)
+    due_ms = now_ms + pause_ms(message.attempts, retries)
+    if due_ms >= message.expires_ms:
+        return _given_up(message, now_ms, _because("expires before another attempt", error))
+    if message.attempts >= retries.attempts:
+        return _given_up(message, now_ms, _because(f"{retries.attempts} attempts", error))
+    return RetryLater(message.id, message.attempts, due_ms, error)
 
 
-def after_refusal(letter: OutboxLetter, error: str, now_ms: int) -> GivenUp:
+def after_refusal(message: QueuedMessage, error: str, now_ms: int) -> GivenUp:
     """A letter that was refused for good is given up at once."""
-    return _given_up(letter, now_ms, cleaned(error, letter.recipient))
+    return _given_up(message, now_ms, cleaned(error, message.recipient))
 
 
 def pause_ms(attempt: int, retries: Retries) -> int:
@@ -74,8 +74,8 @@ def cleaned(error: str, recipient: str) -> str:
     return _CODE.sub("######", line)[:ERROR_LENGTH]
 
 
-def _given_up(letter: OutboxLetter, now_ms: int, error: str) -> GivenUp:
-    return GivenUp(letter.id, letter.attempts, now_ms, error)
+def _given_up(message: QueuedMessage, now_ms: int, error: str) -> GivenUp:
+    return GivenUp(message.id, message.attempts, now_ms, error)
 
 
 def _because(why: str, last_error: str | None) -> str:

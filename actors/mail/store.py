@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from actors.mail.messages import Lease, Mail, Mark, OutboxLetter
+from actors.mail.messages import Lease, Mail, Mark, QueuedMessage
 
 
 class Outbox(Protocol):
@@ -30,7 +30,7 @@ class Outbox(Protocol):
         """Delete at most `limit` letters that were done before `before_ms`; returns how many."""
         ...
 
-    async def recent(self, limit: int) -> Sequence[OutboxLetter]:
+    async def recent(self, limit: int) -> Sequence[QueuedMessage]:
         """The newest letters, done or not, at most `limit`."""
         ...
 

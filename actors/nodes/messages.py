@@ -16,7 +16,7 @@ class NodeInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LiveNode:
     """A live node, and the seconds since its last beat by the clock of the store."""
 
     node: NodeInfo

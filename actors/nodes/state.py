@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.messages import LiveNode, NodeInfo
 
 MOST_NODES = 256
 """More live nodes are neither read nor counted: a beat reads a bounded number of rows."""
@@ -36,10 +36,14 @@ def is_gone(age_seconds: float) -> bool:
     return age_seconds > GONE_SECONDS
 
 
-def known(node: NodeInfo, seen: Sequence[Seen], silent_seconds: float, rules: NodeRules) -> tuple[Seen, ...]:
+def live_nodes(
+    node: NodeInfo, seen: Sequence[LiveNode], silent_seconds: float, rules: NodeRules
+) -> tuple[LiveNode, ...]:
     """Who counts as live for `node`, which is one of them in any case, `silent_seconds` after a beat that saw `seen`: the
     oldest node first, each with its age as of now. After `keep_seconds` of silence that is `node` alone."""
     heard = seen if silent_seconds <= rules.keep_seconds else ()
-    others = [Seen(each.node, max(0.0, each.age_seconds) + silent_seconds) for each in heard if each.node.id != node.id]
-    live = [Seen(node, silent_seconds), *others]
+    others = [
+        LiveNode(each.node, max(0.0, each.age_seconds) + silent_seconds) for each in heard if each.node.id != node.id
+    ]
+    live = [LiveNode(node, silent_seconds), *others]
     return tuple(sorted(live, key=lambda each: (each.node.started_ms, each.node.id)))

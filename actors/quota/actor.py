@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, day_of
-from actors.limits import Allowance, WindowLimiter, alone
+from actors.limits import Allowance, WindowLimiter, single_node
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
@@ -26,7 +26,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         *,
         node: str,
         limits: ActorLimits,
-        nodes: Callable[[], int] = alone,
+        nodes: Callable[[], int] = single_node,
     ) -> None:
         super().__init__("quota", node, limits)
         self._store = store
@@ -39,7 +39,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         self._in_doubt: BatchId | None = None
         # Refunds that found the mailbox full, until the next turn begins: what is owed stays the same within a turn.
         self._unsent: tuple[Refund, ...] = ()
-        self._turn: BatchId | None = None
+        self._batch_id: BatchId | None = None
 
     # Intents.
 
@@ -58,7 +58,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         while tenant_id is not None:
             refund = Refund(tenant_id, usecase, tenant.month, tenant.day)
             try:
-                answer = await self.ask(refund, in_any_case=True)
+                answer = await self.ask(refund, no_timeout=True)
             except Overloaded:
                 self._unsent = (*self._unsent, refund)[-OWED_AT_MOST:]
                 raise
@@ -83,13 +83,13 @@ class QuotaAccountant(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
-        if self._in_doubt not in (None, turn):
+        if self._in_doubt not in (None, batch_id):
             # That turn was given up: what it owed may have been given back, and giving twice would exceed a cap.
             self._owed, self._in_doubt = (), None
-        if self._turn is not turn:
-            self._turn = turn
+        if self._batch_id is not batch_id:
+            self._batch_id = batch_id
             self._owe(self._unsent)
             self._unsent = ()
         batch = (*self._owed, *messages)
@@ -98,9 +98,9 @@ class QuotaAccountant(Actor[Message, Answer]):
             return decide(tenants, batch, now_ms, self.caps)
 
         try:
-            decision = await self._store.meter(turn, sorted({message.tenant_id for message in batch}), on)
+            decision = await self._store.meter(batch_id, sorted({message.tenant_id for message in batch}), on)
         except OutcomeUnknown:
-            self._in_doubt = turn
+            self._in_doubt = batch_id
             raise
         except StorageUnavailable:
             if self._in_doubt is None:

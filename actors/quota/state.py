@@ -39,7 +39,7 @@ def decide(
         if tenant is None or tenant.merged_into is not None:
             decision.answers.append(Moved(None if tenant is None else tenant.merged_into))
             continue
-        tenant = turned(tenant, now_ms)
+        tenant = rolled_over(tenant, now_ms)
         match message:
             case Charge():
                 answer = charged(tenant, message, now_ms, caps[tenant.tier])
@@ -53,7 +53,7 @@ def decide(
     return decision
 
 
-def turned(tenant: Tenant, now_ms: int) -> Tenant:
+def rolled_over(tenant: Tenant, now_ms: int) -> Tenant:
     """The tenant with the windows of `now_ms`. Windows never go back: another node's clock may be ahead of ours."""
     day, month = max(tenant.day, day_of(now_ms)), max(tenant.month, month_of(now_ms))
     if day != tenant.day:

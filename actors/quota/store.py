@@ -12,7 +12,7 @@ Decide = Callable[[Mapping[str, Tenant]], Decision]
 class QuotaStore(Protocol):
     """Tenants and their counters."""
 
-    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         """Lock the tenants in sorted order, decide, and keep what changed and the turn, in one transaction.
 
         A turn that was kept before is not decided again: its decision is returned. Raises `StorageUnavailable`,

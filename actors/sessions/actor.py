@@ -11,15 +11,15 @@ from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
 from actors.sessions.messages import (
     Answer,
+    CodeSent,
     CompleteSignIn,
+    ConsumeForm,
     EndSession,
-    GiveBackForm,
+    FormConsumed,
     Kept,
     Message,
-    Sent,
+    ReleaseForm,
     Session,
-    SpendForm,
-    Spent,
     StartSignIn,
     Touch,
 )
@@ -34,14 +34,14 @@ AGENT_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedSession:
     """A fresh session; `token` exists in clear only here, for the browser that signed in."""
 
     token: str
     session: Session
 
     def __repr__(self) -> str:
-        return f"<Begun {self.session.id}>"
+        return f"<StartedSession {self.session.id}>"
 
 
 class SessionKeeper(Actor[Message, Answer]):
@@ -67,12 +67,12 @@ class SessionKeeper(Actor[Message, Answer]):
 
     # Intents.
 
-    async def start_sign_in(self, email: str) -> Sent | Refused:
+    async def start_sign_in(self, email: str) -> CodeSent | Refused:
         """Send a code to `email` (normalised), whether it has an account or not; the mail is in the outbox when this
         returns."""
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
-        letter = OutboxMessage(
+        message = OutboxMessage(
             id=self._id("let"),
             recipient=email,
             template="sign_in_code",
@@ -81,11 +81,11 @@ class SessionKeeper(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = self._proof(email, code_from(self._secret, nonce))
-        answer = await self.ask(StartSignIn(email, proof, letter))
-        assert isinstance(answer, Sent | Refused)
+        answer = await self.ask(StartSignIn(email, proof, message))
+        assert isinstance(answer, CodeSent | Refused)
         return answer
 
-    async def complete_sign_in(self, email: str, code: str, agent_words: str) -> Begun | Refused:
+    async def complete_sign_in(self, email: str, code: str, agent_words: str) -> StartedSession | Refused:
         """Begin a session of the account of `email`, which is made where it does not exist, with the emailed code.
 
         `agent_words` is the browser's own name for itself. Where the account has too many sessions, the one that was not
@@ -105,7 +105,7 @@ class SessionKeeper(Actor[Message, Answer]):
         audit = self._audit(Agent("session", session.id, email), "session.started", session.id)
         answer = await self.ask(CompleteSignIn(session, self._proof(email, code), self._id("ten"), audit))
         assert isinstance(answer, Kept | Refused)
-        return answer if isinstance(answer, Refused) else Begun(token, answer.session)
+        return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
 
     def touch(self, session: Session) -> bool:
         """The session was used: where that was not written down for a while it lives on from now, which this says.
@@ -122,16 +122,16 @@ class SessionKeeper(Actor[Message, Answer]):
         assert isinstance(answer, Kept | Refused)
         return answer
 
-    async def spend_form(self, session_id: str, form_id: str) -> Spent | Refused:
+    async def consume_form(self, session_id: str, form_id: str) -> FormConsumed | Refused:
         """A form of a session was sent; refused where the session has ended."""
-        answer = await self.ask(SpendForm(session_id, form_id))
-        assert isinstance(answer, Spent | Refused)
+        answer = await self.ask(ConsumeForm(session_id, form_id))
+        assert isinstance(answer, FormConsumed | Refused)
         return answer
 
-    async def give_back_form(self, session_id: str, form_id: str) -> None:
+    async def release_form(self, session_id: str, form_id: str) -> None:
         """What the form was to do was not done: it may be sent again. Once told that is done however late, so the caller
         bounds his wait."""
-        await self.ask(GiveBackForm(session_id, form_id), in_any_case=True)
+        await self.ask(ReleaseForm(session_id, form_id), no_timeout=True)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
         """The live sessions of an account, the last used first. Raises `StorageUnavailable`."""
@@ -139,18 +139,18 @@ class SessionKeeper(Actor[Message, Answer]):
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     def undo(self, message: Message, answer: Answer) -> None:
         """A form whose sender was refused meanwhile did nothing: it may be sent again."""
-        if isinstance(message, SpendForm) and isinstance(answer, Spent) and answer.first:
-            self.tell(GiveBackForm(message.session_id, message.form_id))
+        if isinstance(message, ConsumeForm) and isinstance(answer, FormConsumed) and answer.first:
+            self.tell(ReleaseForm(message.session_id, message.form_id))
 
     # Making records.
 

@@ -55,7 +55,7 @@ class StartSignIn:
 
     email: str
     proof: bytes
-    letter: OutboxMessage
+    message: OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class EndSession:
 
 
 @dataclass(frozen=True, slots=True)
-class SpendForm:
+class ConsumeForm:
     """A form of a session was sent: it does its work once."""
 
     session_id: str
@@ -96,21 +96,21 @@ class SpendForm:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveBackForm:
+class ReleaseForm:
     """A form came to nothing: it may be sent again."""
 
     session_id: str
     form_id: str
 
 
-Message = StartSignIn | CompleteSignIn | Touch | EndSession | SpendForm | GiveBackForm
+Message = StartSignIn | CompleteSignIn | Touch | EndSession | ConsumeForm | ReleaseForm
 
 
 # Answers.
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class CodeSent:
     """Committed: the letter is in the outbox."""
 
 
@@ -122,15 +122,15 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class FormConsumed:
     """Committed: whether this was the first time that the form was sent."""
 
     first: bool
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBack:
+class FormReleased:
     """Committed: the form is as if it had never been sent."""
 
 
-Answer = Sent | Kept | Spent | GivenBack | Refused
+Answer = CodeSent | Kept | FormConsumed | FormReleased | Refused

@@ -24,6 +24,6 @@ class SessionReader(Actor[bytes, SignedIn | None]):
         no look-up."""
         return await self.ask(digest(token)) if is_session_token(token) else None
 
-    async def commit(self, turn: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         found = await self._store.resolve(sorted(set(messages)))
         return [found.get(token_hash) for token_hash in messages]

@@ -12,17 +12,17 @@ from actors.clock import DAY_MS, HOUR_MS
 from actors.codes import CodeRules, guess, send, wrong_code
 from actors.sessions.messages import (
     Answer,
+    CodeSent,
     CompleteSignIn,
+    ConsumeForm,
     EndSession,
-    GiveBackForm,
-    GivenBack,
+    FormConsumed,
+    FormReleased,
     Kept,
     Message,
-    Sent,
+    ReleaseForm,
     Session,
     SignIn,
-    SpendForm,
-    Spent,
     StartSignIn,
     Touch,
 )
@@ -56,12 +56,12 @@ class Snapshot:
 @dataclass(slots=True)
 class Decision:
     """What to keep, and one answer for each message in order. `tenants` are those of new accounts; forms that were
-    `given_back` go before those of `changed` come."""
+    `released_forms` go before those of `changed` come."""
 
     changed: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
-    given_back: set[tuple[str, str]] = field(default_factory=set)
-    letters: list[OutboxMessage] = field(default_factory=list)
+    released_forms: set[tuple[str, str]] = field(default_factory=set)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 entering.add(session.email)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
                 session_ids.add(session_id)
-            case SpendForm(session_id=session_id, form_id=form_id) | GiveBackForm(session_id, form_id):
+            case ConsumeForm(session_id=session_id, form_id=form_id) | ReleaseForm(session_id, form_id):
                 session_ids.add(session_id)
                 forms.add((session_id, form_id))
     return LockSet(
@@ -130,9 +130,9 @@ class _Batch:
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
-            case SpendForm():
+            case ConsumeForm():
                 return self._spend(message)
-            case GiveBackForm():
+            case ReleaseForm():
                 return self._give_back(message)
 
     def _start(self, start: StartSignIn) -> Answer:
@@ -141,15 +141,15 @@ class _Batch:
         if isinstance(sent, Refused):
             return sent
         self._keep_sign_in(sent)
-        self.decision.letters.append(start.letter)
-        return Sent()
+        self.decision.outbox.append(start.message)
+        return CodeSent()
 
     def _complete(self, complete: CompleteSignIn) -> Answer:
         session = complete.session
         row = self._sign_in(session.email)
         if row is None:
             return wrong_code()
-        guessed, right = guess(row, complete.proof, self._rules.codes, lives=self._now_ms < row.code_expires_ms)
+        guessed, right = guess(row, complete.proof, self._rules.codes, valid=self._now_ms < row.code_expires_ms)
         if guessed is not row:
             self._keep_sign_in(guessed)
         if not right:
@@ -204,22 +204,22 @@ class _Batch:
     def _ended(self, session: Session) -> Session:
         return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
 
-    def _spend(self, spend: SpendForm) -> Answer:
+    def _spend(self, spend: ConsumeForm) -> Answer:
         session = self._session(spend.session_id)
         if session is None or not session.is_live(self._now_ms):
             return _not_signed_in()
         place = spend.session_id, spend.form_id
         if self._was_sent(place):
-            return Spent(first=False)
+            return FormConsumed(first=False)
         self.decision.changed.forms[place] = self._now_ms
-        return Spent(first=True)
+        return FormConsumed(first=True)
 
-    def _give_back(self, given: GiveBackForm) -> Answer:
+    def _give_back(self, given: ReleaseForm) -> Answer:
         place = given.session_id, given.form_id
         self.decision.changed.forms.pop(place, None)
         if place in self._snapshot.forms:
-            self.decision.given_back.add(place)
-        return GivenBack()
+            self.decision.released_forms.add(place)
+        return FormReleased()
 
     # Rows, with this batch's changes in front.
 
@@ -233,7 +233,7 @@ class _Batch:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
 
     def _was_sent(self, place: tuple[str, str]) -> bool:
-        before = place in self._snapshot.forms and place not in self.decision.given_back
+        before = place in self._snapshot.forms and place not in self.decision.released_forms
         return before or place in self.decision.changed.forms
 
     def _keep_sign_in(self, row: SignIn) -> None:

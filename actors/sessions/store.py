@@ -13,7 +13,7 @@ Decide = Callable[[Snapshot], Decision]
 class SessionStore(Protocol):
     """Sign-ins, sessions and the forms that were sent in them; accounts, the outbox and the audit."""
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the wanted rows, decide, keep all changes and the turn.
 
         Locks are taken on sign-ins, accounts and sessions, in this order, each sorted. One transaction. A turn that was

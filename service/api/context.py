@@ -14,7 +14,7 @@ from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
 from actors.keys.uses import KeyUses
-from actors.limits import Allowance, WindowLimiter, alone
+from actors.limits import Allowance, WindowLimiter, single_node
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
@@ -39,7 +39,7 @@ class Budgets:
 
     config: Config
     clock: Clock
-    nodes: Callable[[], int] = alone
+    nodes: Callable[[], int] = single_node
     _minutes: WindowLimiter = field(init=False)
     _events: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)

@@ -36,8 +36,8 @@ async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClo
     events = desk(a_memory())
     async with running(events.dedupers):
         assert [await events.record(seen(1)) for _ in range(2)] == [EventOutcome.RECORDED, EventOutcome.DUPLICATE]
-    assert events.fates == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
-    assert repr(events) == f"<EventRouter of 1, {dict(events.fates)}>"
+    assert events.outcomes == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
+    assert repr(events) == f"<EventRouter of 1, {dict(events.outcomes)}>"
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3])
@@ -48,9 +48,9 @@ async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clo
     again = [many[7], clicked(1, 1), many[7], many[0], seen(9, 9), clicked(1, 1)]
     async with running(events.dedupers):
         assert await events.record_all(many) == [EventOutcome.RECORDED] * len(many)
-        fates = await events.record_all(again)
-    assert [fate is EventOutcome.RECORDED for fate in fates] == [False, True, False, False, True, False]
-    assert events.fates == {EventOutcome.RECORDED: len(many) + 2, EventOutcome.DUPLICATE: 4}
+        outcomes = await events.record_all(again)
+    assert [outcome is EventOutcome.RECORDED for outcome in outcomes] == [False, True, False, False, True, False]
+    assert events.outcomes == {EventOutcome.RECORDED: len(many) + 2, EventOutcome.DUPLICATE: 4}
     assert kept(memory) == {DAY: len(many) + 2}
 
 
@@ -59,8 +59,8 @@ async def test_a_booking_goes_to_one_shard_however_its_events_come_in(autojump_c
     events = desk(*memories)
     async with running(events.dedupers):
         await events.record_all([seen(1, booking) for booking in BOOKINGS])
-        fates = [await events.record(seen(1, booking)) for booking in BOOKINGS]
-    assert fates == [EventOutcome.DUPLICATE] * len(BOOKINGS)
+        outcomes = [await events.record(seen(1, booking)) for booking in BOOKINGS]
+    assert outcomes == [EventOutcome.DUPLICATE] * len(BOOKINGS)
     for shard, memory in enumerate(memories):
         bookings = {booking for booking, _ in memory.delivery_days}
         assert (
@@ -85,9 +85,9 @@ async def test_where_one_shard_fails_the_others_are_recorded_and_are_duplicates_
     async with running(events.dedupers):
         assert kinds(await together(now(events.record_all, many))) == [StorageUnavailable]
         assert [kept(memory) for memory in memories] == [{DAY: 1}, {}, {DAY: 1}], "the slow one was waited for"
-        assert events.fates == {EventOutcome.RECORDED: 2}
+        assert events.outcomes == {EventOutcome.RECORDED: 2}
         assert await events.record_all(many) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED, EventOutcome.DUPLICATE]
-    assert events.fates == {EventOutcome.RECORDED: 3, EventOutcome.DUPLICATE: 2}
+    assert events.outcomes == {EventOutcome.RECORDED: 3, EventOutcome.DUPLICATE: 2}
 
 
 async def test_of_two_shards_that_fail_the_first_is_told(autojump_clock: MockClock) -> None:
@@ -138,7 +138,7 @@ async def test_a_caller_who_leaves_is_gone_at_once_and_his_events_are_counted(au
             await events.record_all(many)
         assert bound.cancelled_caught
         assert trio.current_time() - started == 1
-        assert not events.fates
+        assert not events.outcomes
         await trio.sleep(10)
         assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SHARDS
 
@@ -150,15 +150,15 @@ async def test_a_caller_who_has_left_before_he_begins_counts_nothing_as_answered
             scope.cancel()
             await events.record_all([seen(1)])
         assert scope.cancelled_caught
-        assert not events.fates
+        assert not events.outcomes
 
 
 async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
     events = desk(a_memory())
     dropped: Mapping[EventOutcome, int] = {EventOutcome.INACTIVE: 2, EventOutcome.CRAWLER: 1, EventOutcome.PREFETCH: 3}
-    for fate, times in dropped.items():
-        assert [events.drop(fate) for _ in range(times)] == [fate] * times
-    assert events.fates == dropped
+    for outcome, times in dropped.items():
+        assert [events.count(outcome) for _ in range(times)] == [outcome] * times
+    assert events.outcomes == dropped
 
 
 async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about_their_own(
@@ -178,4 +178,4 @@ async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about
         assert sorted([one[0], other[0]]) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED]
         assert one[1] is other[1] is EventOutcome.RECORDED
     assert kept(memory) == {DAY: 450}
-    assert events.fates == {EventOutcome.RECORDED: 450, EventOutcome.DUPLICATE: 150}
+    assert events.outcomes == {EventOutcome.RECORDED: 450, EventOutcome.DUPLICATE: 150}

@@ -69,9 +69,9 @@ async def test_who_is_killed_counts_until_its_last_beat_is_too_old(autojump_cloc
     memory = Memory()
     one = heartbeat(memory)
     async with running([one]):
-        async with running([heartbeat(memory, "n2")]) as troupe:
+        async with running([heartbeat(memory, "n2")]) as supervisor:
             await trio.sleep(RULES.beat_seconds)
-            troupe.kill()
+            supervisor.kill()
         await trio.sleep(RULES.live_seconds - RULES.beat_seconds - 0.1)
         assert one.live() == 2
         await trio.sleep(2 * RULES.beat_seconds)

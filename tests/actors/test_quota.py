@@ -195,8 +195,8 @@ async def test_a_charge_that_is_kept_in_the_moment_in_which_its_caller_is_cut_of
     class Slow(MemoryQuota):
         until = 0.0
 
-        async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
-            decision = await super().meter(turn, tenant_ids, decide)
+        async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+            decision = await super().meter(batch_id, tenant_ids, decide)
             await trio.sleep_until(self.until)
             return decision
 

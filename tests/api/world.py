@@ -22,8 +22,8 @@ from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
 from actors.keys.messages import Key
 from actors.mail.actor import MailLimits, MailSender
-from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
+from actors.mail.rendering import MailRenderer
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
@@ -321,7 +321,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
     sponsorship_store = Rows(memory)
     keys_store = MemoryKeys(memory)
-    letters = LetterWriter(config.mail.sender, BASE_URL, lambda nonce: code_from(CODES, nonce))
+    letters = MailRenderer(config.mail.sender, BASE_URL, lambda nonce: code_from(CODES, nonce))
     metrics, catalog = Metrics(), Catalog(catalog_store, catalog_limits(config))
     placements = Placements(sponsorship_store, clock, config.billing.mode, placements_limits(config))
     keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
@@ -380,7 +380,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     )
     metrics.watch(services.health.actors, lambda: IDLE)
     metrics.watch_snapshots(catalog.statistics, placements.statistics)
-    metrics.watch_events(events.desk.fates)
+    metrics.watch_events(events.desk.outcomes)
     metrics.watch_nodes(nodes)
     changes = CacheInvalidator(Announcer((memory, catalog_memory)), directory, catalog, placements)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)

@@ -34,9 +34,9 @@ class Notebook(Actor[str, str]):
         await self.loads()
         self.loaded = list(self.lines)
 
-    async def commit(self, turn: BatchId, messages: Sequence[str]) -> Sequence[str]:
-        self.attempts.append((turn.seq, list(messages)))
-        return await self._memory.transact(turn, self._keeping(messages))
+    async def commit(self, batch_id: BatchId, messages: Sequence[str]) -> Sequence[str]:
+        self.attempts.append((batch_id.seq, list(messages)))
+        return await self._memory.transact(batch_id, self._keeping(messages))
 
     def _keeping(self, messages: Sequence[str]) -> Callable[[], list[str]]:
         def work() -> list[str]:

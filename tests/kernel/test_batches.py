@@ -325,12 +325,12 @@ async def test_whose_request_is_due_earlier_is_given_up_before_those_who_asked_f
     assert book.lines == ["first"]
 
 
-@pytest.mark.parametrize("in_any_case", [False, True])
-async def test_who_leaves_before_he_is_due_has_nothing_undone(in_any_case: bool, autojump_clock: MockClock) -> None:
-    book = Undoing(before=[3.0 if in_any_case else 1.0])
+@pytest.mark.parametrize("no_timeout", [False, True])
+async def test_who_leaves_before_he_is_due_has_nothing_undone(no_timeout: bool, autojump_clock: MockClock) -> None:
+    book = Undoing(before=[3.0 if no_timeout else 1.0])
     async with running([book]):
         with trio.move_on_after(0.5):
-            await book.ask("left", in_any_case=in_any_case)
+            await book.ask("left", no_timeout=no_timeout)
         await trio.sleep(4.0)
     assert book.lines == ["left"]
     assert book.undone == []

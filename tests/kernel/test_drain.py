@@ -193,9 +193,9 @@ async def test_killed_actors_stop_where_they_stand(autojump_clock: MockClock) ->
     book = Notebook(before=[5.0], limits=ActorLimits(batch=1))
 
     async def body() -> None:
-        async with running([book]) as troupe:
+        async with running([book]) as supervisor:
             await trio.sleep(1)
-            troupe.kill()
+            supervisor.kill()
             await trio.sleep(1)
             with pytest.raises(Stopped):
                 await book.ask("c")
@@ -211,9 +211,9 @@ async def test_a_kill_after_the_store_has_kept_loses_the_answer_and_not_the_line
     book = Notebook(after=[5.0])
 
     async def body() -> None:
-        async with running([book]) as troupe:
+        async with running([book]) as supervisor:
             await trio.sleep(1)
-            troupe.kill()
+            supervisor.kill()
 
     assert kinds(await together(now(book.ask, "a"), body)) == [ActorFailed, type(None)]
     assert book.lines == ["a"]
@@ -223,9 +223,9 @@ async def test_a_kill_is_no_failure(autojump_clock: MockClock, caplog: pytest.Lo
     book = Notebook(before=[5.0])
 
     async def body() -> None:
-        async with running([book]) as troupe:
+        async with running([book]) as supervisor:
             await trio.sleep(1)
-            troupe.kill()
+            supervisor.kill()
 
     await together(now(book.ask, "a"), body)
     assert caplog.records == []

@@ -121,10 +121,10 @@ async def test_turns_go_on_after_a_restart(autojump_clock: MockClock) -> None:
 
 async def test_a_bug_while_an_outcome_is_settled_fails_the_batch(autojump_clock: MockClock) -> None:
     class Forgetful(Notebook):
-        async def commit(self, turn: BatchId, messages: Sequence[str]) -> Sequence[str]:
+        async def commit(self, batch_id: BatchId, messages: Sequence[str]) -> Sequence[str]:
             if self.attempts:
                 raise KeyError("forgotten")
-            return await super().commit(turn, messages)
+            return await super().commit(batch_id, messages)
 
     book = Forgetful(after=[OutcomeUnknown()])
     async with running([book]):
@@ -136,7 +136,7 @@ async def test_a_wrong_number_of_answers_is_a_bug(
     answers: list[str], autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Miscounting(Notebook):
-        async def commit(self, turn: BatchId, messages: Sequence[str]) -> Sequence[str]:
+        async def commit(self, batch_id: BatchId, messages: Sequence[str]) -> Sequence[str]:
             return answers
 
     book = Miscounting()
@@ -294,8 +294,8 @@ async def test_a_load_that_keeps_failing_after_a_restart_ends_the_troupe(autojum
 
 async def test_the_block_begins_when_all_have_loaded(autojump_clock: MockClock) -> None:
     books = [Notebook(str(number), loads=[2.0]) for number in range(3)]
-    async with running(books) as troupe:
+    async with running(books) as supervisor:
         assert trio.current_time() == 6
-        assert isinstance(troupe, ActorSupervisor)
-        assert troupe.members == books
+        assert isinstance(supervisor, ActorSupervisor)
+        assert supervisor.members == books
         assert all(book.accepting for book in books)

@@ -27,7 +27,7 @@ class Ledger(Actor[int, int]):
         self.kept: list[int] = []
         self.undone: list[int] = []
 
-    async def commit(self, turn: BatchId, messages: Sequence[int]) -> Sequence[int]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[int]) -> Sequence[int]:
         await trio.sleep(self._random.choice([0, 0.01, 0.25, 0.5, 1, 6]))
         luck = self._random.random()
         if luck < 0.05:

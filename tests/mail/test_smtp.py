@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from actors.mail.actor import MailSender
-from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.supervision import running
 from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
@@ -22,7 +22,7 @@ USER_AND_PASSWORD = "ann%40shop:p%3Aa%2Fs%40s"
 
 
 def mail(recipient: str = "anna@example.com") -> Mail:
-    return WRITER.write(OutboxLetter("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
+    return WRITER.write(QueuedMessage("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
 
 
 def to(server: servers.SmtpServer, before: str = "smtp://", after: str = "", seconds: float = 5.0) -> SmtpTransport:
@@ -365,7 +365,7 @@ async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() ->
             office.post()
             sender.wake()
             await transport.told.wait()
-        assert (await office.letter()).sent_ms is not None
+        assert (await office.message()).sent_ms is not None
     assert [message["Message-ID"] for message in server.taken.messages] == ["<let_1@catalog.example>"]
 
 

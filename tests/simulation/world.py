@@ -216,10 +216,10 @@ class World:
 
     # What is watched from outside while it happens.
 
-    def watched(self, turn: BatchId, work: Callable[[], D]) -> Callable[[], D]:
+    def watched(self, batch_id: BatchId, work: Callable[[], D]) -> Callable[[], D]:
         """`work`, with the promises that hold for each transaction checked around it."""
-        watch = self._watches.get(turn.owner.rpartition("/")[2].partition("-")[0])
-        return work if watch is None else lambda: watch(self, turn, work)
+        watch = self._watches.get(batch_id.owner.rpartition("/")[2].partition("-")[0])
+        return work if watch is None else lambda: watch(self, batch_id, work)
 
     def wall_ms(self, node: Node) -> int:
         """What the clock of a node shows now."""

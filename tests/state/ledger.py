@@ -35,7 +35,7 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
-    Remembered,
+    IdempotencyRecord,
     Side,
     Slot,
     Sponsor,
@@ -83,7 +83,7 @@ class Ledger:
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks: dict[Week, str] = field(default_factory=dict)
-    remembered: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)

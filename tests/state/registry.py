@@ -45,7 +45,7 @@ class Registry:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: list[OutboxMessage] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
 
@@ -60,7 +60,7 @@ class Registry:
             del self.administrators[email]
         assert not self.administrators.keys() & decision.changed.administrators.keys(), "a row that is there is added"
         self.administrators |= decision.changed.administrators
-        self.letters += decision.letters
+        self.outbox += decision.outbox
         self.audits += decision.audits
         well_said(decision.answers)
         return decision.answers
@@ -92,8 +92,8 @@ class Registry:
         return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
 
     def start(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> StartClaim:
-        letter = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
-        return StartClaim(token(name), email, proof, letter)
+        message = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
+        return StartClaim(token(name), email, proof, message)
 
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:
         return CompleteClaim(token(name), email, proof, f"aud_{name}", "req-1")

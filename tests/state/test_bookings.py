@@ -10,9 +10,9 @@ from actors.bookings.records import (
     BookingStatus,
     BookingView,
     CampaignStatus,
+    IdempotencyRecord,
     Mode,
     PackageKind,
-    Remembered,
     YoutubeStatus,
 )
 from actors.bookings.state import LockSet, rows_to_lock
@@ -76,7 +76,9 @@ def test_a_reservation_holds_its_week_for_half_an_hour(ledger: Ledger) -> None:
 def test_an_idempotency_key_is_remembered_with_its_body_and_its_time(ledger: Ledger) -> None:
     message = ledger.reserve("b1", key="once")
     ledger.act(message)
-    assert list(ledger.remembered.values()) == [Remembered(ANN, "bookings", "once", message.fingerprint, "b1", NOON)]
+    assert list(ledger.remembered.values()) == [
+        IdempotencyRecord(ANN, "bookings", "once", message.fingerprint, "b1", NOON)
+    ]
 
 
 def test_what_is_delivered_is_told_of_a_booking_that_is_known(ledger: Ledger) -> None:

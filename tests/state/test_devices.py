@@ -13,13 +13,13 @@ from actors.devices.messages import (
     Answer,
     Decide,
     Device,
+    DeviceView,
     FreshKey,
     Guesses,
     Look,
     Message,
     Poll,
     Redeemed,
-    Seen,
     Start,
     Status,
 )
@@ -81,7 +81,7 @@ def word(answer: Answer) -> str:
     match answer:
         case Refused(code=code):
             return str(code)
-        case Seen(device=seen):
+        case DeviceView(device=seen):
             return str(seen.status)
         case Redeemed():
             return "a key"
@@ -184,7 +184,7 @@ def test_unknown_codes_are_refused_and_change_nothing_but_guesses() -> None:
 def test_a_start_takes_the_first_code_that_nobody_has() -> None:
     fresh = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="")
     answer, decision = one(Start(fresh, (CODE, "WWWWZZZZ", "XXXXXXXX")), device())
-    assert answer == Seen(replace(fresh, user_code="WWWWZZZZ"))
+    assert answer == DeviceView(replace(fresh, user_code="WWWWZZZZ"))
     assert decision.changed.devices == {"dev_2": replace(fresh, user_code="WWWWZZZZ")}
 
 
@@ -192,7 +192,7 @@ def test_two_starts_of_one_batch_take_different_codes() -> None:
     several = [replace(device(), id=f"dev_{place}", code_hash=bytes([place] * 32)) for place in range(3)]
     codes = ("BBBBBBBB", "CCCCCCCC")
     answers = decide(snapshot(), [Start(each, codes) for each in several], NOW, RULES).answers
-    assert [answer.device.user_code for answer in answers[:2] if isinstance(answer, Seen)] == list(codes)
+    assert [answer.device.user_code for answer in answers[:2] if isinstance(answer, DeviceView)] == list(codes)
     assert word(answers[2]) == "service_unavailable"
 
 
@@ -284,7 +284,7 @@ def test_two_polls_of_one_batch_redeem_once() -> None:
 @pytest.mark.parametrize("approve", [True, False])
 def test_a_decision_names_the_session_and_is_audited(approve: bool) -> None:
     answer, decision = one(deciding(approve=approve), device())
-    assert isinstance(answer, Seen)
+    assert isinstance(answer, DeviceView)
     status = Status.APPROVED if approve else Status.DENIED
     decided = device(status, email=ANN, session_id="ses_ann", decided_ms=NOW)
     assert answer.device == decided == decision.changed.devices["dev_1"]

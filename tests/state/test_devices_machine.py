@@ -10,13 +10,13 @@ from actors.devices.messages import (
     Answer,
     Decide,
     Device,
+    DeviceView,
     FreshKey,
     Guesses,
     Look,
     Message,
     Poll,
     Redeemed,
-    Seen,
     Start,
     Status,
 )
@@ -208,7 +208,7 @@ def words(answer: Answer) -> str:
     match answer:
         case Refused(code=refused, interval_seconds=interval):
             return str(refused) if interval is None else f"{refused} {interval}"
-        case Seen(device=seen):
+        case DeviceView(device=seen):
             return f"{seen.status} {seen.user_code}"
         case Redeemed(key=key):
             return f"a key of {key.tenant_id.removeprefix('ten_')}"

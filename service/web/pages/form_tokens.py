@@ -26,7 +26,7 @@ async def consume_form_token(visit: PageRequest, act: Act) -> Template | SeeOthe
         return await act(visit)
     if not _FORM_ID.fullmatch(form_id):
         raise PageRefused(not_valid())
-    spent = await visit.services.sessions.spend_form(person.session.id, form_id)
+    spent = await visit.services.sessions.consume_form(person.session.id, form_id)
     if isinstance(spent, Refused):
         raise PageRefused(spent)
     if not spent.first:
@@ -45,6 +45,6 @@ async def _give_back(visit: PageRequest, session_id: str, form_id: str) -> None:
     """Where it is lost, the page is shown with a fresh form all the same."""
     with best_effort():
         try:
-            await visit.services.sessions.give_back_form(session_id, form_id)
+            await visit.services.sessions.release_form(session_id, form_id)
         except CallFailed as error:
             log.warning("a form of %s was not given back: %s", session_id, type(error).__name__)

@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime, getaddresses
 
 from actors.clock import MINUTE_MS, SECOND_MS
-from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 
 # Neither space, control, nor any character that means something in a list of addresses: no header can be broken out of.
 _PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
@@ -55,7 +55,7 @@ TEMPLATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class LetterWriter:
+class MailRenderer:
     """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`.
 
     `code_of` derives the code that a letter's nonce stands for. Raises ValueError on a sender that is no address.
@@ -68,40 +68,40 @@ class LetterWriter:
     def __post_init__(self) -> None:
         sender_address(self.sender)
 
-    def write(self, letter: OutboxLetter) -> Mail:
+    def write(self, message: QueuedMessage) -> Mail:
         """The letter in words; raises `MailRefused` where its recipient is no plain address, and `MailFailed` on a
         template of a newer version of this program: a node of that version will send it."""
-        if not _PLAIN_ADDRESS.fullmatch(letter.recipient):
+        if not _PLAIN_ADDRESS.fullmatch(message.recipient):
             raise MailRefused("the recipient is not a plain address")
-        if letter.template not in TEMPLATES:
-            raise MailFailed(f"this node does not know the template {letter.template!r}")
-        subject, text = TEMPLATES[letter.template]
+        if message.template not in TEMPLATES:
+            raise MailFailed(f"this node does not know the template {message.template!r}")
+        subject, text = TEMPLATES[message.template]
         return Mail(
-            letter_id=letter.id,
+            message_id=message.id,
             sender=self.sender,
-            recipient=letter.recipient,
+            recipient=message.recipient,
             subject=subject,
             text=text.format(
                 site=self.site,
-                code=self.code_of(letter.nonce),
-                minutes=_minutes(letter.expires_ms - letter.created_ms),
-                until=f"{_moment(letter.expires_ms):%H:%M}",
+                code=self.code_of(message.nonce),
+                minutes=_minutes(message.expires_ms - message.created_ms),
+                until=f"{_moment(message.expires_ms):%H:%M}",
             ),
-            created_ms=letter.created_ms,
+            created_ms=message.created_ms,
         )
 
 
 def as_message(mail: Mail) -> EmailMessage:
     """The mail as an internet message. A repeat of a letter has the same Message-ID, so that it can be recognised."""
     assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "the writer lets plain addresses through only"
-    assert _LETTER_ID.fullmatch(mail.letter_id), f"not an id: {mail.letter_id!r}"
+    assert _LETTER_ID.fullmatch(mail.message_id), f"not an id: {mail.message_id!r}"
     sender = sender_address(mail.sender)
     message = EmailMessage()
     message["From"] = sender
     message["To"] = _address(mail.recipient)
     message["Subject"] = mail.subject
     message["Date"] = format_datetime(_moment(mail.created_ms))
-    message["Message-ID"] = f"<{mail.letter_id}@{sender.domain}>"
+    message["Message-ID"] = f"<{mail.message_id}@{sender.domain}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(mail.text)
     return message
