@@ -1,6 +1,6 @@
-"""Time and randomness as ports, so that a test or the simulation can pass its own.
+"""Time and randomness as ports, so that tests and the simulation can pass their own.
 
-Deciding code takes `now_ms` as an argument; only intents and runners ask a clock or a source of entropy.
+Code that decides takes `now_ms` as an argument; only intents and background tasks ask a clock or a source of entropy.
 """
 
 import secrets
@@ -35,7 +35,7 @@ class SystemClock:
 
 
 class TrioClock:
-    """Wall time that follows Trio's clock from a base: virtual in tests, with an optional skew."""
+    """Wall time derived from Trio's clock and a base: virtual in tests, with an optional skew."""
 
     def __init__(self, base_ms: int, skew_ms: int = 0) -> None:
         self._base_ms = base_ms + skew_ms

@@ -28,7 +28,7 @@ PAST = {
 
 
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
-"""Moves that are not the owner's; each brings a note or takes the last one away."""
+"""Moves of administrators only. Each replaces the review note or removes it."""
 
 
 def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
@@ -36,7 +36,7 @@ def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
 
 
 def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
-    """Write a profile; saving what is there already changes nothing."""
+    """Save a profile. Saving it unchanged has no effect."""
     known = unit.sponsor(wanted.tenant_id)
     if known is None:
         sponsor = wanted
@@ -117,7 +117,7 @@ def unknown_campaign() -> Refused:
 
 
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
-    """What changed, each field with its value before and now."""
+    """The changed fields, each with its old and new value."""
     old, new = _told(before), _told(now)
     return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
 

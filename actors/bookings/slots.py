@@ -1,4 +1,4 @@
-"""Slots: what administrators do with them, and when one can be sold. Pure; source: decisions, section 6."""
+"""Slots: commands of administrators, and when a slot is sold. Pure; source: decisions, section 6."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -9,15 +9,15 @@ from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
 _UNTOLD = ("id", "created_ms", "demo")
-"""Fields of a slot that never change, and so are no part of a difference."""
+"""Fields that never change, and so are not part of a difference."""
 
 
 MOST_CENTS = 99_999_999
-"""The largest amount of one booking: what card processors take at most."""
+"""The largest amount of one booking: the most that card processors accept."""
 
 
 def sells(slot: Slot, now_ms: int) -> bool:
-    """Whether a slot is sold at all now, whatever its weeks."""
+    """Whether a slot is sold now, whichever weeks are free."""
     offered = slot.offer_ends_ms is None or now_ms < slot.offer_ends_ms
     return slot.active and not slot.coming_soon and slot.retired_ms is None and offered
 

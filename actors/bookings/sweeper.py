@@ -1,7 +1,7 @@
-"""The cashier: ends holds that ran out and pays back what is due. Any number of nodes may run one without harm.
+"""The cashier: ends expired holds and makes due refunds. Any number of nodes may run one.
 
-It finds work by asking the store and changes nothing itself: the ledger decides, and the processor moves money once a
-booking however often it is asked.
+It finds work in the store and changes nothing itself: the ledger decides, and the processor refunds a booking once
+however often it is asked.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,17 +19,17 @@ from actors.periodic import PeriodicTask
 from actors.values import CallFailed
 
 HOLDS, REFUNDS = 200, 20
-"""Most holds and refunds of one round; what is left is found by the next."""
+"""The most holds and refunds per round. The next round finds the rest."""
 
 PENDING_ROUNDS = 60
-"""How many retry pauses a refund that is under way may take until it is asked about again."""
+"""After how many retry pauses the processor is asked again about a refund in progress."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class SweeperLimits:
-    """How often to look, and how long to wait before a refund is tried again."""
+    """How often to sweep, and how long to wait before a refund is tried again."""
 
     sweep_seconds: float = 5.0
     refund_retry_seconds: float = 60.0
@@ -68,7 +68,7 @@ class HoldAndRefundSweeper(PeriodicTask):
         await self._ledger.expire_hold(booking_id)
 
     async def _pay_back(self, booking: Booking) -> None:
-        """Ask the processor, and tell the ledger what it said."""
+        """Ask the processor for a refund, and report its answer to the ledger."""
         pause_ms = int(self._limits.refund_retry_seconds * SECOND_MS)
         try:
             done = await self._refund(booking)
@@ -93,7 +93,7 @@ class HoldAndRefundSweeper(PeriodicTask):
 
 
 async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
-    """Work on all items at once, so that the ledger takes them as one batch; one that fails does not stop the others."""
+    """Work on all items at once, so that the ledger takes them as one batch. A failing item does not stop the others."""
     failures: list[Exception] = []
 
     async def one(item: T) -> None:

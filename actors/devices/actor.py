@@ -1,4 +1,4 @@
-"""The device authorizer: device logins are begun, polled for, looked at and decided, a batch a transaction."""
+"""The device authorizer: starts, polls, shows and decides device logins, one transaction per batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from actors.mailbox import request_id
 from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
-"""User codes that a start brings along: that all are taken happens once in 10**19 starts with a million devices."""
+"""User codes per start. With a million open devices, all of them are taken once in 10**19 starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartedLogin:
-    """A device login that began. `device_code` exists in clear only here, for the program that asked."""
+    """A device login that was started. `device_code` is available in clear only here."""
 
     device_code: str
     device: Device
@@ -31,7 +31,7 @@ class StartedLogin:
 
 @dataclass(frozen=True, slots=True)
 class RedeemedKey:
-    """A full key of the approving account; `api_key` exists in clear only here."""
+    """A full key of the approving account. `api_key` is available in clear only here."""
 
     api_key: str
     key: FreshKey
@@ -41,7 +41,7 @@ class RedeemedKey:
 
 
 class DeviceAuthorizer(Actor[Message, Answer]):
-    """Owns the life of device logins."""
+    """Owns device logins."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class DeviceAuthorizer(Actor[Message, Answer]):
     # Intents.
 
     async def start(self, agent: str, address: str) -> StartedLogin | Refused:
-        """Begin a device login, asked for by a program that calls itself `agent` (at most 200 characters), at `address`."""
+        """Start a device login for a program that calls itself `agent` (at most 200 characters), from `address`."""
         code, now_ms = new_device_code(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
         device = Device(
             id=self._id("dev"),
@@ -80,7 +80,7 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         return answer if isinstance(answer, Refused) else StartedLogin(code, answer.device)
 
     async def poll(self, device_code: str) -> RedeemedKey | Refused:
-        """The key of an approved device login, once; else why there is none, or none yet (RFC 8628, 3.5)."""
+        """The key of an approved device login, once; otherwise why there is none yet or at all (RFC 8628, 3.5)."""
         if not is_device_code(device_code):
             return unknown_code()
         text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
@@ -90,13 +90,13 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
     async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
-        """What is asked with the user code that somebody typed in a session."""
+        """The device login with the user code that was typed in a session."""
         answer = await self.ask(Look(read_code(typed), agent.id))
         assert isinstance(answer, DeviceView | Refused)
         return answer
 
     async def decide(self, typed: str, agent: Agent, *, approve: bool) -> DeviceView | Refused:
-        """Approve or deny what is asked with the user code that somebody typed in a session, for its account."""
+        """Approve or deny the device login with the user code that was typed in a session, for the session's account."""
         assert agent.type == "session", "a person decides, in a browser"
         assert agent.email is not None, "a session is of an account"
         message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get())

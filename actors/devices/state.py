@@ -1,7 +1,7 @@
-"""The rules of device logins, pure.
+"""The rules of device logins. Pure; source: RFC 8628 and decisions, section 3.
 
-Source of the rules: RFC 8628 and decisions, section 3. A snapshot of locked rows and messages go in; changes and answers
-come out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ from actors.values import Code, Refused
 __all__ = ["Decision", "DeviceRules", "LockSet", "Snapshot", "decide", "rows_to_lock", "unknown_code"]
 
 EARLY_MS = SECOND_MS // 2
-"""A poll may come by so much too early: timers and networks are not exact."""
+"""Tolerance for early polls, because timers and networks are not exact."""
 
 SLOWER_SECONDS, SLOWEST_SECONDS = 5, 60
 NAME_LENGTH = 64
@@ -35,7 +35,7 @@ NAME_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """Which rows a batch needs: the store follows devices and emails to accounts, and these to tenants."""
+    """The rows that a batch needs. The store follows devices and emails to accounts, and these to tenants."""
 
     code_hashes: tuple[bytes, ...]
     user_codes: tuple[str, ...]
@@ -44,7 +44,7 @@ class LockSet:
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     code_hashes: set[bytes] = set()
     user_codes: set[str] = set()
     session_ids: set[str] = set()
@@ -91,7 +91,7 @@ class _Batch(UnitOfWork):
                 found = self._guessed(message)
                 return found if isinstance(found, Refused) else self._decide(message, found)
 
-    # What a program asks.
+    # Requests of the program.
 
     def _start(self, start: Start) -> Answer:
         free = next((code for code in start.user_codes if code not in self._by_user_code), None)
@@ -117,9 +117,9 @@ class _Batch(UnitOfWork):
                 return self._wait(_known(device))
 
     def _wait(self, device: Device) -> Refused:
-        """Nobody has decided yet. The pace is held against the last poll that was not early."""
+        """Still pending. The pace is measured from the last poll that was not early."""
         waited_ms = None if device.polled_ms is None else self._now_ms - device.polled_ms
-        # A poll from the future was one on a node whose clock is ahead: how early this one is cannot be told.
+        # A last poll in the future came through a node whose clock is ahead; whether this one is early is unknown.
         if waited_ms is not None and 0 <= waited_ms < device.interval_seconds * SECOND_MS - EARLY_MS:
             slower = max(device.interval_seconds, min(SLOWEST_SECONDS, device.interval_seconds + SLOWER_SECONDS))
             self._keep(replace(device, interval_seconds=slower))
@@ -130,7 +130,7 @@ class _Batch(UnitOfWork):
     def _redeem(self, device: Device, poll: Poll) -> Answer:
         account = self._snapshot.accounts[device.email or ""]
         if self._live_keys.get(account.tenant_id, 0) > self._rules.full_keys_per_account:
-            # A node whose clock is ahead saw it expire, and has given its place to another key.
+            # A node whose clock is ahead saw it expire, and another key has taken its place.
             self._expire(device)
             return _expired()
         name = device.agent[:NAME_LENGTH].strip() or None
@@ -140,10 +140,11 @@ class _Batch(UnitOfWork):
         self._audit(poll, device, "key.issued", "key", key.id, {"deviceId": device.id})
         return Redeemed(key)
 
-    # What a person asks.
+    # Requests of the person.
 
     def _guessed(self, message: Look | Decide) -> Device | Refused:
-        """The device with a user code. A wrong one is charged to the session in the transaction of the comparison."""
+        """The device with a user code. A wrong code is charged to the session in the same transaction as the
+        comparison."""
         guesses = self._guesses(message.session_id)
         if guesses is None:
             return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
@@ -164,8 +165,8 @@ class _Batch(UnitOfWork):
         self.decision.changed.guesses[guesses.session_id] = charged
 
     def _forgive(self, session_id: str) -> None:
-        """Begin to count anew after a decision, which a device login takes only once: who begins one of his own and looks at
-        its code between his guesses gains nothing."""
+        """Reset the count after a decision. Only a decision resets it, because a login can be decided once: looking at
+        one's own login between guesses must not help."""
         fresh = Guesses(session_id)
         if self._guesses(session_id) != fresh:
             self.decision.changed.guesses[session_id] = fresh
@@ -198,7 +199,7 @@ class _Batch(UnitOfWork):
         return DeviceView(device)
 
     def _decided_before(self, decide: Decide, device: Device) -> Answer:
-        """A repetition changes nothing; what somebody else has decided, or otherwise, stands."""
+        """Repeating a decision changes nothing. A different one, or another account's, is refused."""
         approved = device.status is not Status.DENIED
         if device.email == decide.email and approved == decide.approve:
             return DeviceView(device)
@@ -206,7 +207,7 @@ class _Batch(UnitOfWork):
 
 
 def unknown_code() -> Refused:
-    """For a device code that nobody was given, or whose key was handed out."""
+    """For a device code that does not exist, or whose key was already returned."""
     return Refused(Code.INVALID_CODE, "The device code is unknown or was used already.")
 
 

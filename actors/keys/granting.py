@@ -1,4 +1,4 @@
-"""What a granter may give to a new key, and which keys an owner may end: decided on locked rows. Pure.
+"""Which scopes a granter may give to a new key, and which keys an owner may revoke, decided on locked rows. Pure.
 
 Source of the rules: decisions, sections 4 and 10.
 """
@@ -13,10 +13,8 @@ from actors.values import Account, Code, Refused, Scope
 def refused_grant(
     issue: Issue, account: Account | None, giver: Key | None, *, admin: bool, now_ms: int
 ) -> Refused | None:
-    """Why the granter cannot give this: a key has ended meanwhile, or it is not held what would be given.
-
-    `giver` is the key that grants, where one does; `admin` says whether the account is an administrator.
-    """
+    """Why the granter cannot issue this key, or None: its key has ended, or it lacks a scope. `giver` is the granting
+    key, if a key grants; `admin` says whether the account is an administrator."""
     scopes = issue.key.scopes
     match issue.granted_by:
         case None:
@@ -31,7 +29,7 @@ def refused_grant(
 
 
 def may_revoke(revoke: Revoke, key: Key) -> bool:
-    """Whether who asks may end the key: an operator any, an owner those of his tenant."""
+    """An operator may revoke any key, an owner only keys of its tenant."""
     if revoke.owner is None:
         return True
     return key.tenant_id == revoke.owner and (revoke.full or key.scopes is not None)

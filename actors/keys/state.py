@@ -1,7 +1,7 @@
-"""The rules of minting, claiming, issuing and revoking keys, pure.
+"""The rules of minting, claiming, issuing and revoking keys. Pure; source: decisions, sections 1 and 2.
 
-Source of the rules: decisions, sections 1 and 2. A snapshot of locked rows and messages go in; changes and answers come
-out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
 import json
@@ -40,10 +40,10 @@ __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "r
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants.
+    """The rows that a batch needs. The store follows claims to keys, and keys and accounts to tenants.
 
-    `admin_emails` are those whose membership counts; with `membership` the batch changes who is an administrator, and
-    no other may at the same time.
+    `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
+    which only one batch may do at a time.
     """
 
     token_hashes: tuple[bytes, ...]
@@ -54,7 +54,7 @@ class LockSet:
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     token_hashes: set[bytes] = set()
     key_ids: set[str] = set()
     emails: set[str] = set()
@@ -177,7 +177,8 @@ class _Batch(UnitOfWork):
         return self._claim_key(claim, key, complete)
 
     def _code_is_valid(self, claim: Claim) -> bool:
-        """Until its time runs out; after success the same code answers the same for a while, for lost answers."""
+        """Whether the code still counts. After success the same code gives the same answer for `repeat_ms`, for lost
+        responses."""
         if claim.completed_ms is not None:
             return self._now_ms <= claim.completed_ms + self._rules.repeat_ms
         return self._now_ms < claim.code_expires_ms
@@ -272,7 +273,7 @@ class _Batch(UnitOfWork):
 
 
 def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
-    """`target` with the counts of `source` added, window by window; a window that has ended adds nothing."""
+    """`target` with the counts of `source` added, window by window. Ended windows add nothing."""
     day = max(target.day, source.day, day_of(now_ms))
     month = max(target.month, source.month, month_of(now_ms))
     both = (target, source)

@@ -1,7 +1,7 @@
-"""The mail sender: leases due letters, sends each outside of any transaction, and keeps how it ended.
+"""The mail sender: leases due messages, sends each outside any transaction, and records the outcome.
 
-At least once: two nodes never send a letter within one lease, and a node that dies between sending and marking leaves
-a letter that is sent again when its lease ends. Knows nothing of SMTP or SQL, nor of what letters say.
+Delivery is at least once: two nodes never send a message within one lease, and if a node dies between sending and
+recording, the message is sent again when its lease ends. Knows nothing of SMTP, SQL or the wording of mails.
 """
 
 import traceback
@@ -32,7 +32,7 @@ from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageEr
 
 @dataclass(frozen=True, slots=True)
 class MailLimits:
-    """Bounds of the mail sender. `close_seconds` has to be less than the troupe's drain."""
+    """Bounds of the mail sender. `close_seconds` must be less than the supervisor's drain."""
 
     sends: int = 4
     send_seconds: float = 15.0
@@ -55,10 +55,8 @@ class MailLimits:
 
 
 class MailSender(PeriodicTask):
-    """A member of the troupe. `write` turns a letter into words and raises `MailRefused` or `MailFailed` if it cannot.
-
-    Slots are what bounds it: a slot is taken from the lease of a letter until its end is kept in the store.
-    """
+    """Sends the mails of the outbox. `write` renders a message and raises `MailRefused` or `MailFailed` if it cannot.
+    At most `limits.sends` messages are in progress; each counts from its lease until its outcome is recorded."""
 
     name = "mail"
 
@@ -88,7 +86,7 @@ class MailSender(PeriodicTask):
     # Intents.
 
     async def recent(self, limit: int) -> list[RenderedMessage]:
-        """The newest letters in words, codes included, at most `limits.shown`: for a developer's eyes only."""
+        """The newest messages, rendered with their codes, at most `limits.shown`. For developers only."""
         messages = await self._store.recent(min(limit, self.limits.shown))
         return [RenderedMessage(message, self._written(message)) for message in messages]
 
@@ -97,7 +95,7 @@ class MailSender(PeriodicTask):
         return self.state is State.RUNNING and not self._closed
 
     def statistics(self) -> ActorStatistics:
-        """Slots taken as `waiting`, leases as `batches`, mails sent as `messages`, letters given up as `refused`."""
+        """`waiting` counts messages in progress, `batches` leases, `messages` mails sent, `refused` messages given up."""
         return ActorStatistics(
             name=self.name,
             state=self.state,
@@ -140,7 +138,7 @@ class MailSender(PeriodicTask):
         marks = tuple(self._unmarked)
         if marks:
             await self._store.mark(marks)
-            # Others may have been appended while these were kept.
+            # More outcomes may have been appended meanwhile.
             del self._unmarked[: len(marks)]
 
     async def _start_due(self) -> float:
@@ -160,7 +158,7 @@ class MailSender(PeriodicTask):
         return self._until(lease.next_due_ms)
 
     def _until(self, due_ms: int | None) -> float:
-        """Until then, at most a poll; a letter that is due and was not leased is in another node's hands right now."""
+        """Seconds until `due_ms`, at most one poll. A due message that was not leased is in the hands of another node."""
         if due_ms is None or self._taken == self.limits.sends:
             return self.limits.poll_seconds
         rest_seconds = (due_ms - self._clock.now_ms()) / SECOND_MS
@@ -171,7 +169,7 @@ class MailSender(PeriodicTask):
         if now_ms < self._prune_at_ms:
             return
         deleted = await self._store.prune(now_ms - self.limits.keep_days * DAY_MS, self.limits.prune_rows)
-        # A full batch means that there is more: it goes at the next look, so that mail is never kept waiting.
+        # A full batch means that there is more. It waits for the next round, so that mail is never delayed by it.
         if deleted < self.limits.prune_rows:
             self._prune_at_ms = now_ms + int(self.limits.prune_seconds * SECOND_MS)
 
@@ -190,7 +188,7 @@ class MailSender(PeriodicTask):
             return
         self._log.warning("cut off %d letters while closing; they are sent when their lease ends", self._taken)
 
-    # One letter.
+    # One message.
 
     async def _deliver(self, message: QueuedMessage) -> None:
         try:
@@ -205,7 +203,7 @@ class MailSender(PeriodicTask):
     async def _try_letter(self, message: QueuedMessage) -> Mark | None:
         now_ms = self._clock.now_ms()
         if now_ms + self.limits.send_seconds * SECOND_MS > message.due_ms:
-            # The lease took long to come by: what is left of it does not cover the send, so another node may begin.
+            # Leasing took so long that the rest of the lease does not cover the send: another node may start it, too.
             return None
         given_up = give_up_unsent(message, now_ms, self.limits.retries)
         if given_up is not None:
@@ -217,8 +215,8 @@ class MailSender(PeriodicTask):
         except MailFailed as error:
             return after_failure(message, str(error), self._clock.now_ms(), self.limits.retries)
         except Exception as error:
-            # A bug that one letter meets must not stop the others, nor end the process by restarts.
-            # The frames without the message: a message may quote the mail, and with it the code.
+            # A bug with one message must not stop the others or restart the sender. Only the frames are logged: the
+            # error's text may quote the mail, and with it the code.
             frames = "".join(traceback.format_tb(error.__traceback__))
             self._log.error("letter %s met a bug, %s:\n%s", message.id, type(error).__name__, frames)
             return after_failure(message, type(error).__name__, self._clock.now_ms(), self.limits.retries)
@@ -237,7 +235,7 @@ class MailSender(PeriodicTask):
         except (MailRefused, MailFailed):
             return None
 
-    # What is told.
+    # Logs and counters.
 
     @property
     def _taken(self) -> int:

@@ -1,6 +1,6 @@
-"""What letters say: an outbox letter in, a mail out, and a mail as an internet message. Pure.
+"""Renders messages of the outbox as mails, and mails as internet messages. Pure.
 
-Knows nothing of how mails travel. A code exists in clear only in what this makes.
+Knows nothing of how mails travel. Only its results contain codes in clear.
 """
 
 import re
@@ -14,7 +14,7 @@ from email.utils import format_datetime, getaddresses
 from actors.clock import MINUTE_MS, SECOND_MS
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 
-# Neither space, control, nor any character that means something in a list of addresses: no header can be broken out of.
+# Neither whitespace, control characters nor any that mean something in address lists: no header injection.
 _PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
 _LETTER_ID = re.compile(r"[0-9A-Za-z_]+")
 
@@ -51,15 +51,13 @@ TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
 }
-"""Template -> subject and text. A subject is seen on locked screens and in the logs of servers, so it holds no code."""
+"""Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailRenderer:
-    """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`.
-
-    `code_of` derives the code that a letter's nonce stands for. Raises ValueError on a sender that is no address.
-    """
+    """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
+    code from a message's nonce. Raises ValueError if the sender is not an address."""
 
     sender: str
     site: str
@@ -69,7 +67,7 @@ class MailRenderer:
         sender_address(self.sender)
 
     def write(self, message: QueuedMessage) -> Mail:
-        """The letter in words; raises `MailRefused` where its recipient is no plain address, and `MailFailed` on a
+        """Render a message. Raises `MailRefused` if its recipient is not a plain address, and `MailFailed` for the
         template of a newer version of this program: a node of that version will send it."""
         if not _PLAIN_ADDRESS.fullmatch(message.recipient):
             raise MailRefused("the recipient is not a plain address")
@@ -92,7 +90,7 @@ class MailRenderer:
 
 
 def as_message(mail: Mail) -> EmailMessage:
-    """The mail as an internet message. A repeat of a letter has the same Message-ID, so that it can be recognised."""
+    """The mail as an internet message. A retry has the same Message-ID, so that duplicates can be recognised."""
     assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "the writer lets plain addresses through only"
     assert _LETTER_ID.fullmatch(mail.message_id), f"not an id: {mail.message_id!r}"
     sender = sender_address(mail.sender)
@@ -108,7 +106,7 @@ def as_message(mail: Mail) -> EmailMessage:
 
 
 def sender_address(text: str) -> Address:
-    """The configured sender; raises ValueError unless it is `address` or `Name <address>` in ASCII."""
+    """The configured sender. Raises ValueError unless it is `address` or `Name <address>` in ASCII."""
     match getaddresses([text]):
         case [(name, address)] if text.isascii() and text.isprintable() and _PLAIN_ADDRESS.fullmatch(address):
             return _address(address, name)

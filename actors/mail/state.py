@@ -1,6 +1,6 @@
-"""The rules of sending, pure: whether a letter is worth a try, and what a failure means for it.
+"""The rules of sending: whether to try a message, and what to do after a failure. Pure.
 
-Knows nothing of transports and stores; now is an argument.
+Knows nothing of transports and stores.
 """
 
 import re
@@ -17,7 +17,7 @@ _CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a letter is tried and how long it rests in between: doubling from `pause_ms` to `pause_max_ms`."""
+    """How often a message is tried, and the pause in between: doubling from `pause_ms` to `pause_max_ms`."""
 
     attempts: int = 20
     pause_ms: int = SECOND_MS
@@ -29,7 +29,7 @@ class Retries:
 
 
 def give_up_unsent(message: QueuedMessage, now_ms: int, retries: Retries) -> GivenUp | None:
-    """Why a leased letter is not tried at all, if so. Its attempt is counted already, by the lease."""
+    """Give up a leased message that expired or was tried too often. The lease has already counted an attempt."""
     if now_ms >= message.expires_ms:
         return _given_up(message, now_ms, _because("expired", message.last_error))
     if message.attempts > retries.attempts:
@@ -38,7 +38,7 @@ def give_up_unsent(message: QueuedMessage, now_ms: int, retries: Retries) -> Giv
 
 
 def after_failure(message: QueuedMessage, error: str, now_ms: int, retries: Retries) -> RetryLater | GivenUp:
-    """A letter that failed is tried again after a pause, unless it will have expired or was tried often enough."""
+    """Retry a failed message after a pause, unless it will have expired or was tried too often."""
     error = cleaned(error, message.recipient)
     due_ms = now_ms + pause_ms(message.attempts, retries)
     if due_ms >= message.expires_ms:
@@ -49,25 +49,25 @@ def after_failure(message: QueuedMessage, error: str, now_ms: int, retries: Retr
 
 
 def after_refusal(message: QueuedMessage, error: str, now_ms: int) -> GivenUp:
-    """A letter that was refused for good is given up at once."""
+    """Give up a message that was refused for good."""
     return _given_up(message, now_ms, cleaned(error, message.recipient))
 
 
 def pause_ms(attempt: int, retries: Retries) -> int:
     """The pause after the `attempt`-th attempt, counted from 1."""
     assert attempt > 0
-    # The exponent is bounded because the power is not: attempts are a number of the database's.
+    # The exponent is bounded because the power is not: `attempts` comes from the database.
     return int(min(retries.pause_ms * 2 ** min(attempt - 1, 32), retries.pause_max_ms))
 
 
 def masked(address: str) -> str:
-    """An address as logs may show it: `a***@example.com`."""
+    """The address as logged: `a***@example.com`."""
     name, at, domain = address.rpartition("@")
     return f"{name[:1]}***@{domain}" if at else "***"
 
 
 def cleaned(error: str, recipient: str) -> str:
-    """What a server said, fit to keep: one printable line, bounded, without the address and without any code."""
+    """A server's reply, safe to store: one printable line of bounded length, without the address or any code."""
     line = " ".join("".join(char if char.isprintable() else " " for char in error[:_READ_LENGTH]).split())
     if recipient:
         line = re.sub(re.escape(recipient), lambda _: masked(recipient), line, flags=re.IGNORECASE)

@@ -15,10 +15,8 @@ from actors.periodic import PeriodicTask
 
 
 class Heartbeat(PeriodicTask):
-    """Sends a heartbeat before the node serves, then at every interval, and signs off on an orderly stop.
-
-    A node that is killed still counts for `live_seconds`.
-    """
+    """Sends a heartbeat before the node serves, then at every interval, and signs off on an orderly stop. A node that
+    is killed still counts for `live_seconds`."""
 
     name = "nodes"
     tolerated = (Exception,)

@@ -1,4 +1,4 @@
-"""The rules of counting nodes, pure: ages and silences in, who is live and how many out."""
+"""The rules of counting live nodes by the ages of their heartbeats. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from actors.nodes.messages import LiveNode, NodeInfo
 
 MOST_NODES = 256
-"""More live nodes are neither read nor counted: a beat reads a bounded number of rows."""
+"""More live nodes are neither read nor counted, so that a heartbeat reads a bounded number of rows."""
 
 GONE_SECONDS = 3_600.0
 GONE_ROWS = 100
-"""Rows without a beat for so long are deleted, so many with each beat."""
+"""Each heartbeat deletes at most `GONE_ROWS` rows without a heartbeat for `GONE_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRules:
-    """How often a node beats, how young a beat has to be, and how long the last count holds while none gets through."""
+    """The interval of heartbeats, the age up to which one counts, and how long the last count stays valid if they fail."""
 
     beat_seconds: float = 2.0
     live_seconds: float = 10.0
@@ -27,7 +27,7 @@ class NodeRules:
 
 
 def is_live(age_seconds: float, live_seconds: float) -> bool:
-    """Whether a beat of that age counts. One that lies far ahead is of a clock that was put back since."""
+    """Whether a heartbeat of that age counts. One far ahead was written before the store's clock was set back."""
     return -live_seconds < age_seconds < live_seconds
 
 
@@ -39,8 +39,8 @@ def is_gone(age_seconds: float) -> bool:
 def live_nodes(
     node: NodeInfo, seen: Sequence[LiveNode], silent_seconds: float, rules: NodeRules
 ) -> tuple[LiveNode, ...]:
-    """Who counts as live for `node`, which is one of them in any case, `silent_seconds` after a beat that saw `seen`: the
-    oldest node first, each with its age as of now. After `keep_seconds` of silence that is `node` alone."""
+    """The live nodes as `node` sees them, including itself, oldest first, with current ages. `seen` was read
+    `silent_seconds` ago. After `keep_seconds` only `node` is left."""
     heard = seen if silent_seconds <= rules.keep_seconds else ()
     others = [
         LiveNode(each.node, max(0.0, each.age_seconds) + silent_seconds) for each in heard if each.node.id != node.id

@@ -1,4 +1,4 @@
-"""The rules of quota, pure: tenants and messages in, changed tenants and answers out.
+"""The rules of quota: tenants and messages in, changed tenants and answers out. Pure.
 
 Source of the rules: decisions, section 1 ("What counts", "Lifetime or month used up", `claim_required`).
 """
@@ -13,7 +13,7 @@ from actors.values import Code, Refused, Tenant, Tier
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What one tier may use; None is no cap. `lifetime` and `usecase_reads` bind anonymous tenants only."""
+    """The caps of one tier; None means no cap. `lifetime` and `usecase_reads` apply to anonymous tenants only."""
 
     daily: int
     monthly: int | None = None
@@ -23,7 +23,7 @@ class Caps:
 
 @dataclass(slots=True)
 class Decision:
-    """The tenants that changed, as they are now, and one answer for each message in order."""
+    """The changed tenants, and one answer for each message in order."""
 
     changed: dict[str, Tenant] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
@@ -54,7 +54,7 @@ def decide(
 
 
 def rolled_over(tenant: Tenant, now_ms: int) -> Tenant:
-    """The tenant with the windows of `now_ms`. Windows never go back: another node's clock may be ahead of ours."""
+    """The tenant with the windows of `now_ms`. Windows never go back, because another node's clock may be ahead."""
     day, month = max(tenant.day, day_of(now_ms)), max(tenant.month, month_of(now_ms))
     if day != tenant.day:
         tenant = replace(tenant, day=day, day_used=0)
@@ -64,7 +64,7 @@ def rolled_over(tenant: Tenant, now_ms: int) -> Tenant:
 
 
 def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered | Refused:
-    """One request more, or the first cap that forbids it."""
+    """The tenant with one more request, or the first cap that refuses it."""
     if caps.lifetime is not None and tenant.lifetime_used >= caps.lifetime:
         return Refused(
             Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to go on."
@@ -81,7 +81,7 @@ def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered 
 
 
 def refunded(tenant: Tenant, refund: Refund) -> Metered:
-    """One request less, in the windows that are still those of the charge."""
+    """The tenant with one request less, in those windows of the charge that are still open."""
     return Metered(
         _moved_by(tenant, -1, refund.usecase, day=tenant.day == refund.day, month=tenant.month == refund.month)
     )

@@ -1,5 +1,5 @@
-"""The session keeper: sends sign-in codes, begins, touches and ends sessions, and lets forms work once, a batch a
-transaction."""
+"""The session keeper: sends sign-in codes, starts, touches and ends sessions, and consumes forms, one transaction per
+batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from actors.sessions.store import SessionStore
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
 
 SUBJECT = digest("sign-in")
-"""What the proof of a sign-in code is bound to: as long as the hash of a claim token, and that of none."""
+"""The subject of sign-in code proofs. It has the length of a claim token's hash and matches no claim token."""
 
 AGENT_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class StartedSession:
-    """A fresh session; `token` exists in clear only here, for the browser that signed in."""
+    """A fresh session. `token` is available in clear only here."""
 
     token: str
     session: Session
@@ -45,7 +45,7 @@ class StartedSession:
 
 
 class SessionKeeper(Actor[Message, Answer]):
-    """Owns the life of sign-ins and sessions."""
+    """Owns sign-ins, sessions and consumed forms."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class SessionKeeper(Actor[Message, Answer]):
     # Intents.
 
     async def start_sign_in(self, email: str) -> CodeSent | Refused:
-        """Send a code to `email` (normalised), whether it has an account or not; the mail is in the outbox when this
+        """Send a code to `email` (normalised), whether or not it has an account. The mail is in the outbox when this
         returns."""
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
@@ -86,10 +86,11 @@ class SessionKeeper(Actor[Message, Answer]):
         return answer
 
     async def complete_sign_in(self, email: str, code: str, agent_words: str) -> StartedSession | Refused:
-        """Begin a session of the account of `email`, which is made where it does not exist, with the emailed code.
+        """Start a session for the account of `email` with the emailed code. The account is created if it does not
+        exist.
 
-        `agent_words` is the browser's own name for itself. Where the account has too many sessions, the one that was not
-        used for longest ends.
+        `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
+        end.
         """
         now_ms = self._clock.now_ms()
         token = new_session_token(self._entropy.token(ENTROPY_BYTES))
@@ -108,33 +109,31 @@ class SessionKeeper(Actor[Message, Answer]):
         return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
 
     def touch(self, session: Session) -> bool:
-        """The session was used: where that was not written down for a while it lives on from now, which this says.
-
-        Nothing is waited for. A touch that is lost is made up for by the next.
-        """
+        """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
+        not wait for the commit. The next touch makes up for a lost one."""
         if self._clock.now_ms() - session.seen_ms < self.rules.touch_ms:
             return False
         return self.tell(Touch(session.id))
 
     async def end_session(self, session_id: str, email: str, agent: Agent) -> Kept | Refused:
-        """End a session of the account of `email` for good; ending it again changes nothing."""
+        """End a session of the account of `email` for good. Ending it again changes nothing."""
         answer = await self.ask(EndSession(session_id, email, self._audit(agent, "session.ended", session_id)))
         assert isinstance(answer, Kept | Refused)
         return answer
 
     async def consume_form(self, session_id: str, form_id: str) -> FormConsumed | Refused:
-        """A form of a session was sent; refused where the session has ended."""
+        """Mark a form of a session as submitted. Refused if the session has ended."""
         answer = await self.ask(ConsumeForm(session_id, form_id))
         assert isinstance(answer, FormConsumed | Refused)
         return answer
 
     async def release_form(self, session_id: str, form_id: str) -> None:
-        """What the form was to do was not done: it may be sent again. Once told that is done however late, so the caller
-        bounds his wait."""
+        """Allow a form to be submitted again, because its action failed. Has no timeout once posted; the caller bounds
+        the wait."""
         await self.ask(ReleaseForm(session_id, form_id), no_timeout=True)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
-        """The live sessions of an account, the last used first. Raises `StorageUnavailable`."""
+        """The live sessions of an account, last used first. Raises `StorageUnavailable`."""
         return await self._store.of_email(email, self._clock.now_ms())
 
     # The batch.
@@ -148,7 +147,7 @@ class SessionKeeper(Actor[Message, Answer]):
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     def undo(self, message: Message, answer: Answer) -> None:
-        """A form whose sender was refused meanwhile did nothing: it may be sent again."""
+        """Release a form whose caller was told meanwhile that the submission failed."""
         if isinstance(message, ConsumeForm) and isinstance(answer, FormConsumed) and answer.first:
             self.tell(ReleaseForm(message.session_id, message.form_id))
 

@@ -1,7 +1,7 @@
-"""The rules of signing in, of sessions, and of forms that are sent once. Pure.
+"""The rules of sign-ins, sessions and forms that may be submitted once. Pure; source: decisions, sections 2 and 4.
 
-Source of the rules: decisions, sections 2 and 4. A snapshot of locked rows and messages go in; changes and answers come
-out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
 import json
@@ -31,7 +31,7 @@ from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Te
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """The numbers of section 4; times in milliseconds."""
+    """The numbers of decisions, section 4; times in milliseconds."""
 
     life_ms: int = 30 * DAY_MS
     touch_ms: int = HOUR_MS
@@ -41,11 +41,8 @@ class SessionRules:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Rows that a batch touches. The same class holds what a decision changed.
-
-    `sessions` has those that are named, and all live ones of emails for which a sign-in is to be completed. `forms` has
-    those that were sent before, with when.
-    """
+    """The rows of a batch. The same class holds the changes of a decision. `sessions` has the named ones, and all live
+    ones of emails that complete a sign-in. `forms` maps submitted forms to when they were submitted."""
 
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
@@ -55,8 +52,8 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Decision:
-    """What to keep, and one answer for each message in order. `tenants` are those of new accounts; forms that were
-    `released_forms` go before those of `changed` come."""
+    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts.
+    `released_forms` are deleted before the forms of `changed` are inserted."""
 
     changed: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
@@ -68,8 +65,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """Which rows a batch needs, each sorted. `entering` are the emails for which a sign-in is to be completed: their
-    accounts and live sessions are wanted, too."""
+    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in: their accounts and
+    live sessions are read, too."""
 
     emails: tuple[str, ...]
     entering: tuple[str, ...]
@@ -78,7 +75,7 @@ class LockSet:
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch."""
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     emails: set[str] = set()
     entering: set[str] = set()
     session_ids: set[str] = set()
@@ -112,7 +109,7 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
 
 
 class _Batch:
-    """A snapshot with the changes of this batch laid over it."""
+    """Answers the messages of one batch. Reads see the changes of earlier messages."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: SessionRules) -> None:
         self._snapshot = snapshot
@@ -154,7 +151,7 @@ class _Batch:
             self._keep_sign_in(guessed)
         if not right:
             return wrong_code()
-        # A code opens one session. No clock of any node is so far behind that this one lives for it.
+        # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
         changes = self._make_account(session.email, complete.tenant_id)
         ended = self._make_room(session.email)
@@ -165,7 +162,7 @@ class _Batch:
         return Kept(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
-        """Make the account where there is none; what that changes, for the audit."""
+        """Create the account if it does not exist; returns the changes for the audit."""
         if self._account(email) is not None:
             return {}
         self.decision.changed.accounts[email] = Account(email, tenant_id, self._now_ms)
@@ -173,7 +170,7 @@ class _Batch:
         return {"tenantId": [None, tenant_id]}
 
     def _make_room(self, email: str) -> list[str | None]:
-        """End the sessions that were not used for longest, so that there may be one more; their ids."""
+        """End the least recently used sessions, so that one more is allowed; returns their ids."""
         known = self._snapshot.sessions | self.decision.changed.sessions
         live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
         live.sort(key=lambda each: (each.seen_ms, each.id))
@@ -221,7 +218,7 @@ class _Batch:
             self.decision.released_forms.add(place)
         return FormReleased()
 
-    # Rows, with this batch's changes in front.
+    # Rows, overlaid with the changes of this batch.
 
     def _sign_in(self, email: str) -> SignIn | None:
         return self.decision.changed.sign_ins.get(email) or self._snapshot.sign_ins.get(email)

@@ -258,7 +258,7 @@ def run(
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
         world = World(seed, scene, seconds, parts, impatient=bug is not None)
-        with patched(codes, "same", world.compare):
+        with patched(codes, "constant_time_equal", world.compare):
             try:
                 _, trace = kernel.simulate(seed, world.run, keep=keep_trace, alarm=Assassin(world.faults, world.nodes))
             except Exception:
