@@ -201,7 +201,7 @@ class Actor(Generic[M, R]):
         # A failed request must not be carried out later. One that is in a batch already may still commit: see `undo`.
         self._mailbox.withdraw(envelope)
         envelope.given_up = True
-        envelope.reply.fail(StorageUnavailable(f"{self.name} gave no answer in time"))
+        envelope.reply.fail(StorageUnavailable(f"{self.name} did not answer in time"))
 
     # One batch.
 
@@ -258,7 +258,9 @@ class Actor(Generic[M, R]):
             else:
                 assert len(answers) == len(messages), f"{self.name} gave {len(answers)} answers to {len(messages)}"
                 return answers
-        raise StorageUnavailable(f"{self.name} could not settle a batch in {self.limits.settle_attempts} attempts")
+        raise StorageUnavailable(
+            f"{self.name} could not learn the outcome of a batch in {self.limits.settle_attempts} attempts"
+        )
 
 
 @asynccontextmanager

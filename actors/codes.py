@@ -52,7 +52,7 @@ def send(row: C, proof: bytes, now_ms: int, rules: CodeRules, to: str) -> C | Re
     today = max(row.sent_day, day_of(now_ms))
     sent_today = row.sent_today if row.sent_day == today else 0
     if sent_today >= rules.per_day:
-        return _wait(f"No more codes are sent {to} today.", DAY_MS - now_ms % DAY_MS)
+        return _wait(f"No more codes can be sent {to} today.", DAY_MS - now_ms % DAY_MS)
     return replace(
         row,
         proof=proof,

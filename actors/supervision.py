@@ -58,7 +58,7 @@ class ActorSupervisor:
             while self._left:
                 await self._leaving.park()
         if bound.cancelled_caught:
-            log.error("actors were not drained within %g s: %r", seconds, self.members)
+            log.error("actors did not drain within %g s: %r", seconds, self.members)
             self.kill()
 
     async def supervise(self, member: Member, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -87,7 +87,7 @@ class ActorSupervisor:
             failures.append(trio.current_time())
             if not started.done or self._too_many(failures):
                 raise IntensityExceeded(f"{member.name} failed {len(failures)} times: {error!r}") from error
-            log.error("%s starts afresh after a failure: %r", member.name, error)
+            log.error("%s restarts after a failure: %r", member.name, error)
             return False
         return True
 

@@ -176,7 +176,7 @@ class OutboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The agent of a change, for the audit: its type (`key`, `session`, `cli` or `system`), its id, and the account's email."""
+    """The agent of a change, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email."""
 
     type: str
     id: str

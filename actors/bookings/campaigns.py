@@ -88,12 +88,12 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
     if campaign is None:
         return unknown_campaign()
     if message.tenant_id is not None and message.move in REVIEWING:
-        return Refused(Code.FORBIDDEN, "Only administrators review campaigns.")
+        return Refused(Code.FORBIDDEN, "Only administrators can review campaigns.")
     if message.seen not in (None, campaign.content):
-        return Refused(Code.INVALID_STATE, "This campaign was edited since. Read it again.")
+        return Refused(Code.INVALID_STATE, "This campaign has been edited since you read it. Read it again.")
     sponsor = unit.sponsor(campaign.tenant_id)
     if message.seen_as is not None and (sponsor is None or sponsor.name != message.seen_as):
-        return Refused(Code.INVALID_STATE, "This campaign's sponsor was renamed since. Read it again.")
+        return Refused(Code.INVALID_STATE, "This campaign's sponsor has been renamed since you read it. Read it again.")
     status = after(CAMPAIGN_MOVES, campaign.status, message.move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")

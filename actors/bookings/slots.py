@@ -25,7 +25,7 @@ def sells(slot: Slot, now_ms: int) -> bool:
 def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
     slot = message.slot
     if unit.slot(slot.id) is not None:
-        return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
+        return Refused(Code.INVALID_STATE, f"A slot with the id {slot.id} already exists. Choose another id.")
     if _too_dear(slot):
         return too_expensive()
     unit.keep_slot(slot)
@@ -75,7 +75,7 @@ def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
 
 
 def too_expensive() -> Refused:
-    return Refused(Code.INVALID_REQUEST, f"All weeks of a booking may cost {MOST_CENTS} cents at most.")
+    return Refused(Code.INVALID_REQUEST, f"All weeks of a booking together may cost at most {MOST_CENTS} cents.")
 
 
 def _too_dear(slot: Slot) -> bool:

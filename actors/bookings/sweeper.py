@@ -73,10 +73,10 @@ class HoldAndRefundSweeper(PeriodicTask):
         try:
             done = await self._refund(booking)
         except PaymentsRefused as error:
-            self._log.error("the refund of %s was declined: %s", booking.id, error)
+            self._log.error("refund of %s declined: %s", booking.id, error)
             await self._ledger.settle_refund(booking.id, str(error))
         except PaymentsUnavailable as error:
-            self._log.warning("the refund of %s has to wait: %s", booking.id, error)
+            self._log.warning("refund of %s postponed: %s", booking.id, error)
             await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
         else:
             if done:

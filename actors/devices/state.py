@@ -96,7 +96,7 @@ class _Batch(UnitOfWork):
     def _start(self, start: Start) -> Answer:
         free = next((code for code in start.user_codes if code not in self._by_user_code), None)
         if free is None:
-            return Refused(Code.SERVICE_UNAVAILABLE, "No code was free. Try again in a moment.", 1)
+            return Refused(Code.SERVICE_UNAVAILABLE, "No user code is available. Try again in a moment.", 1)
         device = replace(start.device, user_code=free)
         self._by_hash[device.code_hash] = self._by_user_code[free] = device.id
         return DeviceView(self._keep(device))
@@ -108,7 +108,7 @@ class _Batch(UnitOfWork):
             case None | Status.REDEEMED:
                 return unknown_code()
             case Status.DENIED:
-                return Refused(Code.ACCESS_DENIED, "The person who was asked has refused.")
+                return Refused(Code.ACCESS_DENIED, "The person denied the request.")
             case Status.EXPIRED:
                 return _expired()
             case Status.APPROVED:
@@ -123,9 +123,9 @@ class _Batch(UnitOfWork):
         if waited_ms is not None and 0 <= waited_ms < device.interval_seconds * SECOND_MS - EARLY_MS:
             slower = max(device.interval_seconds, min(SLOWEST_SECONDS, device.interval_seconds + SLOWER_SECONDS))
             self._keep(replace(device, interval_seconds=slower))
-            return Refused(Code.SLOW_DOWN, f"This is too fast. Wait {slower} s between polls.", interval_seconds=slower)
+            return Refused(Code.SLOW_DOWN, f"Polling too fast. Wait {slower} s between polls.", interval_seconds=slower)
         self._keep(replace(device, polled_ms=self._now_ms))
-        return Refused(Code.AUTHORIZATION_PENDING, "Nobody has approved yet. Go on polling.")
+        return Refused(Code.AUTHORIZATION_PENDING, "Not approved yet. Keep polling.")
 
     def _redeem(self, device: Device, poll: Poll) -> Answer:
         account = self._snapshot.accounts[device.email or ""]
@@ -153,7 +153,7 @@ class _Batch(UnitOfWork):
         device_id = self._by_user_code.get(message.user_code)
         if device_id is None:
             self._charge(guesses)
-            return Refused(Code.INVALID_CODE, "No device shows this code. Compare it with what the device shows.")
+            return Refused(Code.INVALID_CODE, "No device is showing this code. Check the code on the device.")
         return self._as_of_now(device_id)
 
     def _charge(self, guesses: Guesses) -> None:
@@ -182,7 +182,7 @@ class _Batch(UnitOfWork):
             live = self._live_keys.get(account.tenant_id, 0)
             if live >= most:
                 return Refused(
-                    Code.KEY_LIMIT, f"This account has {most} live full keys, the most it may have. Revoke one first."
+                    Code.KEY_LIMIT, f"This account has {most} live full keys, the maximum. Revoke one first."
                 )
             self._live_keys[account.tenant_id] = live + 1
         device = self._keep(
@@ -203,12 +203,12 @@ class _Batch(UnitOfWork):
         approved = device.status is not Status.DENIED
         if device.email == decide.email and approved == decide.approve:
             return DeviceView(device)
-        return Refused(Code.INVALID_STATE, f"This was {'approved' if approved else 'denied'} already.")
+        return Refused(Code.INVALID_STATE, f"This request was already {'approved' if approved else 'denied'}.")
 
 
 def unknown_code() -> Refused:
     """For a device code that does not exist, or whose key was already returned."""
-    return Refused(Code.INVALID_CODE, "The device code is unknown or was used already.")
+    return Refused(Code.INVALID_CODE, "The device code is unknown or has already been used.")
 
 
 def _known(device: Device | None) -> Device:

@@ -37,7 +37,7 @@ class ShardMap:
         self.shards = tuple(sorted(shards, key=lambda shard: shard.first))
         ends = [FIRST - 1, *(shard.last for shard in self.shards)]
         if ends[-1] != LAST or any(shard.first != end + 1 for shard, end in zip(self.shards, ends, strict=False)):
-            raise ValueError("the ranges of the shards leave hashes out, or hold some twice")
+            raise ValueError("the shard ranges leave gaps or overlap")
         self._firsts = [shard.first for shard in self.shards]
         self.place_of = lru_cache(REMEMBERED_BOOKINGS)(self._find)
         """The index of a booking's shard, in range(len(self))."""

@@ -20,7 +20,7 @@ def refused_grant(
         case None:
             return None
         case ByAccount():
-            assert account is not None, "who is signed in has an account"
+            assert account is not None, "a signed-in person has an account"
             return _lacking("This account", scopes or (), account_scopes(admin=admin))
         case ByKey():
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
@@ -39,4 +39,4 @@ def _lacking(who: str, given: Iterable[Scope], holds: Sequence[Scope]) -> Refuse
     lacking = [scope for scope in given if scope not in holds]
     if not lacking:
         return None
-    return Refused(Code.INSUFFICIENT_SCOPE, f"{who} cannot grant what it does not hold now: {', '.join(lacking)}.")
+    return Refused(Code.INSUFFICIENT_SCOPE, f"{who} cannot grant scopes that it does not have: {', '.join(lacking)}.")

@@ -144,7 +144,7 @@ class _Batch(UnitOfWork):
         if claim is None:
             return _unknown_token()
         if claim.completed_ms is not None:
-            return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
+            return Refused(Code.ALREADY_UPGRADED, "This key has already been claimed.")
         if self._is_revoked(claim.key_id):
             return _unknown_token()
         sent = send(claim, start.proof, self._now_ms, self._rules.codes, "for this token")
@@ -263,9 +263,7 @@ class _Batch(UnitOfWork):
         return TierSet(tenant)
 
     def _key_limit(self, most: int, what: str) -> Refused:
-        return Refused(
-            Code.KEY_LIMIT, f"This account has {most} live {what} keys, the most it may have. Revoke one first."
-        )
+        return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")
 
     def _announce(self, key: Key, tenant: Tenant) -> None:
         self.decision.touched_keys.append(key.hash)

@@ -186,7 +186,7 @@ class MailSender(PeriodicTask):
                 if self._sending and not self._unmarked:
                     await self._pause(inf)
             return
-        self._log.warning("cut off %d letters while closing; they are sent when their lease ends", self._taken)
+        self._log.warning("cut off %d mails while closing; they are sent when their lease ends", self._taken)
 
     # One message.
 
@@ -218,7 +218,7 @@ class MailSender(PeriodicTask):
             # A bug with one message must not stop the others or restart the sender. Only the frames are logged: the
             # error's text may quote the mail, and with it the code.
             frames = "".join(traceback.format_tb(error.__traceback__))
-            self._log.error("letter %s met a bug, %s:\n%s", message.id, type(error).__name__, frames)
+            self._log.error("mail %s hit a bug, %s:\n%s", message.id, type(error).__name__, frames)
             return after_failure(message, type(error).__name__, self._clock.now_ms(), self.limits.retries)
         return Sent(message.id, self._clock.now_ms())
 
@@ -246,14 +246,14 @@ class MailSender(PeriodicTask):
         match mark:
             case Sent():
                 self._sent += 1
-                self._log.info("letter %s to %s was sent, attempt %d", message.id, recipient, message.attempts)
+                self._log.info("mail %s to %s sent, attempt %d", message.id, recipient, message.attempts)
             case RetryLater(error=error):
                 self._log.warning(
-                    "letter %s to %s waits after attempt %d: %s", message.id, recipient, message.attempts, error
+                    "mail %s to %s failed on attempt %d, retrying: %s", message.id, recipient, message.attempts, error
                 )
             case GivenUp(error=error):
                 self._given_up += 1
-                self._log.error("letter %s to %s is given up: %s", message.id, recipient, error)
+                self._log.error("mail %s to %s given up: %s", message.id, recipient, error)
 
     def _on_error(self, error: Exception) -> None:
         self._unknown += isinstance(error, OutcomeUnknown)

@@ -91,8 +91,8 @@ class MailRenderer:
 
 def as_message(mail: Mail) -> EmailMessage:
     """The mail as an internet message. A retry has the same Message-ID, so that duplicates can be recognised."""
-    assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "the writer lets plain addresses through only"
-    assert _LETTER_ID.fullmatch(mail.message_id), f"not an id: {mail.message_id!r}"
+    assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "only plain addresses are rendered"
+    assert _LETTER_ID.fullmatch(mail.message_id), f"not a message id: {mail.message_id!r}"
     sender = sender_address(mail.sender)
     message = EmailMessage()
     message["From"] = sender

@@ -22,8 +22,8 @@ class NodeRules:
     keep_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        assert 0 < 2 * self.beat_seconds <= self.live_seconds, "one beat that is lost must not lose a node"
-        assert self.live_seconds <= self.keep_seconds, "a node forgets the others no sooner than they forget it"
+        assert 0 < 2 * self.beat_seconds <= self.live_seconds, "losing one heartbeat must not lose a node"
+        assert self.live_seconds <= self.keep_seconds, "a node must not forget the others sooner than they forget it"
 
 
 def is_live(age_seconds: float, live_seconds: float) -> bool:

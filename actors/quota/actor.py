@@ -73,7 +73,7 @@ class QuotaAccountant(Actor[Message, Answer]):
             case Moved():
                 return None
             case Refused() as refused:
-                raise AssertionError(f"a read is not refused, but: {refused}")
+                raise AssertionError(f"a read was refused: {refused}")
 
     async def days(self, tenant_id: str, count: int) -> Sequence[tuple[int, int]]:
         """The usage of a tenant on each of the last `count` days, oldest first: (day since the epoch, requests). The

@@ -67,16 +67,23 @@ def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered 
     """The tenant with one more request, or the first cap that refuses it."""
     if caps.lifetime is not None and tenant.lifetime_used >= caps.lifetime:
         return Refused(
-            Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to go on."
+            Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to continue."
         )
     if caps.monthly is not None and tenant.month_used >= caps.monthly:
-        return Refused(Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used.")
+        return Refused(
+            Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used. Try again next month."
+        )
     if charge.usecase and caps.usecase_reads is not None and tenant.usecase_reads >= caps.usecase_reads:
         return Refused(
-            Code.CLAIM_REQUIRED, f"An unclaimed key may read use cases {caps.usecase_reads} times. Claim it to go on."
+            Code.CLAIM_REQUIRED,
+            f"An unclaimed key may read use cases {caps.usecase_reads} times. Claim it to continue.",
         )
     if tenant.day_used >= caps.daily:
-        return Refused(Code.RATE_LIMITED, f"All {caps.daily} requests of today are used.", seconds_to_next_day(now_ms))
+        return Refused(
+            Code.RATE_LIMITED,
+            f"All {caps.daily} requests of today are used. Try again after 00:00 UTC.",
+            seconds_to_next_day(now_ms),
+        )
     return Metered(_moved_by(tenant, 1, charge.usecase, day=True, month=True))
 
 

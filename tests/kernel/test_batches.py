@@ -155,7 +155,7 @@ async def test_a_caller_who_left_does_not_hurt_the_others_of_its_batch(autojump_
 async def test_a_late_answer_is_given_up_and_the_work_is_done(autojump_clock: MockClock) -> None:
     book = Notebook(before=[30.0], limits=ActorLimits(answer_seconds=10))
     async with running([book], drain_seconds=60):
-        with pytest.raises(StorageUnavailable, match="notebook gave no answer in time"):
+        with pytest.raises(StorageUnavailable, match="notebook did not answer in time"):
             await book.ask("a")
         assert trio.current_time() == 10
     assert book.lines == ["a"]

@@ -87,7 +87,7 @@ async def test_the_traceback_is_logged_with_the_requests_that_it_hit(
     assert first.getMessage() == "notebook failed on a batch of 2; requests: req-2, req-3"
     assert first.exc_text is not None
     assert "a line that nobody expected" in first.exc_text
-    assert second.getMessage() == "notebook starts afresh after a failure: RuntimeError('a line that nobody expected')"
+    assert second.getMessage() == "notebook restarts after a failure: RuntimeError('a line that nobody expected')"
 
 
 async def test_a_bug_without_a_request_is_logged_too(

@@ -92,7 +92,9 @@ class TestUnknown:
     async def test_unknown_for_ever_is_given_up_after_bounded_attempts(self, autojump_clock: MockClock) -> None:
         book = Notebook(before=repeat(UNKNOWN))
         async with running([book]):
-            with pytest.raises(StorageUnavailable, match="notebook could not settle a batch in 8 attempts"):
+            with pytest.raises(
+                StorageUnavailable, match="notebook could not learn the outcome of a batch in 8 attempts"
+            ):
                 await book.ask("a")
         assert len(book.attempts) == 8
 

@@ -50,6 +50,7 @@ BUGS: Mapping[str, Bug] = {
         "What was refused for good is tried again.", replaced(sender, "after_refusal", _once_more)
     ),
     "old-letters-sent": Bug(
-        "A letter is sent when its code is of no use any more.", replaced(sender, "give_up_unsent", lambda *message: None)
+        "A letter is sent when its code is of no use any more.",
+        replaced(sender, "give_up_unsent", lambda *message: None),
     ),
 }

@@ -197,7 +197,10 @@ def test_a_package_needs_all_its_weeks(ledger: Ledger, week: int, free: bool) ->
         assert booked(answer).status is RESERVED
         assert ledger.held("b3") == [week, week + 1]
     else:
-        assert refused(answer, Code.SLOT_UNAVAILABLE).message == "This slot is taken in that week."
+        assert (
+            refused(answer, Code.SLOT_UNAVAILABLE).message
+            == "This slot is already booked in that week. Choose another week or slot."
+        )
         assert kept_nothing(ledger)
 
 
@@ -334,7 +337,7 @@ def test_a_repeated_start_makes_no_second_campaign(ledger: Ledger) -> None:
 def test_an_account_holds_three_unpaid_bookings_at_most(ledger: Ledger) -> None:
     ledger.act(*(ledger.reserve(f"b{week}", week=week) for week in range(3)))
     told = refused(ledger.one(ledger.reserve("b3", week=3)), Code.HOLD_LIMIT)
-    assert "holds 3 unpaid bookings" in told.message
+    assert "has 3 unpaid bookings" in told.message
     refused(ledger.one(ledger.start("b3", week=3)), Code.HOLD_LIMIT)
     assert booked(ledger.one(ledger.reserve("b4", week=4, owner=BOB))).id == "b4"
 

@@ -122,7 +122,7 @@ def test_the_sixth_code_of_a_day_is_refused_until_midnight(registry: Registry) -
     spend_the_day(registry)
     answer = refusal(registry.one(registry.start("1")))
     assert (answer.code, answer.retry_after_seconds) == (Code.RATE_LIMITED, 12 * 3_600 - 5 * 60)
-    assert answer.message.startswith("No more codes are sent for this token today.")
+    assert answer.message.startswith("No more codes can be sent for this token today.")
     assert len(registry.outbox) == 5
 
 
@@ -530,7 +530,7 @@ def test_the_tenth_key_can_be_claimed_and_the_eleventh_not() -> None:
     assert isinstance(registry.one(registry.complete("9")), Claimed)
     answer = refusal(registry.one(registry.complete("10")))
     assert answer.code is Code.KEY_LIMIT
-    assert answer.message == "This account has 10 live full keys, the most it may have. Revoke one first."
+    assert answer.message == "This account has 10 live full keys, the maximum. Revoke one first."
 
 
 def test_the_limit_holds_within_one_batch() -> None:

@@ -382,7 +382,7 @@ def test_a_key_that_was_handed_out_is_noted_in_its_login_and_cannot_be_had_again
 def test_who_comes_too_late_learns_what_was_decided(approved: bool, said: str) -> None:
     answers = decide(snapshot(device()), [deciding(approve=approved), deciding(who="bob")], NOW, RULES).answers
     assert isinstance(answers[1], Refused)
-    assert f" {said} " in answers[1].message
+    assert f" {said}." in answers[1].message
 
 
 # Guesses.

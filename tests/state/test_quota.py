@@ -147,14 +147,18 @@ def test_of_several_reasons_the_most_lasting_is_told(tenant: Tenant, code: Code)
 
 def test_a_refusal_names_the_cap() -> None:
     assert refused(replace(anonymous, lifetime_used=1_000), charge).message == (
-        "This key has used all of its 1000 requests. Claim it to go on."
+        "This key has used all of its 1000 requests. Claim it to continue."
     )
     assert (
-        refused(replace(claimed, month_used=100_000), charge).message == "All 100000 requests of this month are used."
+        refused(replace(claimed, month_used=100_000), charge).message
+        == "All 100000 requests of this month are used. Try again next month."
     )
-    assert refused(replace(claimed, day_used=10_000), charge).message == "All 10000 requests of today are used."
+    assert (
+        refused(replace(claimed, day_used=10_000), charge).message
+        == "All 10000 requests of today are used. Try again after 00:00 UTC."
+    )
     assert refused(replace(anonymous, usecase_reads=200), usecase).message == (
-        "An unclaimed key may read use cases 200 times. Claim it to go on."
+        "An unclaimed key may read use cases 200 times. Claim it to continue."
     )
 
 

@@ -144,7 +144,7 @@ def test_a_person_grants_full_keys_and_scopes_those_of_administrators_only_while
 def test_what_an_account_cannot_grant_is_named(registry: Registry) -> None:
     answer = registry.one(registry.issue("4", scopes=(*READ, Scope.ADMIN_WRITE), by="account"))
     assert isinstance(answer, Refused)
-    assert answer.message == "This account cannot grant what it does not hold now: admin:write."
+    assert answer.message == "This account cannot grant scopes that it does not have: admin:write."
 
 
 def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:

@@ -238,7 +238,7 @@ def test_who_had_the_codes_of_a_day_is_told_that_this_email_gets_no_more() -> No
     book = Book(SessionRules(codes=CodeRules(pause_ms=0, per_day=2)))
     *_, answer = book.act(book.start(), book.start(), book.start())
     assert isinstance(answer, Refused)
-    assert answer.message.startswith("No more codes are sent to this email today.")
+    assert answer.message.startswith("No more codes can be sent to this email today.")
 
 
 def test_a_code_dies_with_its_last_millisecond() -> None:

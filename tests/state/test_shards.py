@@ -61,5 +61,5 @@ def test_a_shard_may_hold_a_single_hash():
     ids=["none", "no last", "no first", "a gap", "one twice"],
 )
 def test_ranges_that_leave_hashes_out_or_hold_some_twice_are_no_map(shards: list[Shard]):
-    with pytest.raises(ValueError, match="leave hashes out, or hold some twice"):
+    with pytest.raises(ValueError, match="leave gaps or overlap"):
         ShardMap(shards)

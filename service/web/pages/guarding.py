@@ -8,7 +8,7 @@ from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
-from actors.values import CallFailed, Code, Refused
+from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
 from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
@@ -60,7 +60,7 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
     """Who is signed in. Where that cannot be found out, what anybody may read is shown as to anybody."""
     try:
         return await signed_in(request, services.base_url, services.session_reader, services.clock)
-    except CallFailed:
+    except (StorageUnavailable, Overloaded):
         if page.who is not Audience.ANYBODY or request.method not in SAFE:
             raise
         return None
