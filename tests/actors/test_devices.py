@@ -1,4 +1,4 @@
-"""The authorizer over a store in memory: a device's whole login, on one node and on two, and what it never keeps."""
+"""The device authorizer over a store in memory: a whole login, on one node and on two, and what it never stores."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ PROGRAM = ("a-program/1.0", "203.0.113.7")
 
 
 def a_memory() -> Memory:
-    """With an account that has a session and no keys."""
+    """A store with an account that has a session and no keys."""
     memory = Memory()
     memory.tenants["ten_1"] = Tenant("ten_1", Tier.CLAIMED)
     memory.accounts[ANN] = Account(ANN, "ten_1", NOON)
@@ -137,7 +137,7 @@ async def test_a_device_that_is_told_to_slow_down_and_does_gets_its_key(autojump
 
 
 async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clock: MockClock) -> None:
-    """The second node's clock is a minute behind: what the first has called expired stays so on both."""
+    """The second node's clock is a minute behind. A login that the first called expired stays expired on both."""
     memory = a_memory()
     ahead, behind = a_node(memory, 1), a_node(memory, 2, skew_ms=-60_000)
     async with running([ahead, behind]):
@@ -147,7 +147,7 @@ async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clo
         assert word(await after(1, ahead.poll, started.device_code)()) == "expired_token"
         assert word(await behind.poll(started.device_code)) == "expired_token"
         assert word(await behind.decide(started.device.user_code, PERSON, approve=True)) == "expired_token"
-        # Of the other one nobody was told yet.
+        # The other login has not been answered yet.
         assert word(await behind.decide(other.device.user_code, PERSON, approve=True)) == "approved"
         assert word(await ahead.poll(other.device_code)) == "expired_token"
         assert word(await behind.poll(other.device_code)) == "expired_token"
@@ -157,7 +157,8 @@ async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clo
 async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_worst(
     autojump_clock: MockClock,
 ) -> None:
-    """Each second poll seems three seconds too early. It is heeded in between, never beyond a minute, and loses nothing."""
+    """Every second poll seems three seconds too early. The device is slowed down, never beyond a minute, and still gets
+    its key."""
     memory = a_memory()
     nodes = [a_node(memory, 1), a_node(memory, 2, skew_ms=-3_000)]
     async with running(nodes):

@@ -1,4 +1,4 @@
-"""The event desk: each event to its shard, answers in order, and what became of them counted."""
+"""The event router: each event goes to its shard, answers keep their order, and outcomes are counted."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +23,7 @@ BOOKINGS = range(1, 13)
 
 
 def desk(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
-    """A desk with a deduper over each of these stores, which a test can make fail one by one."""
+    """A router with a deduper over each of these stores, which a test can make fail one by one."""
     return EventRouter([deduper(memory, shard=shard, limits=limits) for shard, memory in enumerate(memories)])
 
 
@@ -128,7 +128,7 @@ async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: M
     assert kinds(results) == [EventOutcome, EventOutcome, Overloaded, EventOutcome, Overloaded]
 
 
-async def test_a_caller_who_leaves_is_gone_at_once_and_his_events_are_counted(autojump_clock: MockClock) -> None:
+async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(autojump_clock: MockClock) -> None:
     memories = [a_memory(before=[5.0]) for _ in range(SHARDS)]
     events = desk(*memories)
     many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
@@ -143,7 +143,7 @@ async def test_a_caller_who_leaves_is_gone_at_once_and_his_events_are_counted(au
         assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SHARDS
 
 
-async def test_a_caller_who_has_left_before_he_begins_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
+async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
     events = desk(a_memory())
     async with running(events.dedupers):
         with trio.CancelScope() as scope:
@@ -173,7 +173,7 @@ async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about
     ]
     async with running(events.dedupers):
         answers = await together(*calls)
-    # Two callers each report the same first event, and their second one alone.
+    # Two callers report the same first event, and each a second one of its own.
     for one, other in zip(answers[::2], answers[1::2], strict=True):
         assert sorted([one[0], other[0]]) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED]
         assert one[1] is other[1] is EventOutcome.RECORDED

@@ -1,4 +1,4 @@
-"""The keeper over a store in memory: from minting to claiming, and what it never keeps in clear."""
+"""The key keeper over a store in memory: from minting to claiming, and what it never stores in clear."""
 
 from dataclasses import replace
 from functools import partial
@@ -40,7 +40,7 @@ def keeper(memory: Memory, node: int = 1) -> KeyKeeper:
 
 
 def last_code(memory: Memory) -> str:
-    """The code of the letter that was sent last, as the person reads it in her mail."""
+    """The code of the last mail, as its reader would see it."""
     return code_from(SECRET, list(memory.messages.values())[-1].nonce)
 
 
@@ -102,7 +102,7 @@ async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> N
     assert memory.tenants[minted.key.tenant_id].tier is Tier.CLAIMED
 
 
-async def test_the_letter_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
+async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
     memory = Memory()
     keys = keeper(memory)
     async with running([keys]):

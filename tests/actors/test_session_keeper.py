@@ -1,4 +1,4 @@
-"""The session keeper over a store in memory: tokens, codes, touches that nobody waits for, and nodes that share rows."""
+"""The session keeper over a store in memory: tokens, codes, touches without waiting, and nodes that share rows."""
 
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked

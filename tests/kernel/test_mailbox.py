@@ -1,4 +1,4 @@
-"""The mailbox and the reply: order, bounds, and slots that never hurt who fills them."""
+"""The mailbox and the reply: order, bounds, and replies that never raise when they are filled."""
 
 import outcome
 import pytest

@@ -1,4 +1,4 @@
-"""The post office of these tests: letters in a store in memory, a transport that follows a script, and senders."""
+"""Helpers of these tests: an outbox in memory, a transport that follows a script, and senders."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -22,7 +22,7 @@ WRITER = MailRenderer("Catalog <no-reply@catalog.example>", "https://catalog.exa
 
 
 class Transport:
-    """Keeps what was sent and when; each send follows the next step of the script."""
+    """Records the mails sent and when. Each send follows the next step of the script."""
 
     def __init__(self, steps: Iterable[Step] = (), on_sent: Callable[[], None] = lambda: None) -> None:
         self._script = Script(steps)
@@ -67,7 +67,7 @@ class Office:
         template: str = "claim_code",
         life_ms: int = 10 * MINUTE_MS,
     ) -> None:
-        """What the key store does when a claim is started."""
+        """Put a message into the outbox, as the key store does when a claim is started."""
         now_ms = self.clock.now_ms()
         message = OutboxMessage(message_id, recipient, template, b"nonce", now_ms, now_ms + life_ms)
         self.memory.messages[message_id] = message
@@ -76,5 +76,5 @@ class Office:
         return next(message for message in await self.store.recent(1_000) if message.id == message_id)
 
     def since_ms(self, at_ms: int | None) -> float | None:
-        """A moment of the outbox on the clock of the test, in seconds."""
+        """A time of the outbox, in seconds on the test's clock."""
         return None if at_ms is None else (at_ms - BASE_MS) / 1_000

@@ -1,4 +1,4 @@
-"""What letters say, and that nothing in them can break out of a header."""
+"""The contents of mails, and that nothing in them can inject a header."""
 
 import email
 import email.policy
@@ -27,7 +27,7 @@ def test_a_claim_code_stands_on_a_line_of_its_own_and_not_in_the_subject() -> No
     assert "ignore this message" in mail.text
 
 
-def test_the_code_is_that_of_the_letters_nonce() -> None:
+def test_the_code_is_that_of_the_messages_nonce() -> None:
     writer = MailRenderer("no-reply@catalog.example", "https://catalog.example", lambda nonce: f"<{nonce.decode()}>")
     assert "<nonce>" in writer.write(queued()).text.splitlines()
 
@@ -36,16 +36,16 @@ def test_the_code_is_that_of_the_letters_nonce() -> None:
     ("life_ms", "words"),
     [(10 * MINUTE_MS, "10 minutes, until 12:10 UTC"), (MINUTE_MS, "1 minute, until 12:01 UTC")],
 )
-def test_the_life_of_the_code_is_the_letters(life_ms: int, words: str) -> None:
+def test_the_life_of_the_code_is_the_messages(life_ms: int, words: str) -> None:
     assert f"It is valid for {words}." in WRITER.write(queued(life_ms=life_ms)).text
 
 
-def test_the_representation_of_a_mail_and_of_a_letter_hold_no_code_and_no_nonce() -> None:
+def test_the_repr_of_a_mail_holds_no_code_and_that_of_a_message_no_nonce() -> None:
     assert CODE not in repr(WRITER.write(queued()))
     assert "nonce" not in repr(queued())
 
 
-def test_a_letter_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
+def test_a_mail_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
     mail = WRITER.write(queued(template="sign_in_code"))
     assert mail.subject == "Your code to sign in"
     assert f"\n{CODE}\n" in mail.text
@@ -113,7 +113,7 @@ def test_the_message_has_the_headers_that_a_machines_message_should_have() -> No
     }
 
 
-def test_a_repeat_of_a_letter_is_the_same_message() -> None:
+def test_a_repeat_of_a_mail_is_the_same_message() -> None:
     assert as_message(WRITER.write(queued())).as_bytes() == as_message(WRITER.write(queued())).as_bytes()
 
 

@@ -1,4 +1,4 @@
-"""The rules of sending, and what may be kept and shown of an error."""
+"""The rules of sending, and which parts of an error may be stored and shown."""
 
 import pytest
 from hypothesis import given
@@ -55,11 +55,11 @@ def test_retries_that_contradict_one_another_are_a_mistake(wrong: dict[str, int]
         Retries(**wrong)
 
 
-def test_a_fresh_letter_is_worth_a_try() -> None:
+def test_a_fresh_mail_is_tried() -> None:
     assert give_up_unsent(message(), NOW_MS, RETRIES) is None
 
 
-def test_a_letter_is_hopeless_from_the_moment_it_expires() -> None:
+def test_a_mail_is_given_up_from_the_moment_it_expires() -> None:
     expires_ms = message().expires_ms
     assert give_up_unsent(message(), expires_ms - 1, RETRIES) is None
     assert give_up_unsent(message(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
@@ -67,7 +67,7 @@ def test_a_letter_is_hopeless_from_the_moment_it_expires() -> None:
     assert give_up_unsent(tried, expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired; last: 451 busy")
 
 
-def test_a_letter_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
+def test_a_mail_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
     worn = message(attempts=RETRIES.attempts + 1, last_error="451 busy")
     assert give_up_unsent(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
 
@@ -76,7 +76,7 @@ def test_a_failure_means_again_after_the_pause() -> None:
     assert after_failure(message(3), "451 busy", NOW_MS, RETRIES) == RetryLater("let_1", 3, NOW_MS + 4_000, "451 busy")
 
 
-def test_a_letter_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
+def test_a_mail_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
     assert isinstance(after_failure(message(1, life_ms=1_001), "451", NOW_MS, RETRIES), RetryLater)
     assert isinstance(after_failure(message(1, life_ms=1_000), "451", NOW_MS, RETRIES), GivenUp)
 
@@ -94,7 +94,7 @@ def test_a_refusal_gives_up_and_does_not_keep_the_address() -> None:
 
 
 @given(st.text(), st.integers(0, 10_000_000), st.integers(1, 100))
-def test_whatever_a_server_says_the_error_is_short_and_a_pause_ends_before_the_letter(
+def test_whatever_a_server_says_the_error_is_short_and_a_pause_ends_before_the_mail_expires(
     error: str, late_ms: int, attempts: int
 ) -> None:
     mark = after_failure(message(attempts), error, NOW_MS + late_ms, RETRIES)

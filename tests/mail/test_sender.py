@@ -1,4 +1,4 @@
-"""The mail sender in virtual time: at once, at least once, never twice within a lease, never for ever."""
+"""The mail sender in virtual time: prompt, at least once, never twice within a lease, never for ever."""
 
 import logging
 
@@ -19,7 +19,7 @@ from tests.mail.office import CODE, Office
 FAILS = [MailFailed("451 try later")] * 1_000
 
 
-async def test_a_letter_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
+async def test_a_mail_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
     office = Office()
     sender = office.sender()
     async with office.open(sender):
@@ -31,7 +31,7 @@ async def test_a_letter_goes_out_at_once_when_the_sender_is_woken(autojump_clock
         assert office.since_ms((await office.message()).sent_ms) == 2.5
 
 
-async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
+async def test_a_mail_without_a_wake_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
     office = Office()
     async with office.open(office.sender()):
         await trio.sleep(2.5)
@@ -40,7 +40,7 @@ async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll(autoju
     assert office.transport.sent == [(5.0, "let_1")]
 
 
-async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over(autojump_clock: MockClock) -> None:
+async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([1.0])))
     sender = office.sender()
     async with office.open(sender):
@@ -51,7 +51,7 @@ async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over(aut
     assert [message_id for _, message_id in office.transport.sent] == ["let_1"]
 
 
-async def test_a_failed_letter_rests_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
+async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
     office = Office(*FAILS[:4])
     office.post()
     async with office.open(office.sender()):
@@ -62,7 +62,7 @@ async def test_a_failed_letter_rests_one_second_then_two_then_four(autojump_cloc
     assert message.sent_ms is not None
 
 
-async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_it_expires(
+async def test_a_mail_never_waits_longer_than_a_minute_and_is_given_up_before_it_expires(
     autojump_clock: MockClock,
 ) -> None:
     office = Office(*FAILS)
@@ -97,7 +97,7 @@ async def test_a_dead_code_is_not_sent(autojump_clock: MockClock) -> None:
     assert (office.since_ms(message.failed_ms), message.last_error) == (61, "expired")
 
 
-async def test_a_refused_letter_is_not_tried_again(autojump_clock: MockClock) -> None:
+async def test_a_refused_mail_is_not_tried_again(autojump_clock: MockClock) -> None:
     office = Office(MailRefused("550 no such user"))
     office.post()
     async with office.open(office.sender()):
@@ -137,7 +137,7 @@ async def test_a_send_that_never_ends_is_cut_and_tried_again(autojump_clock: Moc
     assert (await office.message()).last_error == "not sent within 15 s"
 
 
-async def test_one_hanging_letter_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
+async def test_one_hanging_mail_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
     office = Office(1_000.0)
     for number in range(9):
         office.post(f"let_{number}")
@@ -146,7 +146,7 @@ async def test_one_hanging_letter_does_not_keep_the_others_waiting(autojump_cloc
         assert len(office.transport.sent) == 8
 
 
-async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_between(
+async def test_sends_at_once_are_bounded_and_all_mails_go_out_without_a_poll_between(
     autojump_clock: MockClock,
 ) -> None:
     office = Office(*[place / 100 for place in range(1, 21)])
@@ -159,7 +159,7 @@ async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_b
     assert office.transport.busiest == office.limits.sends == sender.statistics().peak
 
 
-async def test_a_bug_that_one_letter_meets_stops_neither_the_sender_nor_the_others(
+async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(
     autojump_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -228,7 +228,7 @@ async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: Moc
     assert sender.statistics().settled == 1
 
 
-async def test_letters_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
+async def test_mails_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([OutcomeUnknown("lost")])))
     office.post()
     async with office.open(office.sender()):
@@ -260,7 +260,7 @@ async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(au
     assert sender.state is State.STOPPED
 
 
-async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_when_the_lease_ends(
+async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_mail_is_sent_when_the_lease_ends(
     autojump_clock: MockClock,
 ) -> None:
     office = Office(1_000.0)
@@ -304,7 +304,7 @@ async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_l
     assert (await office.message()).sent_ms is not None
 
 
-async def test_two_senders_on_one_store_do_not_send_a_letter_twice(autojump_clock: MockClock) -> None:
+async def test_two_senders_on_one_store_do_not_send_a_mail_twice(autojump_clock: MockClock) -> None:
     steps: list[Step] = [0.3, 2.0, 14.0, MailFailed("451 later")]
     office = Office(*steps * 10)
     one, other = office.sender(), office.sender()
@@ -331,7 +331,7 @@ async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojum
         assert store.calls == looks + deletions + 2
 
 
-async def test_letters_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
+async def test_mails_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
     office = Office(limits=MailLimits(prune_rows=10, poll_seconds=300))
     for number in range(35):
         office.post(f"let_{number:02}")
@@ -360,7 +360,7 @@ async def test_logs_mask_the_recipient_and_never_hold_the_code(
     assert (await office.message()).last_error == "451 <a***@example.com> said ###### and more"
 
 
-async def test_recent_letters_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
+async def test_recent_mails_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
     office = Office()
     sender = office.sender()
     office.post("let_1")
@@ -401,7 +401,7 @@ async def test_a_sender_that_failed_can_be_run_again(autojump_clock: MockClock) 
     assert sender.statistics().restarts == 1
 
 
-async def test_a_writer_with_a_bug_is_a_bug_of_its_letter_only(autojump_clock: MockClock) -> None:
+async def test_a_renderer_with_a_bug_fails_its_mail_only(autojump_clock: MockClock) -> None:
     def write(message: QueuedMessage) -> Mail:
         raise KeyError(message.id)
 

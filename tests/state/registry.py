@@ -1,4 +1,4 @@
-"""Rows of keys, claims and accounts that a test can look at, and a decision applied to them: a store without I/O."""
+"""Rows of keys, claims and accounts in memory, with decisions applied to them: a store without I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ RIGHT, WRONG = b"right", b"wrong"
 
 @dataclass
 class Registry:
-    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+    """All rows. `act` decides on exactly the rows that a batch locks, and applies the decision."""
 
     rules: KeyRules = field(default_factory=KeyRules)
     now_ms: int = NOON
@@ -50,7 +50,7 @@ class Registry:
     last: Decision = field(default_factory=Decision)
 
     def act(self, *messages: Message) -> list[Answer]:
-        """Decide one batch, keep it, and return its answers."""
+        """Decide one batch, apply it, and return its answers."""
         self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
         self.keys |= decision.changed.keys
         self.claims |= decision.changed.claims
@@ -86,7 +86,7 @@ class Registry:
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
 
-    # Messages with the names of this world: key k1 has the token of `token("1")` and the tenant t1.
+    # Messages. Key k1 has the token `token("1")` and the tenant t1.
 
     def mint(self, name: str) -> Mint:
         return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
@@ -128,7 +128,7 @@ class Registry:
     def audit(self, action: str, target_id: str) -> AuditRecord:
         return AuditRecord("aud_1", self.now_ms, "cli", "root", action, "key", target_id)
 
-    # What many tests begin with.
+    # Common starting points.
 
     def claim(self, name: str, email: str = ANN) -> Claimed:
         """Mint, start and complete, one after the other."""

@@ -373,7 +373,7 @@ def test_room_that_is_made_in_a_batch_is_there_in_it(ledger: Ledger) -> None:
 # Checkout.
 
 
-def test_checkout_begins_the_hold_anew_once(ledger: Ledger) -> None:
+def test_checkout_restarts_the_hold_once(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b1"))
     ledger.pass_ms(HOLD - 1)
     booking = booked(ledger.one(ledger.checkout("b1")))
@@ -411,7 +411,7 @@ def test_a_booking_is_paid_in_the_mode_it_was_made_in(ledger: Ledger) -> None:
     assert ledger.status("b1") is RESERVED
 
 
-# Cancelling, and holds that run out.
+# Cancelling, and expired holds.
 
 
 @pytest.mark.parametrize("opened", [False, True])
@@ -469,7 +469,7 @@ def test_a_booking_shows_as_expired_before_the_sweeper_comes(ledger: Ledger) -> 
     assert ledger.paid("b2", week=1).status_at(NOON + DAY) is PAID
 
 
-# Whose it is.
+# Ownership.
 
 
 def test_what_belongs_to_somebody_else_does_not_exist(ledger: Ledger) -> None:
@@ -653,7 +653,7 @@ def test_the_table_holds_what_was_decided() -> None:
         ("checkout", "cancelled"),
         ("refunding", "paid"),
         ("refunded", "refunding"),
-        # Money that comes late.
+        # Late payments.
         ("expired", "paid"),
         ("expired", "refunding"),
         ("cancelled", "refunding"),

@@ -56,7 +56,7 @@ def test_minting_tells_nobody_for_nobody_can_know_the_key_yet() -> None:
 # Starting.
 
 
-def test_starting_sends_a_letter_and_remembers_the_code() -> None:
+def test_starting_sends_a_mail_and_remembers_the_code() -> None:
     registry = minted()
     start = registry.start("1")
     assert registry.one(start) == CodeSent()
@@ -100,7 +100,7 @@ def test_when_the_minute_is_over_the_next_code_is_sent(registry: Registry) -> No
     assert registry.one(registry.start("1")) == CodeSent()
 
 
-def test_of_two_starts_in_one_batch_one_sends_a_letter() -> None:
+def test_of_two_starts_in_one_batch_one_sends_a_mail() -> None:
     registry = minted()
     assert codes(registry.act(registry.start("1"), registry.start("1", BOB))) == [None, Code.RATE_LIMITED]
     assert [message.recipient for message in registry.outbox] == [ANN]
@@ -373,7 +373,7 @@ def test_the_same_claim_twice_in_one_batch_is_answered_alike(registry: Registry)
     assert len(registry.audits) == 1
 
 
-def test_a_repeat_counts_from_the_success_and_not_from_the_letter(registry: Registry) -> None:
+def test_a_repeat_counts_from_the_success_and_not_from_the_mail(registry: Registry) -> None:
     registry.pass_ms(9 * MINUTE)
     registry.act(registry.complete("1"))
     registry.pass_ms(9 * MINUTE)
@@ -511,7 +511,7 @@ def test_claims_of_two_emails_in_one_batch_make_two_accounts() -> None:
     assert {email: account.tenant_id for email, account in registry.accounts.items()} == {ANN: "t1", BOB: "t2"}
 
 
-# The most keys.
+# Key limits.
 
 
 def with_keys(claimed: int, waiting: int) -> Registry:

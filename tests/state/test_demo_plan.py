@@ -1,4 +1,4 @@
-"""How a demo makes way for real rows: what stays, what is retired, what is left out."""
+"""How a demo makes way for real rows: which rows stay, are retired or are left out."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ STANDING = ExistingRows(
     campaigns={row.id: True for row in DATA.campaigns},
     bookings={row.id: True for row in DATA.bookings},
 )
-"""A demo that nobody has touched since it was written."""
+"""An existing demo that nobody has touched."""
 SLOT = DATA.bookings[0].slot_id
 
 

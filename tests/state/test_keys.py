@@ -1,4 +1,4 @@
-"""The rules of issuing and revoking keys, of tiers, and of what a batch locks."""
+"""The rules of issuing and revoking keys, of tiers, and of the rows that a batch locks."""
 
 from dataclasses import replace
 
@@ -207,7 +207,7 @@ def test_an_account_is_never_anonymous_again(registry: Registry) -> None:
         registry.act(registry.set_tier(Tier.ANONYMOUS))
 
 
-# What a batch locks.
+# Locked rows.
 
 
 def test_a_batch_wants_its_rows_once_and_sorted() -> None:
@@ -233,7 +233,7 @@ def test_minting_locks_nothing() -> None:
     assert rows_to_lock([Registry().mint("1")]) == LockSet((), (), ())
 
 
-# Living keys.
+# Live keys.
 
 
 def test_a_key_lives_until_it_expires() -> None:

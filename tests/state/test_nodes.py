@@ -1,4 +1,4 @@
-"""Counting nodes, pure: whose beat is young enough, what a silence leaves, and what each node's share of a limit is."""
+"""Counting nodes: which heartbeats are young enough, what remains after an outage, and each node's share of a limit."""
 
 import pytest
 from hypothesis import given
@@ -22,14 +22,14 @@ def ids(seen: tuple[LiveNode, ...]) -> list[str]:
     return [each.node.id for each in seen]
 
 
-# Who is live.
+# Live nodes.
 
 
-def test_a_beat_counts_until_it_is_too_old() -> None:
+def test_a_heartbeat_counts_until_it_is_too_old() -> None:
     assert [is_live(age, 10.0) for age in (0.0, 9.99, 10.0, 1e9)] == [True, True, False, False]
 
 
-def test_a_beat_from_a_little_ahead_counts_and_one_from_far_ahead_does_not() -> None:
+def test_a_heartbeat_from_a_little_ahead_counts_and_one_from_far_ahead_does_not() -> None:
     assert [is_live(age, 10.0) for age in (-0.5, -9.99, -10.0, -1e9)] == [True, True, False, False]
 
 
@@ -50,11 +50,11 @@ def test_a_node_counts_itself_once_whatever_it_hears() -> None:
     assert ids(live_nodes(ME, [LiveNode(node("other"), 0.0)], 0.0, RULES)) == ["other", "me"]
 
 
-def test_a_beat_that_was_kept_while_this_one_was_made_is_shown_as_of_now() -> None:
+def test_a_heartbeat_that_was_kept_while_this_one_was_made_is_shown_as_of_now() -> None:
     assert live_nodes(ME, [LiveNode(node("other", 9), -0.2)], 1.0, RULES)[1].age_seconds == 1.0
 
 
-def test_a_silence_ages_what_was_heard_and_in_the_end_leaves_the_node_alone() -> None:
+def test_an_outage_ages_the_known_nodes_and_in_the_end_leaves_the_node_alone() -> None:
     seen = [LiveNode(ME, 0.0), LiveNode(node("other", 9), 3.0)]
     assert live_nodes(ME, seen, 60.0, RULES) == (LiveNode(ME, 60.0), LiveNode(node("other", 9), 63.0))
     assert live_nodes(ME, seen, 60.01, RULES) == (LiveNode(ME, 60.01),)

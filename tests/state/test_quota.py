@@ -1,4 +1,4 @@
-"""The rules of quota: each cap at its edge, windows that turn, refunds, and batches decided in order."""
+"""The rules of quota: each cap at its edge, windows that end, refunds, and batches decided in order."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -263,7 +263,7 @@ def test_a_refund_makes_room_for_the_next_request() -> None:
     assert [isinstance(answer, Metered) for answer in answers] == [False, True, True, False]
 
 
-# Reading, and tenants that are gone.
+# Reading, and tenants that do not exist.
 
 
 def test_reading_shows_the_counters_as_of_now_and_changes_nothing() -> None:
@@ -366,7 +366,7 @@ def test_a_batch_decides_as_a_naive_model_does_one_by_one(tenant: Tenant, batch:
 
 
 class Model:
-    """The rules once more, in the plainest words."""
+    """A second, simpler implementation of the rules."""
 
     def __init__(self, tenant: Tenant) -> None:
         self.caps = TIGHT[tenant.tier]

@@ -36,7 +36,7 @@ RIGHT, WRONG = b"right", b"wrong"
 
 @dataclass
 class Book:
-    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+    """All rows. `act` decides on exactly the rows that a batch locks, and applies the decision."""
 
     rules: SessionRules = field(default_factory=SessionRules)
     now_ms: int = NOON
@@ -347,7 +347,7 @@ class Sessions(RuleBasedStateMachine):
         raise AssertionError(kind)
 
     def name(self, number: int) -> str:
-        """One of the newest sessions, or one that is not there."""
+        """One of the newest sessions, or one that does not exist."""
         known = list(self.book.rows.sessions)
         return known[-number] if number <= len(known) else "ses_unknown"
 

@@ -1,4 +1,4 @@
-"""The command line of slots: what options become, what is complained about, and the table. Nothing is opened."""
+"""The commands for slots: parsed options, complaints, and the table. Opens no database."""
 
 import argparse
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SLOT = Slot("left-top", "Top", Side.LEFT, 9_900, NOW)
 
 @pytest.fixture
 def parsed() -> Callable[..., dict[str, Any]]:
-    """Parses a command line into the arguments that its command gets."""
+    """Parse a command line into its command's arguments."""
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers()
 
