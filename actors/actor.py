@@ -144,7 +144,7 @@ class Actor(Generic[M, R]):
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve batches until the mailbox is closed and drained. Raises only on a bug."""
         try:
-            async with _beside(partial(self._waiting.fail_expired, self._give_up)):
+            async with _alongside(partial(self._waiting.fail_expired, self._give_up)):
                 await self.load()
                 self.state = State.RUNNING
                 task_status.started()
@@ -264,7 +264,7 @@ class Actor(Generic[M, R]):
 
 
 @asynccontextmanager
-async def _beside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def _alongside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Run `work` while the block runs. An error of the block is raised as it is, not inside an exception group."""
     failed: Exception | None = None
     async with trio.open_nursery() as nursery:

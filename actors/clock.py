@@ -9,10 +9,21 @@ from typing import Protocol
 
 import trio
 
-SECOND_MS = 1_000
-MINUTE_MS = 60 * SECOND_MS
-HOUR_MS = 60 * MINUTE_MS
-DAY_MS = 24 * HOUR_MS
+from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, day_of, month_of
+
+__all__ = [
+    "DAY_MS",
+    "HOUR_MS",
+    "MINUTE_MS",
+    "SECOND_MS",
+    "Clock",
+    "Entropy",
+    "SystemClock",
+    "SystemEntropy",
+    "TrioClock",
+    "day_of",
+    "month_of",
+]
 
 
 class Clock(Protocol):
@@ -49,14 +60,3 @@ class SystemEntropy:
 
     def token(self, size: int) -> bytes:
         return secrets.token_bytes(size)
-
-
-def day_of(now_ms: int) -> int:
-    """Days since the epoch, UTC."""
-    return now_ms // DAY_MS
-
-
-def month_of(now_ms: int) -> int:
-    """Calendar month, UTC, as months since year 0 (2026-11 is 2026 * 12 + 10)."""
-    moment = time.gmtime(now_ms // SECOND_MS)
-    return moment.tm_year * 12 + moment.tm_mon - 1

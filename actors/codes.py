@@ -6,8 +6,8 @@ Knows nothing of what a code is for: a row with a code extends `EmailedCode`. So
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.credentials import constant_time_equal
+from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Code, Refused
 
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from actors.clock import SECOND_MS
+from actors.times import SECOND_MS
 
 
 @dataclass(frozen=True, slots=True)

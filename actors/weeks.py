@@ -1,6 +1,6 @@
 """Sponsorship weeks, which start on Monday, 00:00:00.000 UTC (decisions, section 6). Pure."""
 
-from actors.clock import DAY_MS
+from actors.times import DAY_MS
 
 WEEK_MS = 7 * DAY_MS
 FIRST_MONDAY_MS = 4 * DAY_MS

@@ -164,7 +164,7 @@ class BookingLedger(Actor[Message, Answer]):
         """Cancel a booking that is not paid."""
         return _booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
 
-    # Intents of the payment processor and the cashier.
+    # Intents of the payment processor and the sweeper.
 
     async def take_payment(
         self, event_id: str, booking_id: str, payment_id: str, amount_cents: int, currency: str
@@ -192,7 +192,7 @@ class BookingLedger(Actor[Message, Answer]):
     # Intents of administrators.
 
     async def order_refund(self, booking_id: str, reason: str | None, agent: Agent) -> BookingView | Refused:
-        """Order the refund of a paid booking. The cashier moves the money."""
+        """Order the refund of a paid booking. The sweeper moves the money."""
         return _booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
 
     async def describe_video(

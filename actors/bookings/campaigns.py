@@ -118,11 +118,11 @@ def unknown_campaign() -> Refused:
 
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
     """The changed fields, each with its old and new value."""
-    old, new = _told(before), _told(now)
+    old, new = _audited_fields(before), _audited_fields(now)
     return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
 
 
-def _told(campaign: Campaign) -> dict[str, str | None]:
+def _audited_fields(campaign: Campaign) -> dict[str, str | None]:
     return {
         "name": campaign.name,
         "status": campaign.status,

@@ -117,12 +117,12 @@ def plan(ground: ExistingRows, data: DemoData | None) -> DemoPlan:
     """How to replace the existing demo by `data`; None removes it."""
     wanted = data or DemoData()
     accounts = tuple(account for account in wanted.accounts if account.email not in ground.tenants)
-    fitted = _fitted(_at_home(wanted, ground.tenants), ground)
-    written = {slot.id for slot in fitted.slots}
-    sponsors = _gone(ground.sponsors, ground.used_sponsors)
-    replaced = _gone(ground.slots, ground.used_slots)
-    campaigns = _gone(ground.campaigns, ground.used_campaigns)
-    bookings = _gone(ground.bookings, set())
+    writable = _writable(_with_existing_tenants(wanted, ground.tenants), ground)
+    written = {slot.id for slot in writable.slots}
+    sponsors = _removable(ground.sponsors, ground.used_sponsors)
+    replaced = _removable(ground.slots, ground.used_slots)
+    campaigns = _removable(ground.campaigns, ground.used_campaigns)
+    bookings = _removable(ground.bookings, set())
     # Slots that are written again are not deleted: a reservation that waits for their lock must find them.
     slots = tuple(slot_id for slot_id in replaced if slot_id not in written)
     retired = tuple(sorted(row_id for row_id in ground.used_slots - written if ground.slots.get(row_id)))
@@ -133,16 +133,16 @@ def plan(ground: ExistingRows, data: DemoData | None) -> DemoPlan:
         bookings=bookings,
         retired=retired,
         accounts=accounts,
-        data=fitted,
+        data=writable,
         counts=DemoCounts(
-            sponsors=len(fitted.sponsors),
-            slots=len(fitted.slots),
-            campaigns=len(fitted.campaigns),
-            bookings=len(fitted.bookings),
-            days=len(fitted.days),
+            sponsors=len(writable.sponsors),
+            slots=len(writable.slots),
+            campaigns=len(writable.campaigns),
+            bookings=len(writable.bookings),
+            days=len(writable.days),
             removed=len(sponsors) + len(replaced) + len(campaigns) + len(bookings),
             retired=len(retired),
-            left_out=_rows(wanted) - _rows(fitted),
+            left_out=_rows(wanted) - _rows(writable),
         ),
     )
 
@@ -163,12 +163,12 @@ def audit_record(data: DemoData | None, counts: DemoCounts, origin: Origin, now_
     )
 
 
-def _gone(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:
+def _removable(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:
     """The demo rows that nothing real needs."""
     return tuple(sorted(row_id for row_id, demo in found.items() if demo and row_id not in used))
 
 
-def _at_home(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
+def _with_existing_tenants(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
     """The data, with the tenants of accounts that already exist."""
     moved = {account.tenant_id: tenants.get(account.email, account.tenant_id) for account in data.accounts}
     return replace(
@@ -179,12 +179,12 @@ def _at_home(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
     )
 
 
-def _fitted(data: DemoData, ground: ExistingRows) -> DemoData:
+def _writable(data: DemoData, ground: ExistingRows) -> DemoData:
     """The part of the data that can be written. Real rows stay, and so do profiles and campaigns that they need."""
-    kept_sponsors = _staying(ground.sponsors, ground.used_sponsors)
-    kept_campaigns = _staying(ground.campaigns, ground.used_campaigns)
-    real_slots = _staying(ground.slots, set())
-    bookings = tuple(_with_room(data.bookings, ground, real_slots))
+    kept_sponsors = _kept(ground.sponsors, ground.used_sponsors)
+    kept_campaigns = _kept(ground.campaigns, ground.used_campaigns)
+    real_slots = _kept(ground.slots, set())
+    bookings = tuple(_with_free_weeks(data.bookings, ground, real_slots))
     written = {booking.id for booking in bookings}
     return replace(
         data,
@@ -196,11 +196,11 @@ def _fitted(data: DemoData, ground: ExistingRows) -> DemoData:
     )
 
 
-def _staying(found: Mapping[str, bool], used: set[str]) -> set[str]:
+def _kept(found: Mapping[str, bool], used: set[str]) -> set[str]:
     return {row_id for row_id, demo in found.items() if not demo or row_id in used}
 
 
-def _with_room(bookings: tuple[Booking, ...], ground: ExistingRows, real_slots: set[str]) -> Iterator[Booking]:
+def _with_free_weeks(bookings: tuple[Booking, ...], ground: ExistingRows, real_slots: set[str]) -> Iterator[Booking]:
     """The bookings of demo slots whose weeks are not held by a real booking."""
     for booking in bookings:
         taken = holds(booking) and any(week in ground.weeks for week in weeks_of(booking))

@@ -73,7 +73,7 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return unit.view(booking)
     if message.declined is not None:
         return _refund_declined(unit, booking, message)
-    if booking.status is BookingStatus.REFUNDED or _is_old_news(booking, message):
+    if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here.
@@ -88,8 +88,8 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
     )
 
 
-def _is_old_news(booking: Booking, message: SettleRefund) -> bool:
-    """Whether a cashier reports a refund that has failed since. No other one was ordered."""
+def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
+    """Whether a sweeper reports a refund that has failed since. No other one was ordered."""
     failed = booking.payment_issue == "refund_failed" and booking.refund_due_ms is None
     return failed and message.event_id is None
 
@@ -110,7 +110,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
         case BookingStatus.REFUNDING:
             # Its weeks may be sold by now, so it cannot become paid again: an administrator has to decide.
             booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
-        # Only an event of the processor says that a refund came back. A cashier's answer may be older than the refund
+        # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
         case BookingStatus.REFUNDED if message.event_id is not None:
             return changes.changed(

@@ -8,7 +8,7 @@ from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
-_UNTOLD = ("id", "created_ms", "demo")
+_UNAUDITED = ("id", "created_ms", "demo")
 """Fields that never change, and so are not part of a difference."""
 
 
@@ -29,7 +29,7 @@ def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
     if _too_dear(slot):
         return too_expensive()
     unit.keep_slot(slot)
-    unit.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
+    unit.audit(message.origin, "slot.created", "slot", slot.id, _audited_fields(slot))
     return SlotKept(slot)
 
 
@@ -57,7 +57,7 @@ def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
         return too_expensive()
     if edited != slot:
         unit.keep_slot(edited)
-        old, new = _told(slot), _told(edited)
+        old, new = _audited_fields(slot), _audited_fields(edited)
         difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
         unit.audit(message.origin, "slot.edited", "slot", slot.id, difference)
     return SlotKept(edited)
@@ -86,5 +86,5 @@ def unknown_slot() -> Refused:
     return Refused(Code.NOT_FOUND, "There is no such slot.")
 
 
-def _told(slot: Slot) -> dict[str, Any]:
-    return {name: value for name, value in asdict(slot).items() if name not in _UNTOLD}
+def _audited_fields(slot: Slot) -> dict[str, Any]:
+    return {name: value for name, value in asdict(slot).items() if name not in _UNAUDITED}

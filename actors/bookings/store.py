@@ -1,4 +1,4 @@
-"""The store ports of the ledger, the cashier and the readers. The Postgres and the memory store pass the same contract
+"""The store ports of the ledger, the sweeper and the readers. The Postgres and the memory store pass the same contract
 tests."""
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The cashier: ends expired holds and makes due refunds. Any number of nodes may run one.
+"""The sweeper: ends expired holds and makes due refunds. Any number of nodes may run one.
 
 It finds work in the store and changes nothing itself: the ledger decides, and the processor refunds a booking once
 however often it is asked.
@@ -14,8 +14,9 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking, Mode
 from actors.bookings.store import SponsorshipStore
-from actors.clock import SECOND_MS, Clock
+from actors.clock import Clock
 from actors.periodic import PeriodicTask
+from actors.times import SECOND_MS
 from actors.values import CallFailed
 
 HOLDS, REFUNDS = 200, 20
@@ -61,8 +62,8 @@ class HoldAndRefundSweeper(PeriodicTask):
 
     async def _round(self) -> None:
         now_ms = self._clock.now_ms()
-        await _each(await self._store.due_holds(now_ms, HOLDS), self._expire)
-        await _each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
+        await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)
+        await _for_each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
 
     async def _expire(self, booking_id: str) -> None:
         await self._ledger.expire_hold(booking_id)
@@ -92,7 +93,7 @@ class HoldAndRefundSweeper(PeriodicTask):
         raise PaymentsUnavailable("it was paid in live mode, and this service runs in test mode")
 
 
-async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+async def _for_each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
     """Work on all items at once, so that the ledger takes them as one batch. A failing item does not stop the others."""
     failures: list[Exception] = []
 

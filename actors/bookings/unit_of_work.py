@@ -19,7 +19,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.clock import MINUTE_MS
+from actors.times import MINUTE_MS
 from actors.values import Agent, AuditRecord
 from actors.weeks import weeks_from
 

@@ -7,7 +7,6 @@ earlier ones.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from actors.clock import SECOND_MS
 from actors.devices.messages import (
     Answer,
     Decide,
@@ -22,6 +21,7 @@ from actors.devices.messages import (
     Status,
 )
 from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfWork
+from actors.times import SECOND_MS
 from actors.values import Code, Refused
 
 __all__ = ["Decision", "DeviceRules", "LockSet", "Snapshot", "decide", "rows_to_lock", "unknown_code"]

@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass, field, replace
 
-from actors.clock import MINUTE_MS
 from actors.devices.messages import OPEN, Answer, Decide, Device, FreshKey, Guesses, Poll, Status
+from actors.times import MINUTE_MS
 from actors.values import Account, AuditRecord
 
 

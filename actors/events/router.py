@@ -42,7 +42,7 @@ class EventRouter:
         """Record events, all shards at once. When all are done, raises the error of the first shard that failed. Events
         that other shards recorded stay recorded, and are duplicates if they are sent again."""
         if len(self.dedupers) == 1:
-            return self._told(await self.dedupers[0].record(events))
+            return self._counted(await self.dedupers[0].record(events))
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             places.setdefault(self._place_of(event.booking_id), []).append(place)
@@ -55,7 +55,7 @@ class EventRouter:
             except Exception as error:
                 errors[shard] = error
                 return
-            for place, outcome in zip(places[shard], self._told(answers), strict=True):
+            for place, outcome in zip(places[shard], self._counted(answers), strict=True):
                 outcomes[place] = outcome
 
         async with trio.open_nursery() as nursery:
@@ -65,7 +65,7 @@ class EventRouter:
             raise errors[min(errors)]
         return outcomes
 
-    def _told(self, answers: Sequence[bool]) -> list[EventOutcome]:
+    def _counted(self, answers: Sequence[bool]) -> list[EventOutcome]:
         outcomes = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
         self.outcomes.update(outcomes)
         return outcomes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from zlib import crc32
 
-from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import Bucket, Event, Kind, Row
+from actors.times import DAY_MS, HOUR_MS, day_of
 from actors.weeks import WEEK_MS, week_of
 
 KEY_BYTES = 16

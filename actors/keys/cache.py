@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.clock import SECOND_MS, Clock
+from actors.clock import Clock
 from actors.credentials import digest, is_key
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
+from actors.times import SECOND_MS
 from actors.values import BatchId
 
 

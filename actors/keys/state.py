@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from actors.clock import day_of, month_of
 from actors.codes import guess, send, wrong_code
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
@@ -33,6 +32,7 @@ from actors.keys.messages import (
     TierSet,
 )
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, UnitOfWork
+from actors.times import day_of, month_of
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]

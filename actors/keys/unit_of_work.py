@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from actors.clock import MINUTE_MS
 from actors.codes import CodeRules
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.standing import is_live
+from actors.times import MINUTE_MS
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 
 

@@ -12,7 +12,7 @@ from math import inf
 import trio
 
 from actors.actor import ActorStatistics, State
-from actors.clock import DAY_MS, SECOND_MS, Clock
+from actors.clock import Clock
 from actors.mail.messages import (
     GivenUp,
     Mail,
@@ -27,6 +27,7 @@ from actors.mail.messages import (
 from actors.mail.state import Retries, after_failure, after_refusal, give_up_unsent, masked
 from actors.mail.store import Outbox, Transport
 from actors.periodic import PeriodicTask
+from actors.times import DAY_MS, SECOND_MS
 from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
 
 
@@ -88,7 +89,7 @@ class MailSender(PeriodicTask):
     async def recent(self, limit: int) -> list[RenderedMessage]:
         """The newest messages, rendered with their codes, at most `limits.shown`. For developers only."""
         messages = await self._store.recent(min(limit, self.limits.shown))
-        return [RenderedMessage(message, self._written(message)) for message in messages]
+        return [RenderedMessage(message, self._rendered(message)) for message in messages]
 
     @property
     def accepting(self) -> bool:
@@ -100,7 +101,7 @@ class MailSender(PeriodicTask):
             name=self.name,
             state=self.state,
             accepting=self.accepting,
-            waiting=self._taken,
+            waiting=self._in_progress,
             capacity=self.limits.sends,
             peak=self._peak,
             batches=self._leases,
@@ -114,7 +115,9 @@ class MailSender(PeriodicTask):
         )
 
     def __repr__(self) -> str:
-        return f"<MailSender {self.state.value} {self._taken}/{self.limits.sends} on their way, {self._sent} sent>"
+        return (
+            f"<MailSender {self.state.value} {self._in_progress}/{self.limits.sends} on their way, {self._sent} sent>"
+        )
 
     # The rounds.
 
@@ -124,7 +127,7 @@ class MailSender(PeriodicTask):
             self._sends.cancel_scope.cancel()
 
     async def _round(self) -> float:
-        """Record finished attempts and start the letters that are due."""
+        """Record finished attempts and start the messages that are due."""
         began = trio.current_time()
         try:
             await self._keep_marks()
@@ -143,7 +146,7 @@ class MailSender(PeriodicTask):
 
     async def _start_due(self) -> float:
         assert self._sends is not None
-        free = self.limits.sends - self._taken
+        free = self.limits.sends - self._in_progress
         if free == 0 or self._closed:
             return self.limits.poll_seconds
         now_ms = self._clock.now_ms()
@@ -154,12 +157,12 @@ class MailSender(PeriodicTask):
         if lease.messages:
             self._leases += 1
             self._last_lease = len(lease.messages)
-            self._peak = max(self._peak, self._taken)
-        return self._until(lease.next_due_ms)
+            self._peak = max(self._peak, self._in_progress)
+        return self._seconds_until(lease.next_due_ms)
 
-    def _until(self, due_ms: int | None) -> float:
+    def _seconds_until(self, due_ms: int | None) -> float:
         """Seconds until `due_ms`, at most one poll. A due message that was not leased is in the hands of another node."""
-        if due_ms is None or self._taken == self.limits.sends:
+        if due_ms is None or self._in_progress == self.limits.sends:
             return self.limits.poll_seconds
         rest_seconds = (due_ms - self._clock.now_ms()) / SECOND_MS
         return min(max(rest_seconds, self.limits.poll_min_seconds), self.limits.poll_seconds)
@@ -176,7 +179,7 @@ class MailSender(PeriodicTask):
     async def _finish(self) -> None:
         """Wait at most `close_seconds` for the sends in flight, and record how they ended."""
         with trio.move_on_after(self.limits.close_seconds):
-            while self._taken:
+            while self._in_progress:
                 try:
                     await self._keep_marks()
                 except TransientStorageError as error:
@@ -186,7 +189,7 @@ class MailSender(PeriodicTask):
                 if self._sending and not self._unmarked:
                     await self._pause(inf)
             return
-        self._log.warning("cut off %d mails while closing; they are sent when their lease ends", self._taken)
+        self._log.warning("cut off %d mails while closing; they are sent when their lease ends", self._in_progress)
 
     # One message.
 
@@ -229,7 +232,7 @@ class MailSender(PeriodicTask):
             return
         raise MailFailed(f"not sent within {self.limits.send_seconds:g} s")
 
-    def _written(self, message: QueuedMessage) -> Mail | None:
+    def _rendered(self, message: QueuedMessage) -> Mail | None:
         try:
             return self._write(message)
         except (MailRefused, MailFailed):
@@ -238,7 +241,7 @@ class MailSender(PeriodicTask):
     # Logs and counters.
 
     @property
-    def _taken(self) -> int:
+    def _in_progress(self) -> int:
         return self._sending + len(self._unmarked)
 
     def _report(self, message: QueuedMessage, mark: Mark) -> None:

@@ -11,12 +11,12 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime, getaddresses
 
-from actors.clock import MINUTE_MS, SECOND_MS
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
+from actors.times import MINUTE_MS, SECOND_MS
 
 # Neither whitespace, control characters nor any that mean something in address lists: no header injection.
 _PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
-_LETTER_ID = re.compile(r"[0-9A-Za-z_]+")
+_MESSAGE_ID = re.compile(r"[0-9A-Za-z_]+")
 
 _CLAIM_CODE = """\
 Hello,
@@ -92,7 +92,7 @@ class MailRenderer:
 def as_message(mail: Mail) -> EmailMessage:
     """The mail as an internet message. A retry has the same Message-ID, so that duplicates can be recognised."""
     assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "only plain addresses are rendered"
-    assert _LETTER_ID.fullmatch(mail.message_id), f"not a message id: {mail.message_id!r}"
+    assert _MESSAGE_ID.fullmatch(mail.message_id), f"not a message id: {mail.message_id!r}"
     sender = sender_address(mail.sender)
     message = EmailMessage()
     message["From"] = sender

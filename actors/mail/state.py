@@ -6,8 +6,8 @@ Knows nothing of transports and stores.
 import re
 from dataclasses import dataclass
 
-from actors.clock import MINUTE_MS, SECOND_MS
 from actors.mail.messages import GivenUp, QueuedMessage, RetryLater
+from actors.times import MINUTE_MS, SECOND_MS
 
 ERROR_LENGTH = 200
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.clock import Clock, day_of
+from actors.clock import Clock
 from actors.limits import Allowance, WindowLimiter, single_node
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
+from actors.times import day_of
 from actors.values import BatchId, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 
 OWED_AT_MOST = 1_000

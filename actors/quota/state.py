@@ -6,8 +6,8 @@ Source of the rules: decisions, section 1 ("What counts", "Lifetime or month use
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.clock import DAY_MS, SECOND_MS, day_of, month_of
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
+from actors.times import DAY_MS, SECOND_MS, day_of, month_of
 from actors.values import Code, Refused, Tenant, Tier
 
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.clock import DAY_MS, HOUR_MS
 from actors.codes import CodeRules, guess, send, wrong_code
 from actors.sessions.messages import (
     Answer,
@@ -26,6 +25,7 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
+from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
 

@@ -22,7 +22,7 @@ SHARDS = 3
 BOOKINGS = range(1, 13)
 
 
-def desk(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
+def router(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
     """A router with a deduper over each of these stores, which a test can make fail one by one."""
     return EventRouter([deduper(memory, shard=shard, limits=limits) for shard, memory in enumerate(memories)])
 
@@ -33,7 +33,7 @@ def of_shard(shard: int) -> int:
 
 
 async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClock) -> None:
-    events = desk(a_memory())
+    events = router(a_memory())
     async with running(events.dedupers):
         assert [await events.record(seen(1)) for _ in range(2)] == [EventOutcome.RECORDED, EventOutcome.DUPLICATE]
     assert events.outcomes == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
@@ -43,7 +43,7 @@ async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClo
 @pytest.mark.parametrize("shards", [1, 2, 3])
 async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clock: MockClock) -> None:
     memory = a_memory()
-    events = desk(*[memory] * shards)
+    events = router(*[memory] * shards)
     many = [seen(visitor, booking) for visitor in range(3) for booking in BOOKINGS]
     again = [many[7], clicked(1, 1), many[7], many[0], seen(9, 9), clicked(1, 1)]
     async with running(events.dedupers):
@@ -56,7 +56,7 @@ async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clo
 
 async def test_a_booking_goes_to_one_shard_however_its_events_come_in(autojump_clock: MockClock) -> None:
     memories = [a_memory() for _ in range(SHARDS)]
-    events = desk(*memories)
+    events = router(*memories)
     async with running(events.dedupers):
         await events.record_all([seen(1, booking) for booking in BOOKINGS])
         outcomes = [await events.record(seen(1, booking)) for booking in BOOKINGS]
@@ -69,7 +69,7 @@ async def test_a_booking_goes_to_one_shard_however_its_events_come_in(autojump_c
 
 
 async def test_shards_commit_at_the_same_time(autojump_clock: MockClock) -> None:
-    events = desk(*(a_memory(before=[2.0]) for _ in range(SHARDS)))
+    events = router(*(a_memory(before=[2.0]) for _ in range(SHARDS)))
     async with running(events.dedupers):
         started = trio.current_time()
         await events.record_all([seen(1, booking) for booking in BOOKINGS])
@@ -80,7 +80,7 @@ async def test_where_one_shard_fails_the_others_are_recorded_and_are_duplicates_
     autojump_clock: MockClock,
 ) -> None:
     memories = [a_memory(), a_memory(before=[AWAY]), a_memory(before=[1.0])]
-    events = desk(*memories)
+    events = router(*memories)
     many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
     async with running(events.dedupers):
         assert kinds(await together(now(events.record_all, many))) == [StorageUnavailable]
@@ -112,7 +112,7 @@ async def test_of_two_shards_that_fail_the_first_is_told(autojump_clock: MockClo
 
 async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: MockClock) -> None:
     limits = ActorLimits(mailbox=1, batch=1)
-    events = desk(a_memory(before=[5.0]), a_memory(), a_memory(), limits=limits)
+    events = router(a_memory(before=[5.0]), a_memory(), a_memory(), limits=limits)
 
     def on(shard: int, visitor: int) -> Event:
         return seen(visitor, of_shard(shard))
@@ -130,7 +130,7 @@ async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: M
 
 async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(autojump_clock: MockClock) -> None:
     memories = [a_memory(before=[5.0]) for _ in range(SHARDS)]
-    events = desk(*memories)
+    events = router(*memories)
     many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
     async with running(events.dedupers):
         started = trio.current_time()
@@ -144,7 +144,7 @@ async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(aut
 
 
 async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
-    events = desk(a_memory())
+    events = router(a_memory())
     async with running(events.dedupers):
         with trio.CancelScope() as scope:
             scope.cancel()
@@ -154,7 +154,7 @@ async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered(aut
 
 
 async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
-    events = desk(a_memory())
+    events = router(a_memory())
     dropped: Mapping[EventOutcome, int] = {EventOutcome.INACTIVE: 2, EventOutcome.CRAWLER: 1, EventOutcome.PREFETCH: 3}
     for outcome, times in dropped.items():
         assert [events.count(outcome) for _ in range(times)] == [outcome] * times
@@ -165,7 +165,7 @@ async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about
     autojump_clock: MockClock,
 ) -> None:
     memory = a_memory(before=[0.003] * 1_000)
-    events = desk(*[memory] * SHARDS)
+    events = router(*[memory] * SHARDS)
     calls = [
         partial(events.record_all, [seen(visitor, booking) for visitor in (caller // 2, 1_000 + caller)])
         for caller in range(300)

@@ -575,9 +575,9 @@ def test_a_batch_names_its_rows_sorted() -> None:
 
 
 def test_a_holder_that_was_not_read_is_a_mistake_of_the_store() -> None:
-    desk = UnitOfWork(Snapshot(weeks={(SLOT, MONDAY): "b1"}), NOON, BookingRules())
+    unit = UnitOfWork(Snapshot(weeks={(SLOT, MONDAY): "b1"}), NOON, BookingRules())
     with pytest.raises(AssertionError, match="holds a week and was not read"):
-        desk.holder((SLOT, MONDAY))
+        unit.holder((SLOT, MONDAY))
 
 
 # Videos.
