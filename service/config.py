@@ -1,7 +1,4 @@
-"""Configuration: `config.toml` and the environment become one frozen model whose relations are checked.
-
-Knows nothing of what the settings are for. A setting that does not exist is an error that names it.
-"""
+"""The configuration: one frozen model. Its validators check how settings relate, and say why."""
 
 import sys
 from typing import Annotated, Literal, Self
@@ -9,12 +6,11 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.http.addresses import Network
+from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
-EVENTS_IN_A_REQUEST = 500
-"""The most events of one request (decisions, section 9); a transaction must have room for them."""
 
 
 class Section(BaseModel):

@@ -5,12 +5,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 from pydantic.dataclasses import dataclass
 
-from service.config import EVENTS_IN_A_REQUEST
 from service.schemas.fields import Reference, Strict, Uuid, optional
 
 BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
 EventKind = Literal["impression", "click"]
 VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
+
+
+EVENTS_IN_A_REQUEST = 500
+"""The most events of one request; a transaction must have room for them."""
 
 
 class EventBody(Strict):
