@@ -96,7 +96,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a request: where it is, a code for programs, and a message that says what to do."""
+    """One thing that is wrong with a request: the field's path (empty for the whole), a stable code and a message."""
 
     field: str
     code: str
@@ -105,10 +105,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An expected refusal, as a value: a code, a message for a person, and when to retry where retrying helps.
+    """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
 
-    `interval_seconds` is the new polling interval of a device that polled too early. `problems` lists what is wrong
-    with each field.
+    `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
+    each edge renders the list in its own way.
     """
 
     code: Code

@@ -14,6 +14,7 @@ from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.journal import forget_ended
+from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -84,6 +85,7 @@ class Opened:
     """Storage that is ready: migrated, checked, with one store for each concern. `shards` is None on one Postgres."""
 
     database: Database
+    announcements: Listener
     quota: PostgresQuota
     keys: PostgresKeys
     catalog: PostgresCatalog
@@ -118,6 +120,7 @@ async def open_storage(
             shards = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
+                announcements=Listener(database),
                 quota=PostgresQuota(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),

@@ -12,15 +12,16 @@ from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.supervision import running
 from actors.values import Agent, Refused, Scope, Tier, TransientStorageError
-from service.config import Config, ConfigError
-from service.main import key_keeper, storage_options
+from service.config import Config
+from service.main import lone_key_keeper, storage_options
 from service.schemas.keys import Email
 from service.schemas.texts import one_line
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.catalog_import import carry_out
 from service.seed.demo_seeding import replace_demo
 from service.server_secret import Secrets
-from storage.opening import Opened, open_storage
+from service.user_errors import ConfigError
+from storage.opening import open_storage
 from storage.pool import connections_of
 from storage.schema import room_for_connections, server_version, unsafe_settings
 
@@ -223,17 +224,12 @@ def too_few_connections(config: Config, room: int) -> list[str]:
 async def _with_keys(config: Config, data_dir: Path, work: Callable[[KeyKeeper], Awaitable[int]]) -> int:
     """Run `work` with a key keeper of its own, over the storage of a running server or alone."""
     async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
-        keys = await _key_keeper(config, data_dir, opened)
+        keys = await lone_key_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         try:
             async with running([keys]):
                 return await work(keys)
         except TransientStorageError as error:
             raise CommandError(f"the database is not available: {error}") from None
-
-
-async def _key_keeper(config: Config, data_dir: Path, opened: Opened) -> KeyKeeper:
-    secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
-    return key_keeper(config, opened, secret, f"cli-{SystemEntropy().token(6).hex()}")
 
 
 async def _only(keys: KeyKeeper, text: str) -> str:
