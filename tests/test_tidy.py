@@ -1,4 +1,4 @@
-"""Conventions of the repository: ports, docstrings, SQL statements, lock files, the package. Import rules: test_architecture."""
+"""Conventions of the repository: ports, docstrings, SQL, lock files, the package. For import rules see test_architecture."""
 
 import ast
 import re
@@ -27,7 +27,9 @@ def parsed(path: Path) -> ast.Module:
     ],
 )
 def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]):
-    knowing = {name_of(path) for path in modules(*PACKAGES) if any(within(name, library) for name in imported(path))}
+    knowing = {
+        name_of(path) for path in modules(*PACKAGES) if any(within(name, library) for name in graph()[name_of(path)])
+    }
     assert knowing == rooms
 
 
