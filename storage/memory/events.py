@@ -10,19 +10,19 @@ from storage.memory.tables import Memory
 
 
 class MemoryEvents:
-    """Keys of events by day, and what is delivered for a booking by day."""
+    """Event keys by day, and delivery counts by booking and day."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         tables = self._memory
 
         def work() -> Collection[bytes]:
-            kept = tables.events.setdefault(day, {})
-            added = [row for row in rows if row.key not in kept]
+            known = tables.events.setdefault(day, {})
+            added = [row for row in rows if row.key not in known]
             for row in added:
-                kept[row.key] = row
+                known[row.key] = row
                 impressions, clicks = tables.delivery_days.get((row.booking_id, day), (0, 0))
                 if row.kind is Kind.IMPRESSION:
                     impressions += 1
@@ -31,7 +31,7 @@ class MemoryEvents:
                 tables.delivery_days[row.booking_id, day] = (impressions, clicks)
             return [row.key for row in added]
 
-        return await tables.transact(turn, work)
+        return await tables.transact(batch_id, work)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         await self._memory.before()

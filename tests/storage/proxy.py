@@ -16,8 +16,8 @@ SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 PARSE = re.compile(rb"P.{4}(__asyncpg_\w+__)\x00(.*?)\x00", re.DOTALL)
 BIND = re.compile(rb"B.{4}\x00(__asyncpg_\w+__)\x00", re.DOTALL)
-ITS_OWN_TRANSACTION = b"as taken"
-"""How the one statement ends that is a whole transaction: events that are new throughout. Its execution is its commit."""
+ITS_OWN_TRANSACTION = b"as recorded"
+"""The end of the one statement that is a whole transaction, `record_new` of the events. Its execution is its commit."""
 
 
 class Weather(Enum):

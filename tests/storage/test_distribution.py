@@ -8,7 +8,7 @@ import pytest
 
 from actors.events.shards import text_hash
 from actors.values import StorageUnavailable
-from storage.distribution import DistributionError, check_engine, forget_ended, read_shards
+from storage.distribution import DistributionError, check_engine, prune_journal, read_shards
 from storage.opening import StorageOptions, _prepare
 from storage.pool import Database, PoolLimits, Target, open_database
 from storage.schema import SchemaDrift, migrate
@@ -82,7 +82,7 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
 async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target):
     await distributed(database_target)
     async with open_database(database_target) as database:
-        with pytest.raises(SchemaDrift, match="is distributed, and stays so"):
+        with pytest.raises(SchemaDrift, match="is distributed and cannot be changed back"):
             await migrate(database)
 
 
@@ -125,7 +125,7 @@ async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Targe
     await distributed(database_target)
     async with open_database(database_target) as database:
         await change(database, BACKWARDS)
-        with pytest.raises(DistributionError, match="hashes texts otherwise than this program does"):
+        with pytest.raises(DistributionError, match="hashes texts differently from this program"):
             await read_shards(database)
 
 
@@ -139,7 +139,7 @@ async def test_a_node_starts_while_a_worker_is_away(database_target: Target):
     async with open_database(database_target) as database:
         await change(database, WORKER_AWAY)
         with pytest.raises(StorageUnavailable, match="remote node"):
-            await forget_ended(database)
+            await prune_journal(database)
         shards = await _prepare(database, options, patient=False, prepared=False)
         assert shards is not None
         assert len(shards) == 4
@@ -161,7 +161,7 @@ async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_state
         assert set(await tally.record(20_000, some)) == keys_of(some)
         assert list(await tally.record(20_000, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", 20_000): (3, 0) for booking in range(9)}
-        await forget_ended(database)
+        await prune_journal(database)
         assert list(await tally.stores.events.drop_before(20_002)) == [20_000, 20_001]
 
 

@@ -9,7 +9,7 @@ import trio
 
 from actors.catalog.store import Kind
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
-from storage.journal import take_turn
+from storage.journal import record_batch
 from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
@@ -84,11 +84,11 @@ async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Pr
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_AFTER_COMMIT, Weather.CUT_BEFORE_COMMIT])
-async def test_a_turn_in_doubt_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
-    turn = BatchId("node/actor", 1)
+async def test_a_batch_of_unknown_outcome_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
+    batch_id = BatchId("node/actor", 1)
 
     async def batch(connection: Connection) -> None:
-        if await take_turn(connection, turn):
+        if await record_batch(connection, batch_id):
             await note(connection)
 
     async with open_database(proxy.target) as database:

@@ -146,7 +146,7 @@ async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database
     await one.record(DAY, rows([1]))
     await two.stores.events.drop_before(DAY + 1)
     turn = one.turn()
-    with pytest.raises(Contended, match=f"another node has dropped day {DAY}"):
+    with pytest.raises(Contended, match=f"another node has dropped the partition of day {DAY}"):
         await one.stores.events.record(turn, DAY, rows([1]))
     assert set(await one.record(DAY, rows([1]), turn)) == keys_of(rows([1]))
     assert await one.counts() == {("bok_1", DAY): (2, 0)}

@@ -206,7 +206,7 @@ async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_
                 partial(database.transact, hold), partial(record, "one/events"), partial(record, "two/events")
             )
         [error] = [result for result in results if isinstance(result, StorageUnavailable)]
-        assert str(error) == "no transaction for events was free within 0.1 s"
+        assert str(error) == "no connection for events became free within 0.1 s"
         assert keys_of(rows([1])) in results
 
 

@@ -205,7 +205,7 @@ async def test_beats_and_prunes_read_no_table_as_a_whole(database: Database) -> 
         await connection.execute(filled)
         types = "text, text, integer, text, text, bigint, float8, float8, bigint, bigint"
         await connection.execute(
-            f"prepare beating ({types}) as {SQL.beat}; prepare living (float8, bigint) as {SQL.live}"
+            f"prepare beating ({types}) as {SQL.heartbeat}; prepare living (float8, bigint) as {SQL.live}"
         )
         beating = "explain execute beating ('n1', '', 1, '', '', 0, 10, 3600, 100, 255)"
         rows = [*await connection.fetch(beating), *await connection.fetch("explain execute living (10, 256)")]

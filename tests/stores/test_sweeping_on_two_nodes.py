@@ -10,8 +10,8 @@ import trio
 
 from actors.bookings.messages import ExpireHold, Message, SettleRefund
 from actors.bookings.records import BookingStatus
-from storage.journal import SQL as TURNS
-from storage.journal import forget_ended
+from storage.journal import SQL as JOURNAL
+from storage.journal import prune_journal
 from storage.pool import Connection, Database
 from storage.statements import statements
 from tests.fakes import together
@@ -115,22 +115,22 @@ async def test_sessions_and_forms_pruned_at_once_by_two_nodes_do_not_deadlock(da
     assert await database.read(lambda connection: connection.fetchval("select count(*) from forms")) == 0
 
 
-async def test_nodes_that_start_at_once_forget_old_turns_without_waiting(database: Database) -> None:
-    """A node that starts is not kept from it by another that forgets the same rows."""
+async def test_nodes_that_start_at_once_prune_the_journal_without_waiting(database: Database) -> None:
+    """A starting node skips rows that another one is deleting."""
     old = (
         "insert into journal select 'n' || n || '/keys', 1, now() - interval '2 days' from generate_series(1, 30) as n"
     )
     await database.read(lambda connection: connection.execute(old))
 
-    async def forget(connection: Connection) -> int:
-        await connection.execute(TURNS.forget)
+    async def prune(connection: Connection) -> int:
+        await connection.execute(JOURNAL.prune)
         return 1
 
     async def another() -> int:
-        await forget_ended(database)
+        await prune_journal(database)
         return 2
 
-    assert await beside(database, forget, another) == [1, 2]
+    assert await beside(database, prune, another) == [1, 2]
     assert await database.read(lambda connection: connection.fetchval("select count(*) from journal")) == 0
 
 
