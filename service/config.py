@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from service.schemas.keys import Email
+from service.user_errors import ConfigError
 
 PREFIX = "CATALOG__"
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -23,10 +24,6 @@ Seconds = Annotated[float, Field(gt=0, le=3_600)]
 EVENTS_IN_A_REQUEST = 500
 """The most events of one request (decisions, section 9); a transaction must have room for them."""
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-class ConfigError(Exception):
-    """The configuration cannot be used; the text is one line a problem, for a person."""
 
 
 class Section(BaseModel):

@@ -47,12 +47,14 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
 from actors.supervision import Intensity, Member, running
 from actors.values import Agent, StorageUnavailable
-from service.api.context import Budgets, Services
+from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
-from service.config import Config, ConfigError
+from service.api.rate_limits import Budgets
+from service.config import Config
 from service.http.limits import ServingLimits
-from service.http.server import Listening, Server, open_listeners, tls_context
+from service.http.listeners import ListenAddress, open_listeners, tls_context
+from service.http.server import Server
 from service.limits import (
     actor_limits,
     booking_rules,
@@ -69,7 +71,7 @@ from service.limits import (
 from service.observability.health import Health
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
-from service.payments.gateway import payments_of
+from service.payments.factory import payments_of
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
 from service.signals import heed_signals, not_renewed
@@ -79,9 +81,10 @@ from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
+from service.user_errors import ConfigError
 from service.version import VERSION
 from service.web.app import build_app
-from service.web.error_responses import answer_refusal
+from service.web.error_responses import handlers, reject
 from service.web.middleware import RequestMiddleware
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
@@ -142,8 +145,8 @@ async def serve(
         _calm_collector()
         nursery.start_soon(_say_when_stopping, node.services.health, stop)
         app = build_app(node.services, OPERATIONS, Described.of(OPERATIONS, node.services.base_url), node.metrics)
-        refusals = RequestMiddleware(answer_refusal, node.metrics, node.services.watch, node.services.entropy)
-        await server.serve(app, refusals, stop=stop, ready=ready)
+        rejected = RequestMiddleware(reject, node.metrics, node.services.refusal_log, node.services.entropy)
+        await server.serve(handlers(app, rejected), stop=stop, ready=ready)
         log.info("listeners are closed; actors drain")
         nursery.cancel_scope.cancel()
 
@@ -165,9 +168,9 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     services, actors, keepers = _services(config, config.server.base_url or url, nodes, opened, secret)
     for actor in actors:
         actor.observer = partial(metrics.committed, actor.name)
-    changes = CacheInvalidator(opened.announcements, services.directory, services.catalog, services.placements)
+    changes = CacheInvalidator(opened.announcements, services.key_cache, services.catalog, services.placements)
     followers: list[Member] = [changes, services.catalog, services.placements]
-    members: list[Member] = [*followers, *actors, services.mail, services.cashier, services.key_uses, *keepers]
+    members: list[Member] = [*followers, *actors, services.mail, services.sweeper, services.key_uses, *keepers]
     async with running(
         members,
         intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
@@ -219,7 +222,7 @@ def _services(
         clock=clock,
         entropy=entropy,
         keys=keys,
-        directory=directory,
+        key_cache=directory,
         key_uses=key_uses(config, opened.keys, clock),
         session_reader=session_reader,
         devices=devices,
@@ -230,14 +233,14 @@ def _services(
         placements=placements,
         ledger=ledger,
         sponsorship=opened.sponsorship,
-        cashier=cashier,
+        sweeper=cashier,
         events=events.desk,
         windows=events.windows,
         nodes=nodes,
         cursors=Cursors(secret.cursors),
         budgets=Budgets(config, clock, nodes.live),
         health=Health(opened.database.ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
-        watch=RefusalLog(clock, node, opened.database.statistics),
+        refusal_log=RefusalLog(clock, node, opened.database.statistics),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,
@@ -311,12 +314,12 @@ def mail_sender(config: Config, base_url: str, outbox: Outbox, secret: bytes, cl
     return MailSender(outbox, transport, clock, letters.write, limits=limits)
 
 
-def listenings(config: Config) -> list[Listening]:
+def listenings(config: Config) -> list[ListenAddress]:
     """Where the node listens; raises `ConfigError` where the files of TLS are of no use."""
-    places = [Listening(*address_of(config.server.bind))]
+    places = [ListenAddress(*address_of(config.server.bind))]
     if config.tls.bind:
         context = tls_context(Path(config.tls.certificate), Path(config.tls.key))
-        places.append(Listening(*address_of(config.tls.bind), setting="tls.bind", tls=context))
+        places.append(ListenAddress(*address_of(config.tls.bind), setting="tls.bind", tls=context))
     return places
 
 

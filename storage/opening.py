@@ -9,7 +9,7 @@ from pathlib import Path
 import trio
 
 from actors.events.shards import ShardMap
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
@@ -185,7 +185,7 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         raise StorageError(str(error)) from error
     except DistributionError as error:
         raise StorageError(f"{where} {error}") from error
-    except (StorageUnavailable, Contended, OutcomeUnknown) as error:
+    except TransientStorageError as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
@@ -215,7 +215,7 @@ async def _prune_journals(database: Database, options: StorageOptions) -> None:
     if options.distributed:
         try:
             await distribution.prune_journal(database)
-        except (StorageUnavailable, Contended) as error:
+        except TransientStorageError as error:
             log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from actors.values import Refused
+
 Headers = list[tuple[str, str]]
 
 JSON = "application/json"
@@ -44,12 +46,13 @@ def joined(pairs: Collection[tuple[bytes, bytes]]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Answer:
-    """One HTTP answer, with its body in bytes."""
+    """One HTTP response. `refused` is what the body renders, if the operation was refused."""
 
     status: int
     body: bytes = b""
     headers: Headers = field(default_factory=list)
     content_type: str = JSON
+    refused: Refused | None = None
 
     @classmethod
     def of(cls, model: BaseModel, headers: Headers | None = None) -> "Answer":

@@ -11,8 +11,8 @@ from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.supervision import running
-from actors.values import Agent, OutcomeUnknown, Refused, Scope, StorageUnavailable, Tier
-from service.config import Config, ConfigError
+from actors.values import Agent, Refused, Scope, Tier, TransientStorageError
+from service.config import Config
 from service.main import key_keeper, storage_options
 from service.schemas.keys import Email
 from service.schemas.texts import one_line
@@ -20,6 +20,7 @@ from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.catalog_import import carry_out
 from service.seed.demo_seeding import replace_demo
 from service.server_secret import Secrets
+from service.user_errors import ConfigError
 from storage.opening import Opened, open_storage
 from storage.pool import connections_of
 from storage.schema import room_for_connections, server_version, unsafe_settings
@@ -46,7 +47,7 @@ async def import_catalog(config: Config, data_dir: Path, *, file: Path, prune: b
         try:
             present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
             counts = await carry_out(opened.catalog, batch)
-        except StorageUnavailable as error:
+        except TransientStorageError as error:
             raise CommandError(f"the database is not available: {error}") from None
     for warning in unknown_bots(parsed, present):
         print(f"warning: {warning}", file=sys.stderr)
@@ -152,7 +153,7 @@ async def seed_demo(config: Config, data_dir: Path, *, remove: bool) -> int:
     async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
         try:
             counts = await replace_demo(opened.demo, SystemClock(), SystemEntropy(), AGENT, remove=remove)
-        except StorageUnavailable as error:
+        except TransientStorageError as error:
             raise CommandError(f"the database is not available: {error}") from None
     assert counts is not None, "only a first seeding may find that it is not the first"
     if counts.removed:
@@ -227,7 +228,7 @@ async def _with_keys(config: Config, data_dir: Path, work: Callable[[KeyKeeper],
         try:
             async with running([keys]):
                 return await work(keys)
-        except (StorageUnavailable, OutcomeUnknown) as error:
+        except TransientStorageError as error:
             raise CommandError(f"the database is not available: {error}") from None
 
 

@@ -15,17 +15,19 @@ import trio
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
 from service.cli import backup, commands, slots
-from service.config import Config, ConfigError, load
+from service.config import Config, load
+from service.http.listeners import ListenError
 from service.main import run
 from service.observability.logs import set_up
 from service.process import parent
 from service.process.supervisor import DiesTooOften, WorkerFailed
+from service.user_errors import UserError
 from storage.opening import StorageError
 
 DATA_DIR = Path("data")
 SUCCESS, BUG, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-EXPECTED = (ConfigError, StorageError, commands.CommandError, WorkerFailed)
+EXPECTED = (UserError, ListenError, StorageError, commands.CommandError, WorkerFailed)
 """What a person can mend by what its text says."""
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
 from actors.supervision import running
-from actors.values import OutcomeUnknown, Refused, StorageUnavailable
+from actors.values import Refused, TransientStorageError
 from service.cli.commands import AGENT, CommandError
 from service.config import Config
 from service.limits import actor_limits
@@ -124,7 +124,7 @@ async def list_slots(config: Config, data_dir: Path) -> int:
     async with open_storage(storage_options(config), data_dir, beside=True, create=False) as opened:
         try:
             slots = await opened.sponsorship.slots()
-        except StorageUnavailable as error:
+        except TransientStorageError as error:
             raise CommandError(f"the database is not available: {error}") from None
     for line in table(slots, SystemClock().now_ms()):
         print(line)
@@ -196,7 +196,7 @@ async def _with_ledger(config: Config, data_dir: Path, work: Callable[[BookingLe
         try:
             async with running([ledger]):
                 return await work(ledger)
-        except (StorageUnavailable, OutcomeUnknown) as error:
+        except TransientStorageError as error:
             raise CommandError(f"the database is not available: {error}") from None
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import trio
 
-from service.config import Config, ConfigError
+from service.config import Config
+from service.http.listeners import ListenError
 from service.http.server import LAST_MOMENT_SECONDS
 from service.main import foundation, listenings
 from service.observability.logs import set_up
@@ -16,6 +17,7 @@ from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
 from service.signals import heed_signals
+from service.user_errors import ConfigError
 
 FIXED = (
     "server.bind",
@@ -120,7 +122,7 @@ async def _renew_when_asked(
         before = launcher.config
         try:
             launcher.config = renewed(before, reread())
-        except ConfigError as error:
+        except (ConfigError, ListenError) as error:
             log.error("the workers stay as they are: %s", " ".join(str(error).split()))
             continue
         log.info("renewing %d workers, one after the other", before.server.workers)

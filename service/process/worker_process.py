@@ -14,13 +14,13 @@ import trio
 
 from actors.clock import SystemClock
 from service.cli.main import SUCCESS, outcome_of
-from service.http.server import adopted_listeners
+from service.http.listeners import adopted_listeners
 from service.main import join, listenings, serving_limits
 from service.observability.logs import set_up
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import heed_signals, not_renewed
 
-FAREWELL_SECONDS = 1.0
+LAME_DUCK_SECONDS = 1.0
 """How long clients of a worker that ends may still ask: their next answer tells them to connect anew, to another one."""
 
 
@@ -56,7 +56,7 @@ def _serve(line: bytes, channel: socket.socket) -> int:
 
 async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
-    limits = replace(serving_limits(config), farewell_seconds=FAREWELL_SECONDS)
+    limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
     sockets = [[socket.socket(fileno=each) for each in place] for place in assignment.sockets]
     async with trio.open_nursery() as nursery:
         await nursery.start(heed_signals, stop, not_renewed)

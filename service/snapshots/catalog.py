@@ -269,13 +269,13 @@ class Catalog(SnapshotFollower):
             bots=len(self.snapshot.shelves[Kind.BOTS]),
             loads=self._loads,
             load_seconds=self._load_seconds,
-            away=self._away,
+            away=self._failing,
             searches=self._searches,
             remembered=len(self._remembered),
         )
 
     def __repr__(self) -> str:
-        return f"<Catalog {self.snapshot!r}{' away' if self._away else ''}{' closed' if self._closed else ''}>"
+        return f"<Catalog {self.snapshot!r}{' away' if self._failing else ''}{' closed' if self._closed else ''}>"
 
     # Following.
 

@@ -12,15 +12,17 @@ from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from actors.values import Code, Refused
+from service.api.answers import failure, refusal, refusal_of
 from service.api.context import Services
-from service.api.dispatch import dispatch, failure, refusal, refusal_of
+from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
 from service.api.messages import Answer, Request, joined, note
 from service.api.openapi import Described
 from service.api.operation import Operation
+from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
 from service.web.fast_path import FastPath, noted_client, query_of
-from service.web.middleware import App, RequestMiddleware, Scope
+from service.web.middleware import RequestMiddleware
 from service.web.pages.documents import document_views
 from service.web.pages.page import Page
 from service.web.pages.serving import page_view, prepare_templates, refusal_response
@@ -74,7 +76,7 @@ def build_app(
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = FastPath(cast(App, app), services, operations)
-    return RequestMiddleware(lane, metrics, services.watch, services.entropy, lambda: services.health.stopping)
+    return RequestMiddleware(lane, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:

@@ -13,13 +13,14 @@ from http import HTTPStatus
 import trio
 
 from actors.values import Refused
-from service.api.authentication import client_address
+from service.api.answers import failure, refusal_of
 from service.api.context import Services
-from service.api.dispatch import dispatch, failure, refusal_of
+from service.api.dispatch import dispatch
 from service.api.errors import not_valid, too_large
 from service.api.messages import Answer, Request, joined, note
 from service.api.operation import Operation
-from service.web.middleware import BOUNDED, App, Message, Receive, Scope, Send
+from service.http.addresses import client_address
+from service.http.asgi import BOUNDED, App, Message, Receive, Scope, Send
 
 _PLAIN = re.compile(r"[0-9A-Za-z_-]+")
 """Values of a path's parameter that look the same however the path is read."""

@@ -87,10 +87,10 @@ async def test_the_watch_holds_nothing_of_anybody(world: World) -> None:
     await world.client.post("/api/v1/auth/claim", json={"claimToken": "a-secret-token", "email": "ann@example.com"})
     await world.client.get("/a-secret-path", headers={"Cookie": "session=a-secret-session"})
     told = (await admin.get(STATUS)).body.decode()
-    assert world.services.watch.recent()
+    assert world.services.refusal_log.recent()
     for secret in ("secret", key, key[:12], "ann@example.com", "203.0.113.7"):
         assert secret not in told
-        assert secret not in repr(world.services.watch.recent())
+        assert secret not in repr(world.services.refusal_log.recent())
 
 
 async def test_the_status_tells_of_node_actors_database_snapshots_and_events(world: World) -> None:

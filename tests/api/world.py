@@ -32,9 +32,10 @@ from actors.sessions.messages import Session
 from actors.sessions.reader import SessionReader
 from actors.supervision import Intensity, running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
-from service.api.context import Budgets, Services
+from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
+from service.api.rate_limits import Budgets
 from service.config import Config, load
 from service.limits import (
     actor_limits,
@@ -53,7 +54,7 @@ from service.main import event_members, key_uses
 from service.observability.health import Health
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
-from service.payments.gateway import payments_of
+from service.payments.factory import payments_of
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
@@ -355,7 +356,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         clock=clock,
         entropy=entropy,
         keys=keys,
-        directory=directory,
+        key_cache=directory,
         key_uses=key_uses(config, keys_store, clock),
         session_reader=session_reader,
         devices=devices,
@@ -366,14 +367,14 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         placements=placements,
         ledger=ledger,
         sponsorship=sponsorship_store,
-        cashier=cashier,
+        sweeper=cashier,
         events=events.desk,
         windows=events.windows,
         nodes=nodes,
         cursors=Cursors(b"the secret that cursors are sealed with"),
         budgets=Budgets(config, clock, nodes.live),
         health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
-        watch=RefusalLog(clock, "n1", lambda: IDLE),
+        refusal_log=RefusalLog(clock, "n1", lambda: IDLE),
         links=links,
         payments=paying.payments,
         webhook=paying.webhook,

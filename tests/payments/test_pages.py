@@ -12,10 +12,8 @@ from actors.clock import MINUTE_MS, SECOND_MS
 from service.api.deadlines import PAGE_SECONDS
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away
-from tests.payments.bank import LIVE, OWNER, Bank, booking, in_virtual_time, open_bank
+from tests.payments.bank import LIVE, OWNER, Bank, booking, open_bank
 from tests.web.visitors import Visitor
-
-pytestmark = pytest.mark.trio(run=in_virtual_time)
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

@@ -22,11 +22,12 @@ from actors.events.router import EventRouter
 from actors.mailbox import request_id
 from actors.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
-from service.api.context import Budgets, Services
+from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.messages import Answer, Request
 from service.api.operation import Operation
 from service.api.operations import events, placements
+from service.api.rate_limits import Budgets
 from service.config import Config, load
 from service.snapshots.placements import Placements, PlacementsLimits
 from tests.simulation.faults import Link, SimulatedBug
@@ -144,10 +145,10 @@ class Intake:
 
     def notice(self, topic: str) -> None:
         if topic.partition(":")[0] == TOPIC:
-            self.placements.nudge()
+            self.placements.refresh_soon()
 
     def listen_again(self) -> None:
-        self.placements.nudge()
+        self.placements.refresh_soon()
 
     @property
     def members(self) -> list[Member]:
@@ -163,7 +164,7 @@ class Intake:
             clock=self.node.clock,
             entropy=absent,
             keys=self.node.keeper,
-            directory=self.node.directory,
+            key_cache=self.node.directory,
             key_uses=absent,
             session_reader=absent,
             devices=absent,
@@ -174,14 +175,14 @@ class Intake:
             placements=self.placements,
             ledger=self.node.office.ledger,
             sponsorship=self.sponsorship,
-            cashier=self.node.office.cashier,
+            sweeper=self.node.office.cashier,
             events=EventRouter(cast("list[EventDeduper]", recorders)),
             windows=self.windows,
             nodes=absent,
             cursors=absent,
             budgets=Budgets(settings(), self.node.clock),
             health=absent,
-            watch=absent,
+            refusal_log=absent,
             links=absent,
             payments=absent,
             webhook=None,

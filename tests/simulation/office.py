@@ -220,7 +220,7 @@ class Office:
             lambda caller: self.ledger.order_refund(booking_id, "not delivered", caller.agent),
         )
         if isinstance(view, BookingView):
-            self.cashier.nudge()
+            self.cashier.wake()
         return view
 
     async def describe_video(self, text: str, booking_id: str) -> BookingView | Refused:

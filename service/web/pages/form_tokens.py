@@ -3,7 +3,7 @@
 import logging
 import re
 
-from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
+from actors.values import CallFailed, Refused
 from service.api.deadlines import best_effort
 from service.api.errors import not_valid
 from service.web.pages.page import Act, FormError, PageRefused, PageRequest, SeeOther, Template
@@ -46,5 +46,5 @@ async def _give_back(visit: PageRequest, session_id: str, form_id: str) -> None:
     with best_effort():
         try:
             await visit.services.sessions.give_back_form(session_id, form_id)
-        except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:
+        except CallFailed as error:
             log.warning("a form of %s was not given back: %s", session_id, type(error).__name__)

@@ -8,14 +8,16 @@ from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
-from actors.values import Code, Overloaded, Refused, StorageUnavailable
+from actors.values import CallFailed, Code, Refused
+from service.api.answers import failure
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
 from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
-from service.api.dispatch import failure, read_form
-from service.api.errors import headers_of, not_valid, status_of, too_fast
+from service.api.errors import headers_of, message_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
+from service.api.validation import read_form
+from service.schemas.problems import text_of
 from service.web.pages.form_tokens import FORM_BYTES, consume_form_token
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
@@ -60,7 +62,7 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
     """Who is signed in. Where that cannot be found out, what anybody may read is shown as to anybody."""
     try:
         return await signed_in(request, services.base_url, services.session_reader, services.clock)
-    except (StorageUnavailable, Overloaded):
+    except CallFailed:
         if page.who is not Audience.ANYBODY or request.method not in SAFE:
             raise
         return None
@@ -131,16 +133,16 @@ def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOt
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
         "notice": NOTICES.get(visit.query.get("notice", "")),
-        "problem": None if visit.problem is None else _for_a_person(visit.problem),
+        "problem": None if visit.problem is None else _explained(visit.problem),
         "form": visit.form,
         "form_id": services.entropy.token(FORM_BYTES).hex(),
     }
     return replace(ended, values=common | dict(ended.values), headers=headers)
 
 
-def _for_a_person(problem: Refused) -> str:
-    """Why a form came to nothing, in the words of the operation: a person has typed fields, and no body."""
-    return problem.message.replace("The body is not valid: ", "Please correct this: ", 1)
+def _explained(refused: Refused) -> str:
+    """Why a form was refused. Each problem is named after its field."""
+    return f"Please correct this: {text_of(refused.problems)}" if refused.problems else refused.message
 
 
 def _common(services: Services) -> dict[str, object]:
@@ -164,7 +166,7 @@ def refused_page(services: Services, refused: Refused) -> Template:
         "unknown": True,
         "status": status,
         "phrase": HTTPStatus(status).phrase,
-        "message": refused.message,
+        "message": message_of(refused),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,

@@ -1,7 +1,7 @@
 """The outbox of a developer: mails as they would have been sent. It exists only where no SMTP server is configured, and
 only for this machine."""
 
-from service.api.authentication import is_loopback
+from service.http.addresses import is_loopback
 from service.web.pages.page import Page, PageRequest, Template, nothing_here
 
 

@@ -99,11 +99,7 @@ class PageRequest:
             body=b"" if body is None else json.dumps(body).encode(),
         )
         answer = await dispatch(self.services, operation, request, self.caller)
-        told: Any = json.loads(answer.body) if answer.body else None
-        if answer.status < 400:
-            return OperationResult(told, headers=answer.headers)
-        refused = Refused(Code(told["error"]), told["message"], told.get("retryAfter"), told.get("interval"))
-        return OperationResult(told, refused, answer.headers)
+        return OperationResult(json.loads(answer.body) if answer.body else None, answer.refused, answer.headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
 from actors.values import Refused
+from service.api.answers import refusal
 from service.api.context import Services
-from service.api.dispatch import refusal
 from service.api.errors import Family
 from service.api.messages import Request, joined
+from service.http.asgi import Scope
 from service.web.fast_path import noted_client, query_of
-from service.web.middleware import Scope
 from service.web.negotiation import wants_page
 from service.web.pages import words
 from service.web.pages.guarding import PAGE_HEADERS, refused_page, visited
