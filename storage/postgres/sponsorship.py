@@ -106,13 +106,13 @@ class PostgresSponsorship:
         return [booking_view_of(row, sums.get(row["id"])) for row in rows]
 
     async def _page(
-        self, everybodys: str, somebodys: str, tenant_id: str | None, before: Before | None, limit: int
+        self, of_all: str, of_one: str, tenant_id: str | None, before: Before | None, limit: int
     ) -> Sequence[Row]:
         """A page by one of two statements, because no single plan suits both."""
         bounds = (*(before or NEWEST), limit)
         if tenant_id is None:
-            return await self._database.fetch(everybodys, *bounds)
-        return await self._database.fetch(somebodys, *bounds, tenant_id)
+            return await self._database.fetch(of_all, *bounds)
+        return await self._database.fetch(of_one, *bounds, tenant_id)
 
 
 async def _slots(connection: Connection) -> list[Slot]:

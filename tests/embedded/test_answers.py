@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage.children import complaint
+from storage.children import main_error
 from storage.postmaster import _read_answer
 
 
@@ -42,7 +42,7 @@ def test_an_answer_cut_anywhere_is_no_answer_yet() -> None:
 
 
 def test_the_complaint_is_the_error_with_its_hint_else_the_last_line() -> None:
-    assert complaint(["creating ... initdb: error: no room", "removing"]) == "error: no room"
-    assert complaint(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
-    assert complaint(["first", "last"]) == "last"
-    assert complaint([]) == "it said nothing"
+    assert main_error(["creating ... initdb: error: no room", "removing"]) == "error: no room"
+    assert main_error(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
+    assert main_error(["first", "last"]) == "last"
+    assert main_error([]) == "no output"

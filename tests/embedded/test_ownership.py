@@ -68,11 +68,11 @@ async def survivor(data_dir: Path) -> AsyncIterator[subprocess.Popen[bytes]]:
     postmaster = Postmaster(cluster, {})
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(postmaster.voice.listen)
+            nursery.start_soon(postmaster.output.read)
             try:
                 assert await postmaster.until_ready(START_SECONDS) is None
             finally:
-                postmaster.voice._listening.cancel()
+                postmaster.output._reading.cancel()
         yield postmaster.process
     finally:
         postmaster.process.kill()

@@ -75,12 +75,15 @@ def test_a_manifest_that_is_nested_too_deeply_cannot_be_read(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": 2}, "was made by another version of this program, which has to restore it"),
-        ({"sums": {}}, "was made by another version of this program, which has to restore it"),
-        ({"sums": {**SUMS, "../secret": ""}}, "was made by another version of this program, which has to restore it"),
-        ({"postgres": "19"}, "was made by a newer version of this program, which has to restore it"),
-        ({"schema": 1_000}, "was made by a newer version of this program, which has to restore it"),
-        ({"sums": {"database.dump": "0"}}, "is damaged: database.dump is not what was written"),
+        ({"format": 2}, "was made by another version of this program: restore it with that version"),
+        ({"sums": {}}, "was made by another version of this program: restore it with that version"),
+        (
+            {"sums": {**SUMS, "../secret": ""}},
+            "was made by another version of this program: restore it with that version",
+        ),
+        ({"postgres": "19"}, "was made by a newer version of this program: restore it with that version"),
+        ({"schema": 1_000}, "was made by a newer version of this program: restore it with that version"),
+        ({"sums": {"database.dump": "0"}}, "is damaged: the checksum of database.dump is wrong"),
     ],
     ids=str,
 )
@@ -93,6 +96,6 @@ def test_what_another_version_made_or_what_is_damaged_is_told_apart(
 
 def test_links_are_no_parts_of_a_backup(tmp_path: Path) -> None:
     manifest = part("manifest.json", json.dumps(MANIFEST).encode())
-    assert refusal(tmp_path, link("manifest.json", "/etc/hostname")) == "is no backup of this service"
+    assert refusal(tmp_path, link("manifest.json", "/etc/hostname")) == "is not a backup of this service"
     words = refusal(tmp_path, manifest, link("database.dump", "elsewhere"))
-    assert words == "is damaged: it has no database.dump"
+    assert words == "is damaged: database.dump is missing"
