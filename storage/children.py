@@ -136,8 +136,8 @@ def main_error(lines: Iterable[str]) -> str:
     text = "\n".join(line.strip() for line in lines)
     wrong = re.search(r"\b(PANIC|FATAL|ERROR|error):.*", text)
     hint = re.search(r"\bHINT: *(.*)", text)
-    said = wrong[0] if wrong else (text.split("\n")[-1] or "no output")
-    return f"{said} ({hint[1]})" if hint else said
+    line = wrong[0] if wrong else (text.split("\n")[-1] or "no output")
+    return f"{line} ({hint[1]})" if hint else line
 
 
 async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"") -> None:

@@ -37,8 +37,8 @@ class MemoryKeys:
 
     async def keep_uses(self, uses: Mapping[str, int]) -> None:
         await self._memory.before()
-        kept = self._memory.key_uses
-        kept.update((key_id, max(used_ms, kept.get(key_id, used_ms))) for key_id, used_ms in uses.items())
+        rows = self._memory.key_uses
+        rows.update((key_id, max(used_ms, rows.get(key_id, used_ms))) for key_id, used_ms in uses.items())
         await self._memory.after()
 
     async def uses_of(self, key_ids: Sequence[str]) -> Mapping[str, int]:

@@ -23,10 +23,9 @@ class PostgresDevices:
         self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
-        async def read(connection: Connection) -> Snapshot:
-            return await _snapshot(connection, lock_set, now_ms)
-
-        return await decide_once(self._database, batch_id, read, decide, _write)
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set, now_ms), decide, _write
+        )
 
     async def prune(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune, before_ms, limit)

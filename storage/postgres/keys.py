@@ -29,10 +29,9 @@ class PostgresKeys:
         self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
-        async def read(connection: Connection) -> Snapshot:
-            return await _snapshot(connection, lock_set, now_ms)
-
-        return await decide_once(self._database, batch_id, read, decide, _write)
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set, now_ms), decide, _write
+        )
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         return {row["hash"]: _resolved(row) for row in await self._database.fetch(SQL.resolve, list(hashes))}

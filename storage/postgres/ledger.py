@@ -50,10 +50,9 @@ class PostgresLedger:
         self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
-        async def read(connection: Connection) -> Snapshot:
-            return await _snapshot(connection, lock_set)
-
-        return await decide_once(self._database, batch_id, read, decide, _write)
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set), decide, _write
+        )
 
 
 @dataclass(slots=True)

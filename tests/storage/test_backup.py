@@ -1,4 +1,4 @@
-"""What a file says of itself is not believed: whatever stands where a backup should be, it is refused in one line."""
+"""A backup file is not trusted: any file that is not an intact backup is rejected with a one-line message."""
 
 import hashlib
 import io
@@ -31,7 +31,7 @@ def link(name: str, target: str) -> tuple[tarfile.TarInfo, bytes]:
 
 
 def refusal(place: Path, *parts: tuple[tarfile.TarInfo, bytes]) -> str:
-    """Why an archive of these parts is not restored, which has made nothing."""
+    """The message with which an archive of these parts is rejected. Asserts that nothing was created."""
     file = place / "saved.tar"
     with tarfile.open(file, "w") as archive:
         for about, content in parts:
@@ -87,7 +87,7 @@ def test_a_manifest_that_is_nested_too_deeply_cannot_be_read(tmp_path: Path) -> 
     ],
     ids=str,
 )
-def test_what_another_version_made_or_what_is_damaged_is_told_apart(
+def test_backups_of_another_version_and_damaged_ones_are_told_apart(
     tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
     manifest = part("manifest.json", json.dumps({**MANIFEST, **change}).encode())

@@ -1,4 +1,4 @@
-"""Migrations: each once, in order, under a lock, and checked for drift."""
+"""Migrations: each applied once, in order, under a lock, and checked for drift."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def applied(*done: Migration) -> dict[int, tuple[str, str]]:
     return {migration.version: (migration.name, migration.checksum) for migration in done}
 
 
-def test_what_is_not_applied_is_pending():
+def test_migrations_that_are_not_applied_are_pending():
     assert pending({}, [ONE, TWO]) == [ONE, TWO]
     assert pending(applied(ONE), [ONE, TWO]) == [TWO]
     assert pending(applied(ONE, TWO), [ONE, TWO]) == []
@@ -43,7 +43,7 @@ async def test_migrating_again_changes_nothing(database: Database):
     assert await migrate(database) == []
 
 
-async def test_who_does_not_migrate_says_what_is_missing(database: Database):
+async def test_a_node_that_does_not_migrate_names_the_missing_migration(database: Database):
     async def forget_last(connection: Connection) -> None:
         await connection.execute("delete from schema_migrations where version = $1", last.version)
 

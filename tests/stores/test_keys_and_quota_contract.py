@@ -78,30 +78,30 @@ def complete(number: int, email: str = EMAIL) -> CompleteClaim:
 
 
 class Desk:
-    """Sends messages through a store as an actor would, a turn each."""
+    """Sends messages through a store like an actor, with one batch id per call."""
 
     def __init__(self, stores: Stores, owner: str = "node/keys") -> None:
         self.stores = stores
         self.owner = owner
-        self.turns = 0
+        self.batches = 0
 
-    def turn(self) -> BatchId:
-        self.turns += 1
-        return BatchId(self.owner, self.turns)
+    def next_batch_id(self) -> BatchId:
+        self.batches += 1
+        return BatchId(self.owner, self.batches)
 
-    async def keys(self, *messages, turn: BatchId | None = None, now_ms: int = NOW):
+    async def keys(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
         decision = await self.stores.keys.transact(
-            turn or self.turn(),
+            batch_id or self.next_batch_id(),
             rows_to_lock(messages),
             lambda snapshot: decide(snapshot, messages, now_ms, RULES),
             now_ms,
         )
         return decision.answers
 
-    async def quota(self, *messages, turn: BatchId | None = None, now_ms: int = NOW):
+    async def quota(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
         tenant_ids = sorted({message.tenant_id for message in messages})
         decision = await self.stores.quota.meter(
-            turn or BatchId("node/quota", self.turn().seq),
+            batch_id or BatchId("node/quota", self.next_batch_id().seq),
             tenant_ids,
             lambda tenants: decide_quota(tenants, messages, now_ms, CAPS),
         )
@@ -156,21 +156,21 @@ async def test_charges_are_granted_in_order_up_to_the_cap_and_kept(desk: Desk):
     assert (await desk.tenant(1)).lifetime_used == 5
 
 
-async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(desk: Desk):
+async def test_a_batch_that_runs_again_is_written_once_and_returns_its_first_decision(desk: Desk):
     await desk.keys(mint(1))
-    turn = BatchId("other/quota", 1)
-    first = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
-    again = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
+    batch_id = BatchId("other/quota", 1)
+    first = await desk.quota(Charge("ten_1", usecase=False), batch_id=batch_id)
+    again = await desk.quota(Charge("ten_1", usecase=False), batch_id=batch_id)
     assert again == first
     assert (await desk.tenant(1)).lifetime_used == 1
 
 
-async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(desk: Desk):
+async def test_a_batch_behind_a_later_one_of_its_owner_writes_nothing(desk: Desk):
     await desk.keys(mint(1))
     late = BatchId("other/quota", 1)
     late.decided = QuotaDecision()
-    await desk.quota(Charge("ten_1", usecase=False), turn=BatchId("other/quota", 2))
-    assert await desk.quota(Charge("ten_1", usecase=False), turn=late) == []
+    await desk.quota(Charge("ten_1", usecase=False), batch_id=BatchId("other/quota", 2))
+    assert await desk.quota(Charge("ten_1", usecase=False), batch_id=late) == []
     assert (await desk.tenant(1)).lifetime_used == 1
 
 
@@ -226,16 +226,16 @@ async def test_a_tier_is_set_and_charged_by(desk: Desk):
 
 
 async def test_two_nodes_that_make_one_account_at_once_make_one(stores: Stores):
-    """The loser meets the winner's account as `Contended`, or waits for it; run again, it merges."""
+    """The loser is `Contended` with the winner's account, or waits for it. Run again, it merges."""
     one, other = Desk(stores, "one/keys"), Desk(stores, "other/keys")
     await one.keys(mint(1), mint(2))
     await one.keys(start(1), start(2))
 
     async def claim(desk: Desk, number: int) -> None:
-        turn = desk.turn()
+        batch_id = desk.next_batch_id()
         for _ in range(5):
             try:
-                await desk.keys(complete(number), turn=turn)
+                await desk.keys(complete(number), batch_id=batch_id)
                 return
             except Contended:
                 pass
@@ -398,7 +398,7 @@ async def test_an_administrator_comes_and_goes_also_before_there_is_an_account(d
     assert await desk.keys(RevokeAdmin(EMAIL, membership_audit(6, EMAIL))) == [Membership((), 0)]
 
 
-async def test_who_is_removed_and_appointed_in_one_batch_is_one(desk: Desk):
+async def test_an_administrator_removed_and_appointed_in_one_batch_stays_one(desk: Desk):
     await desk.keys(GrantAdmin(EMAIL, membership_audit(1, EMAIL)))
     answers = await desk.keys(
         RevokeAdmin(EMAIL, membership_audit(2, EMAIL)),
@@ -419,18 +419,18 @@ async def test_the_configured_administrators_come_only_to_a_database_without_any
 
 
 async def settled(desk: Desk, *messages):
-    """As an actor does it: contended batches run again."""
-    turn = desk.turn()
+    """Retry contended batches, like an actor."""
+    batch_id = desk.next_batch_id()
     for _ in range(10):
         try:
-            return await desk.keys(*messages, turn=turn)
+            return await desk.keys(*messages, batch_id=batch_id)
         except Contended:
             pass
     raise AssertionError("always contended")
 
 
 async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores: Stores):
-    """They name different ones: without taking turns, each would find the table empty."""
+    """They name different emails. Without the table lock, each would find the table empty."""
     answers = []
 
     async def bootstrap(number: int) -> None:
@@ -446,7 +446,7 @@ async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores
 
 
 async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stores: Stores):
-    """Each answer says how many are left: one of the two has to say that it was the last."""
+    """Each answer says how many are left, so one of the two must report that it removed the last."""
     emails = ["a@a.example", "b@b.example"]
     await Desk(stores).keys(*[GrantAdmin(email, membership_audit(n, email)) for n, email in enumerate(emails)])
     answers = []
