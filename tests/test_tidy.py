@@ -49,8 +49,14 @@ def within(name: str, *packages: str) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
-COMPOSITION = {"service.main", "service.cli.main", "service.cli.commands", "service.cli.backup", "service.cli.slots"}
-"""Who may know storage: the composition root, and the commands that are composition roots of their own."""
+COMPOSITION = {
+    "service.main",
+    "service.process.exit_status",
+    "service.cli.command",
+    "service.cli.backup",
+    "service.cli.doctor",
+}
+"""The modules that know storage: the composition root, the commands, and the exit codes, which name its error."""
 
 
 def test_only_the_composition_roots_of_the_service_know_storage():
@@ -112,7 +118,7 @@ def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]):
     [
         (
             ("quart", "quart_trio", "werkzeug"),
-            {"service.web.app", "service.web.routing", "service.web.pages.documents", "service.web.pages.serving"},
+            {"service.web.app", "service.web.routing", "service.web.documents", "service.web.page_views"},
         ),
         (("httptools",), {"service.http.request_head"}),
         (("hypercorn",), {"service.http.http2"}),

@@ -11,10 +11,10 @@ import sys
 import trio
 
 from actors.clock import SystemClock
-from service.config import load
+from service.config_loading import load
 from service.http.asgi import Receive, Scope, Send
 from service.http.listeners import ListenAddress, open_listeners
-from service.main import serving_limits
+from service.limits import serving_limits
 from service.web.error_responses import handlers
 
 BODY = b'{"recorded":true}'

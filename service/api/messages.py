@@ -3,7 +3,7 @@
 Whoever serves, Quart or the lane before it, makes a `Request` of an ASGI scope and sends an `Answer`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -30,18 +30,6 @@ class Request:
     headers: Mapping[str, str]
     body: bytes
     client: str
-
-
-def joined(pairs: Collection[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers as ASGI has them, by their names in lower case; the values of one that is repeated are joined by commas."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
-    if len(headers) == len(pairs):
-        return headers
-    headers = {}
-    for name, value in pairs:
-        key, text = name.decode("latin-1"), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return headers
 
 
 @dataclass(slots=True)

@@ -11,18 +11,18 @@ from service.tokens.links import Links
 
 
 @dataclass(frozen=True, slots=True)
-class Paying:
+class PaymentGateway:
     """What the configuration asks for. `webhook` is None where no processor may tell us anything."""
 
     payments: Payments
     webhook: Webhook | None
 
 
-def payments_of(config: Config, links: Links, clock: Clock) -> Paying:
+def payment_gateway(config: Config, links: Links, clock: Clock) -> PaymentGateway:
     """Test payments, or Stripe in live mode. A booking is paid, and paid back, only in the mode that it was made in."""
     billing = config.billing
     if billing.mode == "test":
-        return Paying(TestPayments(links), None)
+        return PaymentGateway(TestPayments(links), None)
     # Here and not above: the library takes a fifth of a second and 20 MB, which a node in test mode need not spend.
     from service.payments.stripe_gateway import StripePayments
     from service.payments.stripe_webhook import StripeWebhook
@@ -34,4 +34,4 @@ def payments_of(config: Config, links: Links, clock: Clock) -> Paying:
         hold_ms=config.bookings.hold_minutes * MINUTE_MS,
         url=billing.stripe_url or None,
     )
-    return Paying(payments, StripeWebhook(billing.stripe_webhook_secret, clock))
+    return PaymentGateway(payments, StripeWebhook(billing.stripe_webhook_secret, clock))

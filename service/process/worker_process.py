@@ -13,10 +13,11 @@ from dataclasses import replace
 import trio
 
 from actors.clock import SystemClock
-from service.cli.main import SUCCESS, outcome_of
 from service.http.listeners import adopted_listeners
-from service.main import join, listenings, serving_limits
+from service.limits import serving_limits
+from service.main import join, listen_addresses
 from service.observability.logs import set_up
+from service.process.exit_status import SUCCESS, outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import heed_signals, not_renewed
 
@@ -61,7 +62,7 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     async with trio.open_nursery() as nursery:
         await nursery.start(heed_signals, stop, not_renewed)
         nursery.start_soon(_stop_without_parent, channel, stop)
-        with adopted_listeners(listenings(config), sockets, assignment.urls, limits, SystemClock()) as server:
+        with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
             await join(config, assignment.data_dir, server, stop, lambda: _say(channel, READY))
         nursery.cancel_scope.cancel()
 

@@ -33,7 +33,7 @@ MESSAGES: Mapping[str, str] = {
     "int_parsing_size": "is too large",
     "int_type": "must be a whole number",
     "ip_v4_network": "must be an IP network such as 10.0.0.0/8",
-    "ip_v6_network": "must be an IP network such as 2001:db8::/32",
+    "ip_v6_network": "must be an IP network such as 10.0.0.0/8",
     "json_invalid": "is not valid JSON: {error}",
     "json_type": "must be JSON",
     "less_than": "must be less than {lt}",
@@ -73,8 +73,11 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
 
 
 def path_of(location: Sequence[int | str]) -> str:
-    """Where a problem is, such as `guide.steps.1`; empty for the whole input."""
-    return ".".join(str(part) for part in location)
+    """Where a problem is, such as `guide.steps.1`; empty for the whole input.
+
+    Names of the alternatives of a union are left out.
+    """
+    return ".".join(str(part) for part in location if "[" not in str(part))
 
 
 def text_of(problems: Sequence[Problem]) -> str:

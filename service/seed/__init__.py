@@ -1,1 +1,1 @@
-"""Sample catalog, demo sponsors, and the import of catalog files."""
+"""The sample catalog, the demo, and the import of catalog files."""

@@ -1,11 +1,12 @@
-"""Reads a catalog file: a JSON array, a JSON object of two lists, or JSON lines. All or nothing, each error with its line.
+"""Reads a catalog file: a JSON array, a JSON object of two lists, or JSON lines. A file with any error is refused as a whole.
 
-Pure: a stream in, entries and errors out. Prints nothing and knows no store; `unknown_bots` is the one check that needs
-to be told what the catalog has.
+Pure: takes a stream, returns entries and errors. Knows no store, so `unknown_bots` has to be told what the catalog has.
 """
 
 import io
+import json
 import re
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -14,7 +15,6 @@ from pydantic import ValidationError
 
 from actors.catalog.store import Entry, Kind
 from service.schemas.catalog import Bot, UseCase, document_of
-from service.seed.json_text import Broken, Malformed, Walker
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
 MAX_ERRORS = 50
@@ -27,21 +27,25 @@ _BOM = b"\xef\xbb\xbf"
 _DOCUMENT = re.compile(rb'[ \t\r\n]*(?:\[|\{[ \t\r\n]*"(?:usecases|bots)"[ \t\r\n]*:)')
 
 
+class Malformed(ValueError):
+    """The file or an entry is wrong. The text is what follows its name in a sentence, such as `is not an object`."""
+
+
 @dataclass(slots=True)
 class Parsed:
-    """What a file holds. With any error, nothing of it may be imported.
+    """The contents of a file. If there is any error, nothing of it may be imported.
 
-    `entries` has each kind that the file speaks of. `errors` has at most 50 lines, and `more_errors` counts the rest.
-    `references` are the bots that guides name and the file lacks, each with the first line that does.
+    `entries` has each kind that the file speaks of. `errors` holds at most 50 lines; `more_errors` counts the rest.
+    `references` are the bots that guides name and the file lacks, each with the place of the first such guide.
     """
 
     entries: dict[Kind, list[Entry]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     more_errors: int = 0
-    references: dict[str, int] = field(default_factory=dict)
+    references: dict[str, str] = field(default_factory=dict)
 
     def complain(self, message: str) -> None:
-        """Count an error, and keep it while there are few. Safe to show: it is short and printable."""
+        """Add an error. It is shortened and made printable; after 50 errors it is only counted."""
         if len(self.errors) == MAX_ERRORS:
             self.more_errors += 1
         else:
@@ -49,15 +53,14 @@ class Parsed:
             self.errors.append("".join(sign if sign.isprintable() else "?" for sign in shown))
 
     def report(self) -> list[str]:
-        """The errors as lines for a person."""
+        """The errors as lines for the operator."""
         return [*self.errors, f"and {self.more_errors} more"] if self.more_errors else list(self.errors)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A value of the file before it is validated: where it stands, and its kind where its list tells."""
+    """A value of the file, or a `Malformed`, before validation. `kind` is set if the value stands in the list of a kind."""
 
-    line: int
     place: str
     value: Any
     kind: Kind | None = None
@@ -69,18 +72,21 @@ def parse(stream: BinaryIO, max_bytes: int = MAX_FILE_BYTES) -> Parsed:
     collector = _Collector(parsed)
     try:
         data = _read(stream, max_bytes)
-        for found in _document(_decoded(data, 1), parsed) if _DOCUMENT.match(data) else _lines(data):
+        for found in _document(data, parsed) if _DOCUMENT.match(data) else _lines(data):
             collector.add(found)
     except Malformed as error:
-        parsed.complain(str(error))
+        parsed.complain(f"the file {error}")
     collector.finish()
     return parsed
 
 
 def unknown_bots(parsed: Parsed, present: Container[str]) -> list[str]:
     """A warning for each bot that a guide names and neither the file nor the catalog (`present`) has."""
-    missing = sorted((line, slug) for slug, line in parsed.references.items() if slug not in present)
-    return [f'line {line}: a guide names the bot "{slug}", which does not exist' for line, slug in missing]
+    return [
+        f'{place}: the guide names the bot "{slug}", which does not exist'
+        for slug, place in parsed.references.items()
+        if slug not in present
+    ]
 
 
 class _Collector:
@@ -88,15 +94,14 @@ class _Collector:
 
     def __init__(self, parsed: Parsed) -> None:
         self._parsed = parsed
-        self._lines: dict[tuple[Kind, str], int] = {}
-        self._references: dict[str, int] = {}
+        self._places: dict[tuple[Kind, str], str] = {}
+        self._references: dict[str, str] = {}
 
     def add(self, found: _Found) -> None:
         where = found.place + _slug_hint(found.value)
         try:
             kind, fields = _typed(found)
-            entry = MODELS[kind].model_validate(fields)
-            self._keep(found.line, kind, entry)
+            self._keep(found.place, kind, MODELS[kind].model_validate(fields))
         except ValidationError as error:
             for detail in error.errors(include_url=False, include_input=False, include_context=False):
                 self._parsed.complain(f"{where}: {_explained(detail['loc'], detail['msg'])}")
@@ -104,100 +109,107 @@ class _Collector:
             self._parsed.complain(f"{where}: {error}")
 
     def finish(self) -> None:
-        """What can be said only at the end."""
+        """Check what only the whole file shows."""
         parsed = self._parsed
         if not parsed.errors and not any(parsed.entries.values()):
-            parsed.complain("the file holds no entries")
+            parsed.complain("the file has no entries")
         parsed.references = {
-            slug: line for slug, line in self._references.items() if (Kind.BOTS, slug) not in self._lines
+            slug: place for slug, place in self._references.items() if (Kind.BOTS, slug) not in self._places
         }
 
-    def _keep(self, line: int, kind: Kind, entry: UseCase | Bot) -> None:
-        first = self._lines.get((kind, entry.slug))
+    def _keep(self, place: str, kind: Kind, entry: UseCase | Bot) -> None:
+        first = self._places.get((kind, entry.slug))
         if first is not None:
-            raise Malformed(f"the slug stands twice, first on line {first}")
-        self._lines[kind, entry.slug] = line
+            raise Malformed(f"has the same slug as {first}")
+        self._places[kind, entry.slug] = place
         self._parsed.entries.setdefault(kind, []).append(Entry(entry.slug, entry.addedAt, document_of(entry)))
         if isinstance(entry, UseCase) and entry.guide is not None:
             for slug in entry.guide.botSlugs:
-                self._references.setdefault(slug, line)
+                self._references.setdefault(slug, place)
 
 
 # --- From bytes to values
 
 
 def _read(stream: BinaryIO, max_bytes: int) -> bytes:
+    """The whole file, which is UTF-8 and not blank."""
     data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise Malformed(f"the file is larger than {max_bytes / 1024 / 1024:g} MiB")
+        raise Malformed(f"is larger than {max_bytes / 1024 / 1024:g} MiB")
     data = data.removeprefix(_BOM)
     if not data.strip():
-        raise Malformed("the file is empty")
+        raise Malformed("is empty")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Malformed(f"is not UTF-8 (line {line})") from None
     return data
 
 
-def _decoded(data: bytes, line: int) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line += data.count(b"\n", 0, error.start)
-        raise Malformed(f"line {line}: the file is not UTF-8") from None
-
-
 def _lines(data: bytes) -> Iterator[_Found]:
-    """JSON lines; one that is no JSON is found as its error, so that those after it are read too."""
-    for line, raw in enumerate(io.BytesIO(data), 1):
-        text = _decoded(raw, line).strip(" \t\r\n")
+    """The entries of JSON lines."""
+    for number, line in enumerate(io.BytesIO(data), 1):
+        text = line.decode().strip(" \t\r\n")
         if text:
-            yield _Found(line, f"line {line}", _line_value(text))
+            yield _Found(f"line {number}", _json(text))
 
 
-def _line_value(text: str) -> Any:
+def _document(data: bytes, parsed: Parsed) -> Iterator[_Found]:
+    """The entries of a JSON array, or of a JSON object with a list per kind. Raises `Malformed`."""
+    document = _json(data.decode())
+    if isinstance(document, Malformed):
+        raise document
+    if isinstance(document, list):
+        yield from _elements("", document)
+        return
+    for name, values in document.items():
+        if name not in (Kind.USECASES, Kind.BOTS):
+            raise Malformed(f'has "{name}", which is not a list of the catalog; the lists are "usecases" and "bots"')
+        if not isinstance(values, list):
+            raise Malformed(f'has "{name}", which must be a list')
+        kind = Kind(name)
+        parsed.entries[kind] = []
+        yield from _elements(name, values, kind)
+
+
+def _elements(name: str, values: list[Any], kind: Kind | None = None) -> Iterator[_Found]:
+    for index, value in enumerate(values):
+        yield _Found(f"{name}[{index}]", value, kind)
+
+
+def _json(text: str) -> Any:
+    """The value of a JSON text. A `Malformed` stands for the text if it is not JSON, or for an object that is wrong."""
     try:
-        walker = Walker(text)
-        value = walker.value()
-        walker.end()
-    except Broken as error:
-        return Malformed(f"is not JSON: {error.why} (column {error.at + 1})")
-    return value
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_not_json)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        return Malformed(f"is not JSON: {error.msg} ({line}column {error.colno})")
+    except RecursionError:
+        return Malformed("is nested too deeply")
+    except ValueError:
+        return Malformed("has a number with too many digits")
 
 
-def _document(text: str, parsed: Parsed) -> Iterator[_Found]:
-    """The entries of one JSON array, or of an object of lists by kind. Ends the reading where it is no JSON."""
-    walker = Walker(text)
-    try:
-        if walker.accept("["):
-            yield from _elements(walker, "", None)
-        else:
-            for name in walker.members():
-                kind = _list_kind(name, walker.line(), parsed)
-                yield from _elements(walker.opened("["), name, kind)
-        walker.end()
-    except Broken as error:
-        line = text.count("\n", 0, error.at) + 1
-        raise Malformed(f"line {line}: is not JSON: {error.why}") from None
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Malformed:
+    """The object, or the first problem in it: a name that it has twice, or one in its values."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        return Malformed(f'has the key "{twice}" twice')
+    return next((value for value in fields.values() if isinstance(value, Malformed)), fields)
 
 
-def _list_kind(name: str, line: int, parsed: Parsed) -> Kind:
-    if name not in (Kind.USECASES, Kind.BOTS):
-        raise Malformed(f'line {line}: "{name}" is not a list of the catalog; they are "usecases" and "bots"')
-    kind = Kind(name)
-    if kind in parsed.entries:
-        raise Malformed(f'line {line}: the list "{name}" stands twice')
-    parsed.entries[kind] = []
-    return kind
-
-
-def _elements(walker: Walker, name: str, kind: Kind | None) -> Iterator[_Found]:
-    for index, value in enumerate(walker.elements()):
-        yield _Found(walker.value_line, f"line {walker.value_line}, {name}[{index}]", value, kind)
+def _not_json(constant: str) -> Malformed:
+    """Python's decoder accepts NaN and infinities, which JSON does not have."""
+    return Malformed(f"has {constant}, which is not JSON")
 
 
 # --- From values to entries
 
 
 def _typed(found: _Found) -> tuple[Kind, dict[str, Any]]:
-    """The kind of a value and its fields, without `type`, which says the kind where the list does not."""
+    """The kind of an entry and its fields without `type`, which is required where the list does not tell the kind."""
     if isinstance(found.value, Malformed):
         raise found.value
     if not isinstance(found.value, dict):
@@ -208,9 +220,9 @@ def _typed(found: _Found) -> tuple[Kind, dict[str, Any]]:
     name = fields.pop("type", None)
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise Malformed('"type" must be "usecase" or "bot"')
+        raise Malformed('has no "type" of "usecase" or "bot"')
     if found.kind not in (None, kind):
-        raise Malformed(f'a "{name}" stands in the list "{found.kind}"')
+        raise Malformed(f'is a "{name}" in the list "{found.kind}"')
     return kind, fields
 
 

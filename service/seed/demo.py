@@ -1,7 +1,7 @@
-"""The demo of the sponsorship area, as of a moment: what it holds in every state. Pure; it names no real brand or person.
+"""The demo of the sponsorship area at a given time: bookings in every state, and their delivery. Pure.
 
-Everything is placed by weeks from the current one, so that a demo of a later week is the same one, moved. Figures come
-from a hash of the booking and the day, and so are the same each time.
+All times are relative to the current week, so the demo of a later week is the same one, moved. Figures come from a hash
+of the booking and the day, so they are the same each time. No brand or person is real.
 """
 
 from collections.abc import Iterator
@@ -35,14 +35,14 @@ from service.seed.demo_sponsors import (
 )
 
 HOLD_MS = 7 * DAY_MS
-"""How long the open bookings of a demo hold their weeks; then they run out like any other."""
+"""How long open bookings hold their weeks. Then they expire like any other."""
 HELD_MS = 30 * MINUTE_MS
-"""How long those did that are open no more."""
+"""How long bookings that are no longer open held their weeks."""
 PAID_AFTER_MS, TOO_LATE_MS = 6 * MINUTE_MS, 41 * MINUTE_MS
 
 
 def demo_data(now_ms: int) -> DemoData:
-    """The whole demo as of a moment."""
+    """The whole demo at a given time."""
     this_week = week_of(now_ms)
     offered, creatives = slots(this_week), campaigns(this_week)
     by_id = {slot.id: slot for slot in offered}
@@ -54,7 +54,7 @@ def demo_data(now_ms: int) -> DemoData:
 
 @dataclass(frozen=True, slots=True)
 class _Sold:
-    """A booking of the demo, from the `week`th week after the current one on."""
+    """A booking whose first week is `week` weeks after the current one."""
 
     slot_id: str
     week: int
@@ -66,7 +66,7 @@ class _Sold:
 
 
 SOLD = (
-    # Live now, the long ones for many weeks to come.
+    # Live now; the long ones stay live for many weeks.
     _Sold(LEFT_SEASON, -2, RECEIPTS),
     _Sold(LEFT_TOP, 0, SAME_DAY),
     _Sold(
@@ -78,7 +78,7 @@ SOLD = (
     ),
     _Sold(RIGHT_TOP, 0, YEAR_END),
     _Sold(RIGHT_MONTH, -1, RECEIPTS),
-    # Over.
+    # Ended.
     _Sold(RIGHT_MONTH, -8, EVENINGS),
     _Sold(RIGHT_TOP, -8, SAME_DAY),
     _Sold(RIGHT_VIDEO, -7, RECEIPTS, video="https://video.example.org/watch/receipts-that-file-themselves"),
@@ -91,11 +91,11 @@ SOLD = (
     _Sold(RIGHT_TOP, -2, SAME_DAY, issue="refund_declined"),
     _Sold(LEFT_TOP, -2, RETURNS),
     _Sold(LEFT_TOP, -1, RECEIPTS),
-    # To come.
+    # Upcoming.
     _Sold(LEFT_TOP, 1, YEAR_END),
     _Sold(RIGHT_VIDEO, 1, SCANNER, notes="The script is agreed; filming is planned for the week before."),
     _Sold(RIGHT_TOP, 2, SAME_DAY),
-    # Not paid yet, or no more.
+    # Not paid yet, or no longer.
     _Sold(LEFT_TOP, 2, SCANNER, BookingStatus.RESERVED),
     _Sold(RIGHT_TOP, 1, RETURNS, BookingStatus.CHECKOUT),
     _Sold(RIGHT_TOP, 3, YEAR_END, BookingStatus.EXPIRED),
@@ -142,7 +142,7 @@ def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:
         paid_cents=amount_cents if paid else None,
         payment_id=f"demo-payment-{booking_id.removeprefix('demo-booking-')}" if paid else None,
         refunded_cents=amount_cents if sold.status is BookingStatus.REFUNDED else 0,
-        # Never due: no processor is asked to move money for a demo.
+        # Never due, so that no payment processor is asked to refund a demo booking.
         refund_due_ms=None,
         payment_issue=sold.issue,
         demo=True,
@@ -150,7 +150,7 @@ def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:
 
 
 def _made_ms(booking_id: str, this_week: int, week: int) -> int:
-    """When a booking was made: some days before its first week, or before the current one where that is earlier."""
+    """Creation time: some days before the first week, or before the current week if that is earlier."""
     return this_week + min(week, 0) * WEEK_MS - DAY_MS - spread(booking_id, 9 * DAY_MS)
 
 
@@ -164,15 +164,15 @@ IMPRESSIONS = {
     RIGHT_MONTH: 800,
     RIGHT_VIDEO: 600,
 }
-"""Impressions of an ordinary day."""
+"""Impressions on an average day."""
 WEEKDAYS = (1.00, 1.06, 1.08, 1.04, 0.92, 0.58, 0.52)
-"""Monday to Sunday: readers come here at work."""
+"""Factors for Monday to Sunday: readers come during working hours."""
 LOWEST_CTR, HIGHEST_CTR = 0.008, 0.024
-"""Clicks an impression, over a whole booking; a day may be a fifth off."""
+"""Clicks per impression over a whole booking; a single day varies by up to a fifth."""
 
 
 def _delivered(booking: Booking, now_ms: int) -> Iterator[DeliveryDay]:
-    """What a paid booking has had so far, day by day; today in proportion to its hours."""
+    """Delivery of a paid booking per day up to now; today counts in proportion to its hours."""
     if booking.status is not BookingStatus.PAID:
         return
     ctr = LOWEST_CTR + (HIGHEST_CTR - LOWEST_CTR) * share(booking.id)

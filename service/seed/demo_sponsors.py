@@ -1,6 +1,6 @@
-"""Who and what the demo is made of: two sponsors, slots of every kind, campaigns in every state. Pure.
+"""The rows of the demo but bookings: two sponsors, slots of every kind, campaigns in every state. Pure.
 
-The brands are plainly made up, and their sites are on domains that are kept for examples.
+The brands are fictional, and their sites are on domains reserved for examples.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ SAME_DAY, RETURNS, EVENINGS, FASTEST = (
 
 
 def sponsors(this_week: int) -> tuple[Sponsor, ...]:
-    """A sponsor an account."""
+    """One sponsor per account."""
     return (
         Sponsor(
             MOONBEAM, "demo-sponsor-moonbeam", "Moonbeam Filing", MOONBEAM_SITE, this_week - 12 * WEEK_MS, demo=True
@@ -128,7 +128,7 @@ def slots(this_week: int) -> tuple[Slot, ...]:
 
 
 def campaigns(this_week: int) -> tuple[Campaign, ...]:
-    """Four campaigns a sponsor."""
+    """Four campaigns per sponsor."""
     return tuple(
         Campaign(
             id=draft.id,
@@ -152,7 +152,7 @@ def campaigns(this_week: int) -> tuple[Campaign, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Creative:
-    """A campaign of the demo, `weeks_old` of the current week."""
+    """A campaign created `weeks_old` weeks before the current one."""
 
     id: str
     tenant_id: str
@@ -260,14 +260,14 @@ CREATIVES = (
 )
 
 
-# Figures that belong to a text.
+# Pseudo-random figures.
 
 
 def share(text: str) -> float:
-    """A number from 0 to below 1 that belongs to a text."""
+    """A number from 0 to below 1, derived from the text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) / 2**48
 
 
 def spread(text: str, width_ms: int) -> int:
-    """Up to `width_ms`, in whole minutes."""
+    """A time below `width_ms` in whole minutes, derived from the text."""
     return int(share(text) * width_ms) // MINUTE_MS * MINUTE_MS

@@ -1,6 +1,7 @@
-"""The sample catalog and the demo, so that the first start has something to show. They name no real person."""
+"""Loads the sample catalog and the demo on the first start. They name no real person."""
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from actors.bookings.store import DemoStore
@@ -8,8 +9,8 @@ from actors.catalog.store import CatalogStore, Import
 from actors.clock import Clock, Entropy
 from actors.values import Agent
 from service.seed.catalog_file import parse
-from service.seed.catalog_import import carry_out
 from service.seed.demo_seeding import replace_demo
+from service.seed.retries import retried
 
 FILE = Path(__file__).parent / "catalog.jsonl"
 
@@ -17,18 +18,18 @@ log = logging.getLogger(__name__)
 
 
 async def load_samples(store: CatalogStore) -> None:
-    """Import the sample catalog into a database that has never held a catalog."""
+    """Import the sample catalog, unless the database has ever held a catalog."""
     if await store.revision() > 0:
         return
     with FILE.open("rb") as stream:
         parsed = parse(stream)
     assert not parsed.errors, f"the sample catalog is not valid: {parsed.errors[0]}"
-    counts = await carry_out(store, Import(parsed.entries))
+    counts = await retried(partial(store.replace, Import(parsed.entries)))
     log.info("loaded the sample catalog: %d entries", counts.writes)
 
 
 async def load_demo(store: DemoStore, clock: Clock, entropy: Entropy) -> None:
-    """Seed the demo into a sponsorship area that nobody has used, and from which nobody has taken it away."""
+    """Write the demo, unless the sponsorship area has been used or the demo was removed from it."""
     if not await store.is_untouched():
         return
     counts = await replace_demo(store, clock, entropy, Agent("system", "start"), first=True)

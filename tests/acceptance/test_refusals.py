@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.commands import too_few_connections
+from service.cli.doctor import too_few_connections
 from service.cli.main import main
-from service.config import load
+from service.config_loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
 
@@ -22,7 +22,7 @@ PASSWORD = "a-password-that-must-not-be-shown"
 Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
-NO_NETWORK = "events.exempt_networks.0: Input is not a valid IPv4 network"
+NO_NETWORK = "events.exempt_networks.0: must be an IP network such as 10.0.0.0/8"
 
 SETTINGS: dict[str, Refusal] = {
     "unknown setting": ({"tiers.anonymous.hourly": 3}, "unknown setting tiers.anonymous.hourly in the environment"),
@@ -216,8 +216,8 @@ def test_a_database_that_may_lose_what_was_answered_is_refused_unless_that_is_ac
         assert "fsync=off" in service.log()
     done = run("doctor", "--data-dir", place / "careless", settings={**accepted, "server.workers": 64})
     assert done.returncode == 2
-    assert "PROBLEM: fsync=off: an answered write can be lost in a crash" in done.stdout.splitlines()
-    assert "server.workers = 64 nodes take up to 9 each: raise max_connections" in done.stdout
+    assert "PROBLEM: fsync=off: a confirmed write can be lost in a crash" in done.stdout.splitlines()
+    assert "server.workers = 64 nodes use up to 9 each: raise max_connections" in done.stdout
 
 
 @pytest.mark.parametrize(("workers", "needed"), [(1, 9), (3, 28)])
@@ -226,6 +226,6 @@ def test_the_doctor_counts_the_connections_of_all_workers_and_the_one_of_their_p
 ) -> None:
     config = load(None, {"CATALOG__SERVER__WORKERS": str(workers)})
     assert too_few_connections(config, needed) == []
-    assert f"take at most {needed}" in capsys.readouterr().out
+    assert f"use at most {needed}" in capsys.readouterr().out
     [problem] = too_few_connections(config, needed - 1)
     assert f"server.workers = {workers} " in problem

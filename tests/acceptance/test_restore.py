@@ -57,7 +57,7 @@ def test_what_cannot_be_saved_or_restored_is_refused_in_one_line(saved: tuple[Pa
         "already holds a database": run("restore", file, "--data-dir", data_dir),
         "not a backup of this service": run("restore", foreign, "--data-dir", place / "new"),
         "cannot read": run("restore", place / "absent.tar", "--data-dir", place / "new"),
-        "by its own means": run("backup", place / "b.tar", "--data-dir", data_dir, settings=elsewhere),
+        "embedded database only": run("backup", place / "b.tar", "--data-dir", data_dir, settings=elsewhere),
     }
     for words, done in refusals.items():
         assert words in complaint(done)

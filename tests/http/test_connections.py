@@ -8,10 +8,10 @@ from ipaddress import ip_network
 import pytest
 import trio
 
-from service.config import load
+from service.config_loading import load
 from service.http.connections import LOG_REJECTED_SECONDS, Connections
 from service.http.limits import ServingLimits
-from service.main import serving_limits
+from service.limits import serving_limits
 from tests.http.test_bounds import fake
 from tests.http.wires import LIMITS
 

@@ -72,7 +72,7 @@ async def test_the_pages_hold_to_a_strict_policy(bank: Bank, page: str) -> None:
         assert forbidden not in response.body.decode()
 
 
-# Paying and cancelling.
+# PaymentGateway and cancelling.
 
 
 async def test_paying_makes_the_booking_paid(bank: Bank) -> None:

@@ -1,4 +1,4 @@
-"""Catalog files: three forms, one set of rules, and errors that name their line."""
+"""Catalog files: three forms, one set of rules, and errors that name the entry."""
 
 import io
 import json
@@ -87,7 +87,7 @@ def test_bots_that_exist_nowhere_are_a_warning() -> None:
     guide = guide_fields(botSlugs=["a-bot", "in-catalog", "nowhere"])
     found = parsed(lines(usecase_fields("a-case", guide=guide) | {"type": "usecase"}, BOT))
     assert found.report() == []
-    assert unknown_bots(found, {"in-catalog"}) == ['line 1: a guide names the bot "nowhere", which does not exist']
+    assert unknown_bots(found, {"in-catalog"}) == ['line 1: the guide names the bot "nowhere", which does not exist']
 
 
 # What is refused, as a whole.
@@ -99,22 +99,22 @@ def test_bots_that_exist_nowhere_are_a_warning() -> None:
         (b"", "the file is empty"),
         (b" \r\n\t\n", "the file is empty"),
         (b"\xef\xbb\xbf", "the file is empty"),
-        (b"[]", "the file holds no entries"),
-        (b'{"usecases": [], "bots": []}', "the file holds no entries"),
-        (b"\xff\xfe[\x00]\x00", "line 1: the file is not UTF-8"),
-        (lines(BOT).encode() + b'\n{"type": "\xe9"}', "line 2: the file is not UTF-8"),
-        (b'{"bots": [\n\n"\xe9"]}', "line 3: the file is not UTF-8"),
-        (b"[\n", "line 2: is not JSON: it ends in the middle of a value"),
-        (json.dumps([BOT], indent=2).encode()[:100], "line 7: is not JSON: it ends in the middle of a value"),
-        (json.dumps([BOT]).encode()[:-1], "line 1: is not JSON: it ends in the middle of a value"),
-        (json.dumps({"bots": [BOT]}).encode()[:-1], "line 1: is not JSON: it ends in the middle of a value"),
-        (json.dumps([BOT]).encode() + b"\n[]", "line 2: is not JSON: something follows the end of the value"),
-        (b'{"bots": [],}', "line 1: is not JSON: "),
-        (b'{"bots": {}}', "line 1: is not JSON: expected '['"),
-        (b'{"bots": [],\n"people": []}', 'line 2: "people" is not a list of the catalog'),
-        (b'{"bots": [],\n"bots": []}', 'line 2: the list "bots" stands twice'),
-        (b"[" * 100_000, "line 1: is not JSON: nested too deeply"),
-        (b"[1" + b"0" * 5_000 + b"]", "line 1: is not JSON: a number has too many digits"),
+        (b"[]", "the file has no entries"),
+        (b'{"usecases": [], "bots": []}', "the file has no entries"),
+        (b"\xff\xfe[\x00]\x00", "the file is not UTF-8 (line 1)"),
+        (lines(BOT).encode() + b'\n{"type": "\xe9"}', "the file is not UTF-8 (line 2)"),
+        (b'{"bots": [\n\n"\xe9"]}', "the file is not UTF-8 (line 3)"),
+        (b"[\n", "the file is not JSON: "),
+        (json.dumps([BOT], indent=2).encode()[:100], "the file is not JSON: "),
+        (json.dumps([BOT]).encode()[:-1], "the file is not JSON: "),
+        (json.dumps({"bots": [BOT]}).encode()[:-1], "the file is not JSON: "),
+        (json.dumps([BOT]).encode() + b"\n[]", "the file is not JSON: Extra data (line 2, column 1)"),
+        (b'{"bots": [],}', "the file is not JSON: "),
+        (b'{"bots": {}}', 'the file has "bots", which must be a list'),
+        (b'{"bots": [],\n"people": []}', 'the file has "people", which is not a list of the catalog'),
+        (b'{"bots": [],\n"bots": []}', 'the file has the key "bots" twice'),
+        (b"[" * 100_000, "the file is nested too deeply"),
+        (b"[1" + b"0" * 5_000 + b"]", "the file has a number with too many digits"),
     ],
 )
 def test_a_file_that_cannot_be_read_gives_one_clear_error(text: bytes, error: str) -> None:
@@ -133,18 +133,18 @@ def test_a_file_that_is_too_large_is_refused() -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("{", "line 2: is not JSON: it ends in the middle of a value (column 2)"),
-        (bot_line()[:-1], "line 2: is not JSON: it ends in the middle of a value"),
-        (bot_line() + bot_line(), "line 2: is not JSON: something follows the end of the value"),
-        (bot_line()[:-1] + ', "who": "B"}', 'line 2: the key "who" stands twice'),
-        (bot_line()[:-1] + ', "x": {"y": 1, "y": 2}}', 'line 2: the key "y" stands twice'),
-        (bot_line(addedAt=float("nan")), "line 2: NaN is not JSON"),
-        (bot_line(addedAt=float("inf")), "line 2: Infinity is not JSON"),
+        ("{", "line 2: is not JSON: Expecting property name enclosed in double quotes (column 2)"),
+        (bot_line()[:-1], "line 2: is not JSON: "),
+        (bot_line() + bot_line(), "line 2: is not JSON: Extra data"),
+        (bot_line()[:-1] + ', "who": "B"}', 'line 2: has the key "who" twice'),
+        (bot_line()[:-1] + ', "x": {"y": 1, "y": 2}}', 'line 2: has the key "y" twice'),
+        (bot_line(addedAt=float("nan")), "line 2: has NaN, which is not JSON"),
+        (bot_line(addedAt=float("inf")), "line 2: has Infinity, which is not JSON"),
         ("[]", "line 2: is not an object"),
         ("null", "line 2: is not an object"),
-        ("{}", 'line 2: "type" must be "usecase" or "bot"'),
-        (bot_line(type="person"), 'line 2 (a-bot): "type" must be "usecase" or "bot"'),
-        (bot_line(type=["bot"]), 'line 2 (a-bot): "type" must be "usecase" or "bot"'),
+        ("{}", 'line 2: has no "type" of "usecase" or "bot"'),
+        (bot_line(type="person"), 'line 2 (a-bot): has no "type" of "usecase" or "bot"'),
+        (bot_line(type=["bot"]), 'line 2 (a-bot): has no "type" of "usecase" or "bot"'),
         (bot_line(extra=1), "line 2 (a-bot): extra: Extra inputs are not permitted"),
         (bot_line(addedAt="1000"), "line 2 (a-bot): addedAt: Input should be a valid integer"),
         (bot_line(addedAt=1000.5), "line 2 (a-bot): addedAt: Input should be a valid integer"),
@@ -180,7 +180,7 @@ def test_a_file_that_is_too_large_is_refused() -> None:
             bot_line(templateUrl="https://e.com/" + "x" * 1_490),
             "line 2 (a-bot): templateUrl: String should have at most",
         ),
-        ("[" * 100_000, "line 2: is not JSON: nested too deeply"),
+        ("[" * 100_000, "line 2: is nested too deeply"),
     ],
 )
 def test_a_bad_line_is_named_and_the_others_are_read(line: str, error: str) -> None:
@@ -188,7 +188,7 @@ def test_a_bad_line_is_named_and_the_others_are_read(line: str, error: str) -> N
     found = parsed(f"{good}\n{line}\n{good}")
     assert len(found.errors) == 2
     assert found.errors[0].startswith(error)
-    assert found.errors[1] == "line 3 (good): the slug stands twice, first on line 1"
+    assert found.errors[1] == "line 3 (good): has the same slug as line 1"
 
 
 @pytest.mark.parametrize(
@@ -209,20 +209,21 @@ def test_a_bad_guide_is_named_by_its_path(guide: dict[str, Any], error: str) -> 
     assert found[0].startswith(f"line 1 (a-case): {error}")
 
 
-def test_a_document_names_line_and_index() -> None:
-    text = json.dumps({"usecases": [USECASE, USECASE], "bots": [BOT, {"slug": 1}, BOT, USECASE]}, indent=1)
-    starts = [number for number, line in enumerate(text.splitlines(), 1) if line == "  {"]
-    found = errors(text)
-    assert found[0] == f"line {starts[1]}, usecases[1] (a-case): the slug stands twice, first on line {starts[0]}"
-    assert found[1].startswith(f"line {starts[3]}, bots[1]: slug: Input should be a valid string")
-    assert found[-2] == f"line {starts[4]}, bots[2] (a-bot): the slug stands twice, first on line {starts[2]}"
-    assert found[-1] == f'line {starts[5]}, bots[3] (a-case): a "usecase" stands in the list "bots"'
+def test_a_document_names_list_and_index() -> None:
+    found = errors(json.dumps({"usecases": [USECASE, USECASE], "bots": [BOT, {"slug": 1}, BOT, USECASE]}))
+    assert found[0] == "usecases[1] (a-case): has the same slug as usecases[0]"
+    assert found[1].startswith("bots[1]: slug: Input should be a valid string")
+    assert found[-2] == "bots[2] (a-bot): has the same slug as bots[0]"
+    assert found[-1] == 'bots[3] (a-case): is a "usecase" in the list "bots"'
 
 
-def test_an_array_names_line_and_index() -> None:
-    assert errors(f"[{bot_line()},\n{bot_line()}, 7]") == [
-        "line 2, [1] (a-bot): the slug stands twice, first on line 1",
-        "line 2, [2]: is not an object",
+def test_an_array_names_the_index() -> None:
+    twice = bot_line()[:-1] + ', "who": "B"}'
+    assert errors(f"[{bot_line()},\n{bot_line()}, 7, NaN, {twice}]") == [
+        "[1] (a-bot): has the same slug as [0]",
+        "[2]: is not an object",
+        "[3]: has NaN, which is not JSON",
+        '[4]: has the key "who" twice',
     ]
 
 

@@ -152,19 +152,19 @@ def _not_given_back(unit: Any, given: sessions.GiveBackForm) -> Any:
     return sessions.GivenBack()
 
 
-async def _given_back_after_work(visit: Any, act: Any) -> Any:
-    done = await _once(visit, act)
+async def _given_back_after_work(keeper: Any, visit: Any, act: Any) -> Any:
+    done = await _once(keeper, visit, act)
     if isinstance(done, SeeOther) and done.notice != "sent_already":
         with suppress(Exception):
-            await visit.services.sessions.give_back_form(visit.caller.signed_in.session.id, visit.form["form_id"])
+            await keeper.give_back_form(visit.caller.signed_in.session.id, visit.form["form_id"])
     return done
 
 
-async def _worked_first(visit: Any, act: Any) -> Any:
+async def _worked_first(keeper: Any, visit: Any, act: Any) -> Any:
     """The work, and then the spending."""
     done = await act(visit)
     with suppress(Exception):
-        await visit.services.sessions.spend_form(visit.caller.signed_in.session.id, visit.form["form_id"])
+        await keeper.spend_form(visit.caller.signed_in.session.id, visit.form["form_id"])
     return done
 
 

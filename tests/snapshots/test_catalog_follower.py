@@ -11,7 +11,8 @@ from trio.testing import MockClock
 from actors.catalog.store import Kind
 from actors.supervision import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
-from service.snapshots.catalog import Catalog, CatalogLimits, Position
+from service.snapshots.catalog import Catalog, CatalogLimits
+from service.snapshots.shelves import Position
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from tests.fakes import Script

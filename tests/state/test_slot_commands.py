@@ -1,4 +1,4 @@
-"""The command line of slots: what options become, what is complained about, and the table. Nothing is opened."""
+"""The slot commands: parsing of options, error messages, and the table. No storage is opened."""
 
 import argparse
 from collections.abc import Callable
@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import PackageKind, Side, Slot
-from service.cli.commands import CommandError
+from service.cli.command import CommandError, Commands, Parser
 from service.cli.main import main
-from service.cli.slots import add_slot_commands, checked, moment, state_of, table
+from service.cli.slot_table import state_of, table
+from service.cli.slots import add_slot_commands, checked, moment
 from service.schemas.slots import SlotCreate, SlotEdit
 from tests.fakes import HandClock
 
@@ -23,20 +24,13 @@ SLOT = Slot("left-top", "Top", Side.LEFT, 9_900, NOW)
 
 @pytest.fixture
 def parsed() -> Callable[..., dict[str, Any]]:
-    """Parses a command line into the arguments that its command gets."""
-    parser = argparse.ArgumentParser()
-    commands = parser.add_subparsers()
-
-    def add(name: str, words: str, command: Any) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=words)
-        made.set_defaults(names=command)
-        return made
-
-    add_slot_commands(add, lambda work, *names: names)
+    """Parses a command line into the arguments of its command."""
+    parser = Parser()
+    add_slot_commands(Commands(parser, Parser(add_help=False)))
 
     def parse(*arguments: str) -> dict[str, Any]:
         options = parser.parse_args(arguments)
-        return {name: getattr(options, name) for name in options.names}
+        return {name: getattr(options, name) for name in options.arguments}
 
     return parse
 
@@ -110,7 +104,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         ({"durationWeeks": 53}, "--weeks: "),
         ({"packageKind": "radio"}, "--package: "),
         ({"description": "d" * 301}, "--description: "),
-        ({"offerEndsAt": NOW}, "--offer-ends: must lie ahead"),
+        ({"offerEndsAt": NOW}, "--offer-ends: must be in the future"),
         ({"id": "Not This"}, "--id: "),
     ],
 )
@@ -131,7 +125,7 @@ def test_a_complaint_names_the_option(fields: dict[str, Any], complaint: str) ->
         (["create-slot", "--name", "T", "--side", "left", "--week-price-cents", "ten"], "--week-price-cents"),
         (["create-slot", "--name", "T", "--side", "mid", "--week-price-cents", "50"], "--side"),
         (["edit-slot", "x", "--offer-ends", "soon"], "ISO 8601"),
-        (["edit-slot", "x", "--offer-ends", "2001-01-01"], "must lie ahead"),
+        (["edit-slot", "x", "--offer-ends", "2001-01-01"], "must be in the future"),
         (["edit-slot", "x"], "nothing to change"),
         (["retire-slot"], "ID"),
     ],

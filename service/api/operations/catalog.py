@@ -11,7 +11,7 @@ from service.api.operations.caching import cached
 from service.api.policy import Access
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
-from service.snapshots.catalog import Position
+from service.snapshots.shelves import Position
 from service.tokens.cursors import BadCursor
 
 MAX_AGE_SECONDS = 60
