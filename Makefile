@@ -20,9 +20,10 @@ serve: $(VENV)/run.stamp
 
 setup: $(VENV)/run.stamp
 
-# Two workers: tests of real processes mostly wait, and leave a core to the others.
+# A worker for each core and one more: tests of real processes mostly wait. JOBS=2 for fewer.
+JOBS ?= auto
 test: $(VENV)/test.stamp
-	$(VENV)/bin/python -m pytest -n 2 --dist loadscope
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadscope
 
 # With what takes longer, as CI does: every planted bug, pictures of all pages in build/screenshots, an installation anew, three
 # nodes that are killed.

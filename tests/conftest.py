@@ -29,7 +29,9 @@ from tests.memory import in_memory
 
 TEMPLATE = "catalog_template"
 PROCESSES = ("tests/acceptance/", "tests/browser/")
-"""The rooms whose tests are about real processes."""
+"""The rooms whose tests are about real processes. Those of one never run beside one another."""
+LONG = (*PROCESSES, "tests/http/test_schemathesis.py", "tests/simulation/test_simulation.py")
+"""What takes longest, and would be waited for if it began late."""
 _numbers = itertools.count(1)
 
 
@@ -41,14 +43,26 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: tests of real processes mostly wait, and leave a core to the others."""
+    return max(3, (os.cpu_count() or 1) + 1)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where two workers share the tests: a file stays together, and tests of real processes never run beside one another."""
+    """Where workers share the tests: a file stays together, as a room of real processes does, and the longest come first."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByRoom(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "acceptance" if file.startswith(PROCESSES) else file
+            return next((room for room in PROCESSES if file.startswith(room)), file)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for long in reversed(LONG):
+                if long in self.workqueue:
+                    self.workqueue.move_to_end(long, last=False)
+            super()._assign_work_unit(node)
 
     return ByRoom(config, log)
 

@@ -7,20 +7,22 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from tests.acceptance.processes import Service, serving
 from tests.browser.people import Person
 from tests.browser.sites import Site, serving_site
-from tests.browser.visitors import Visitor
+from tests.browser.visitors import Visitor, new_context
 from tests.memory import in_memory
 
 Visit = Callable[..., Visitor]
 Meet = Callable[..., Person]
 
 ADMIN = "admin@example.com"
+DOCTYPE = "<!doctype html>"
 SETTINGS = {
     "admin.emails": f'["{ADMIN}"]',
     "claim.code_pause_seconds": 0,
@@ -78,22 +80,40 @@ def site() -> Iterator[Site]:
         yield opened
 
 
+@pytest.fixture(scope="package")
+def rooms(browser: Browser) -> Iterator[dict[bool, BrowserContext]]:
+    """Contexts for the visitors who change nothing in theirs, with and without a clock that stands still.
+
+    What a visitor keeps is kept by origin, and each test has a site of an origin of its own.
+    """
+    contexts = {frozen: new_context(browser, frozen=frozen) for frozen in (False, True)}
+    yield contexts
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(browser: Browser, node: Service, site: Site) -> Iterator[Visit]:
+def visit(browser: Browser, node: Service, site: Site, rooms: dict[bool, BrowserContext]) -> Iterator[Visit]:
     """Visits a page of the site, each time as somebody new. In the end no page may have thrown."""
     visitors: list[Visitor] = []
 
-    def visiting(html: str, headers: Mapping[str, str] | None = None, **options: object) -> Visitor:
+    def visiting(
+        html: str, headers: Mapping[str, str] | None = None, *, before: str = "", frozen: bool = False, **options: Any
+    ) -> Visitor:
+        if before and not headers:
+            # A script of the page comes first, too, and goes with it.
+            html, before = html.replace(DOCTYPE, f"{DOCTYPE}<script>{before}</script>", 1), ""
         site.pages["/"] = html.replace("https://HOST", node.url)
         site.headers.update(headers or {})
-        visitor = Visitor(browser, node, site, **options)
+        share = None if headers or visitors else rooms[frozen]
+        visitor = Visitor(browser, node, site, before=before, frozen=frozen, share=share, **options)
         visitors.append(visitor)
         visitor.page.goto(f"{site.url}/")
         return visitor
 
     yield visiting
     for visitor in visitors:
-        visitor.context.close()
+        visitor.leave()
     assert [error for visitor in visitors for error in visitor.errors] == []
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Request, Route
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Request, Route
 
 from tests.acceptance.processes import Service
 from tests.browser.sites import Site
@@ -15,8 +15,18 @@ EVENTS, PLACEMENTS = "/api/v1/sponsors/events", "/api/v1/sponsors/placements"
 FILLED = "[data-placed]:not([data-placed='0'])"
 
 
+def new_context(browser: Browser, *, frozen: bool = False, **options: Any) -> BrowserContext:
+    """A context as a visitor has it."""
+    context = browser.new_context(user_agent=AGENT, viewport={"width": 1000, "height": 700}, **options)
+    context.set_default_timeout(10_000)
+    if frozen:
+        context.clock.install(time=0)
+        context.clock.pause_at(1_000)
+    return context
+
+
 class Visitor:
-    """One browser context with one page.
+    """One page, in a browser context of its own unless there is one to `share`.
 
     Events are kept here instead of being sent to the node, unless `counted`. With `frozen` the page's timers stand still
     until `page.clock` moves them; what comes from the network and from the renderer goes on.
@@ -32,16 +42,19 @@ class Visitor:
         counted: bool = False,
         frozen: bool = False,
         placements: object = None,
+        share: BrowserContext | None = None,
         **options: Any,
     ) -> None:
         self.node = node
         self.sent: list[dict[str, Any]] = []
         self.requests: list[Request] = []
         self.errors: list[str] = []
-        self.context = browser.new_context(user_agent=AGENT, viewport={"width": 1000, "height": 700}, **options)
-        self.context.set_default_timeout(10_000)
-        self.page: Page = self.context.new_page()
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.shared = share is not None
+        self.context = share or new_context(browser, frozen=frozen, **options)
+        # In a shared context the last visitor's page is there, which costs less than a new one.
+        pages = self.context.pages if self.shared else []
+        self.page: Page = pages[0] if pages else self.context.new_page()
+        self.page.on("pageerror", self._threw)
         self.context.on("request", self._requested)
         if not counted:
             self.context.route(f"{node.url}{EVENTS}", lambda route: route.fulfill(json={"recorded": True}))
@@ -52,9 +65,22 @@ class Visitor:
         self.context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
         if before:
             self.page.add_init_script(before)
-        if frozen:
-            self.page.clock.install(time=0)
-            self.page.clock.pause_at(1_000)
+
+    def leave(self) -> None:
+        """Close the context; a shared one is left to the next visitor, without what was of this one."""
+        if not self.shared:
+            self.context.close()
+            return
+        for page in self.context.pages[1:]:
+            page.close()
+        self.page.goto("about:blank")
+        self.page.remove_listener("pageerror", self._threw)
+        self.context.remove_listener("request", self._requested)
+        self.context.unroute_all()
+        self.context.clear_cookies()
+
+    def _threw(self, error: Error) -> None:
+        self.errors.append(str(error))
 
     def _requested(self, request: Request) -> None:
         self.requests.append(request)
