@@ -15,13 +15,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
 PREFIX = "CATALOG__"
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
-EVENTS_IN_A_REQUEST = 500
-"""The most events of one request (decisions, section 9); a transaction must have room for them."""
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -216,6 +215,7 @@ class Events(Section):
     ahead_days: Annotated[int, Field(ge=1, le=60)]
     sweep_seconds: Seconds
     mailbox: Count
+    # One transaction must have room for all events of a request.
     batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=10_000_000)]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.values import Scope
-from service.schemas.fields import Strict, absent, optional
+from service.schemas.fields import Milliseconds, Strict, absent, optional
 from service.schemas.lists import whole_number
 from service.schemas.texts import ONE_LINE
 
@@ -62,7 +62,7 @@ class AccountKey(BaseModel):
     )
     scopes: list[Scope] | None = optional()
     name: str | None = optional()
-    createdAt: int = Field(description="Epoch milliseconds")
+    createdAt: Milliseconds
     lastUsedAt: int | None = optional("Epoch milliseconds; up to a minute late, absent where no use is known")
 
 

@@ -7,18 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import Strict
+from service.schemas.fields import MillisecondsIn, Strict
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
 
 DOCUMENT_BYTES = 64 * 1024
-NEWEST_MS = 2**53
-"""Times are JSON numbers: up to here every language reads them exactly."""
-
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
-Milliseconds = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
 
 
 class Value(Strict):
@@ -53,7 +49,7 @@ class UseCase(Strict):
     handle: Line = Field(description="Public handle of the operator")
     roi: Sentence = Field(description="Reported outcome or return")
     sourceUrl: Url = Field(description="Public source for the claim")
-    addedAt: Milliseconds
+    addedAt: MillisecondsIn
     guide: Guide | None = None
 
 
@@ -67,7 +63,7 @@ class Bot(Strict):
     handle: Line = Field(description="Public handle of the operator")
     job: Text = Field(description="What the bot does")
     templateUrl: Url = Field(description="Public template link")
-    addedAt: Milliseconds
+    addedAt: MillisecondsIn
 
 
 class UseCasePage(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from service.schemas.fields import Strict, absent
+from service.schemas.fields import Milliseconds, Strict, absent
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -81,5 +81,5 @@ class DeviceApproval(BaseModel):
     status: Literal["pending", "approved", "denied", "expired", "redeemed"]
     agent: str = Field(description="What the program calls itself; anybody can call himself anything")
     address: str = Field(description="The network address that the program asked from")
-    createdAt: int = Field(description="Epoch milliseconds")
-    expiresAt: int = Field(description="Epoch milliseconds")
+    createdAt: Milliseconds
+    expiresAt: Milliseconds

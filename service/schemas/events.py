@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 from pydantic.dataclasses import dataclass
 
-from service.config import EVENTS_IN_A_REQUEST
 from service.schemas.fields import Reference, Strict, Uuid, optional
+
+EVENTS_IN_A_REQUEST = 500
+"""Maximum number of events in one request (decisions, section 9)."""
 
 BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
 EventKind = Literal["impression", "click"]

@@ -1,7 +1,7 @@
 """Fields that several wire models share: optional ones that are left out, keys that repeat safely, identifiers."""
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -13,6 +13,17 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import CoreSchema, core_schema
+
+NEWEST_MS = 2**53
+"""Times are JSON numbers, and every language reads them exactly up to here."""
+
+Milliseconds = Annotated[int, Field(description="Epoch milliseconds")]
+"""A time in a response."""
+
+MillisecondsIn = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
+"""A time in a request."""
+
+BillingMode = Literal["test", "live"]
 
 _UUID = r"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")

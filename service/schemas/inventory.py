@@ -6,10 +6,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
-from service.schemas.catalog import NEWEST_MS
-from service.schemas.fields import optional
+from service.schemas.fields import NEWEST_MS, BillingMode, optional
 from service.schemas.lists import whole_number
-from service.schemas.sponsors import BillingMode
 
 
 class Slot(BaseModel):

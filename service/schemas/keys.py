@@ -9,7 +9,7 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
-from service.schemas.fields import Strict, optional
+from service.schemas.fields import Milliseconds, Strict, optional
 from service.schemas.texts import ONE_LINE
 
 
@@ -49,7 +49,7 @@ class MintedKey(BaseModel):
     tenantId: str
     claimToken: str
     claimUrl: str
-    expiresAt: int = Field(description="Epoch milliseconds")
+    expiresAt: Milliseconds
 
 
 class ClaimStart(BaseModel):
@@ -106,7 +106,7 @@ class ScopedKey(BaseModel):
     id: str
     keyPrefix: str = Field(description="First characters of the key, for display")
     scopes: list[Scope]
-    createdAt: int = Field(description="Epoch milliseconds")
+    createdAt: Milliseconds
     name: str | None = optional()
 
 

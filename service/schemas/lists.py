@@ -1,4 +1,4 @@
-"""Query parameters of lists."""
+"""Query parameters of lists, and the pages that they return."""
 
 from typing import Annotated, Any, Literal
 
@@ -65,6 +65,13 @@ class SponsorshipQuery(BaseModel):
         BeforeValidator(_limit),
         Field(description="Page size", json_schema_extra=_or_empty),
     ] = DEFAULT_LIMIT
+
+
+class Page(BaseModel):
+    """A page of a list of the sponsorship area."""
+
+    cursor: str | None = Field(description="Leads to the next page; null on the last one")
+    hasMore: bool
 
 
 class CampaignsQuery(SponsorshipQuery):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.schemas.fields import Milliseconds
 from service.schemas.keys import Email
 
 
@@ -37,9 +38,9 @@ class SessionShown(BaseModel):
 
     id: str
     agent: str = Field(description="The browser's own name for itself")
-    createdAt: int = Field(description="Epoch milliseconds")
+    createdAt: Milliseconds
     seenAt: int = Field(description="Epoch milliseconds of its last use, up to an hour")
-    expiresAt: int = Field(description="Epoch milliseconds")
+    expiresAt: Milliseconds
     current: bool = Field(description="Whether it is the one that asks")
 
 

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from actors.bookings.records import PackageKind, Side
 from actors.values import Code, Refused
-from service.schemas.catalog import Milliseconds
-from service.schemas.fields import Edit, Strict, absent
+from service.schemas.fields import Edit, MillisecondsIn, Strict, absent
 from service.schemas.texts import ONE_LINE, READABLE
 
 SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
@@ -42,7 +41,7 @@ class SlotCreate(Strict):
     active: bool = True
     durationWeeks: Weeks = 1
     comingSoon: bool = False
-    offerEndsAt: Milliseconds | None = None
+    offerEndsAt: MillisecondsIn | None = None
     packageKind: PackageName | None = None
     description: Description | None = None
 
@@ -60,7 +59,7 @@ class SlotEdit(Edit):
     active: bool = absent()
     durationWeeks: Weeks = absent()
     comingSoon: bool = absent()
-    offerEndsAt: Milliseconds | None = absent()
+    offerEndsAt: MillisecondsIn | None = absent()
     packageKind: PackageName | None = absent()
     description: Description | None = absent()
 

@@ -57,4 +57,5 @@ ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
 
 Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]
+Note = Annotated[str, Field(min_length=1, max_length=500), READABLE]
 Text = Annotated[str, Field(min_length=1, max_length=2_000), READABLE]

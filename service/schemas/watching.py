@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import optional
-from service.schemas.sponsors import Milliseconds
+from service.schemas.fields import Milliseconds, optional
 
 
 class Alive(BaseModel):

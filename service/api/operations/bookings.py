@@ -13,9 +13,7 @@ from service.api.errors import Family, unavailable
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Access, Call, Operation
 from service.api.operations.listing import listed
-from service.schemas.fields import may_exist
-from service.schemas.lists import SponsorshipQuery
-from service.schemas.sponsors import (
+from service.schemas.bookings import (
     Booking,
     BookingAnswer,
     BookingBody,
@@ -25,6 +23,8 @@ from service.schemas.sponsors import (
     CheckoutAnswer,
     Receipt,
 )
+from service.schemas.fields import may_exist
+from service.schemas.lists import SponsorshipQuery
 
 log = logging.getLogger(__name__)
 

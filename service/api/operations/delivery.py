@@ -11,8 +11,8 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Access, Call, Operation
+from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.fields import may_exist
-from service.schemas.sponsors import Delivery, DeliveryDay
 
 
 async def read_delivery(services: Services, call: Call) -> Answer | Refused:
