@@ -5,13 +5,11 @@ result. While a commit is under way the next batch gathers by itself. Knows noth
 """
 
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
-from heapq import heappop, heappush
-from itertools import count
+from functools import partial
 from math import inf
 from typing import Generic, TypeVar
 
@@ -19,6 +17,7 @@ import trio
 
 from actors.mailbox import Envelope, Mailbox, answer_due, request_id, twin
 from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
+from actors.waiting import WaitingCallers
 
 M = TypeVar("M")
 R = TypeVar("R")
@@ -87,13 +86,7 @@ class Actor(Generic[M, R]):
         """Told the size (in what `weigh` counts) and the commit time in seconds of each batch: metrics hook in here."""
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
-        # Whoever has asked, first due first, until the answer is given: nearly always in the order in which they asked, apart
-        # from those whose request was late already. `_looks_at` is when `_give_up_late` looks at them next.
-        self._asked: deque[Envelope[M, R]] = deque()
-        self._hurried: list[tuple[float, int, Envelope[M, R]]] = []
-        self._hurry = count()
-        self._asking = trio.lowlevel.ParkingLot()
-        self._looks_at = inf
+        self._waiting: WaitingCallers[M, R] = WaitingCallers()
         self._turns = 0
         self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
         self._last_batch = 0
@@ -136,7 +129,7 @@ class Actor(Generic[M, R]):
             self._refused += 1
             raise
         if not in_any_case:
-            self._await_by(due, envelope)
+            self._waiting.add(envelope)
         return await envelope.reply.wait()
 
     def tell(self, message: M) -> bool:
@@ -151,13 +144,13 @@ class Actor(Generic[M, R]):
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve batches until the mailbox is closed and drained. An error that leaves here is a bug."""
         try:
-            async with _beside(self._give_up_late):
+            async with _beside(partial(self._waiting.fail_expired, self._give_up)):
                 await self.load()
                 self.state = State.RUNNING
                 task_status.started()
                 while envelopes := await self._mailbox.take(self.limits.batch):
                     await self._serve(envelopes)
-                    self._forget_answered()
+                    self._waiting.forget_answered()
             self.state = State.STOPPED
         except Exception:
             self.state = State.FAILED
@@ -203,45 +196,12 @@ class Actor(Generic[M, R]):
             f"<{type(self).__name__} {self.name!r} {self.state.value} {self._mailbox!r} after {self._batches} batches>"
         )
 
-    # Those who wait.
-
-    def _await_by(self, due: float, envelope: Envelope[M, R]) -> None:
-        if not self._asked or self._asked[-1].due <= due:
-            self._asked.append(envelope)
-        else:
-            heappush(self._hurried, (due, next(self._hurry), envelope))
-        if due < self._looks_at:
-            self._asking.unpark()
-
-    async def _give_up_late(self) -> None:
-        """Refuse whoever has waited for too long. One task looks at the first due: a deadline of each caller's own would
-        cost more than all else that an actor does for a message."""
-        while True:
-            self._forget_answered()
-            asked = self._asked[0].due if self._asked else inf
-            self._looks_at = min(asked, self._hurried[0][0] if self._hurried else inf)
-            with trio.move_on_at(self._looks_at):
-                await self._asking.park()
-            now = trio.current_time()
-            while self._asked and self._asked[0].due <= now:
-                self._give_up(self._asked.popleft())
-            while self._hurried and self._hurried[0][0] <= now:
-                self._give_up(heappop(self._hurried)[2])
-
     def _give_up(self, envelope: Envelope[M, R]) -> None:
-        if envelope.reply.given:
-            return
-        # A refused request must not be carried out later. One that is in a batch by now may be: see `undo`.
+        """Fail a caller whose deadline has passed."""
+        # A failed request must not be carried out later. One that is in a batch already may still commit: see `undo`.
         self._mailbox.withdraw(envelope)
         envelope.given_up = True
         envelope.reply.fail(StorageUnavailable(f"{self.name} gave no answer in time"))
-
-    def _forget_answered(self) -> None:
-        """Messages are answered in about the order in which they came."""
-        while self._asked and self._asked[0].reply.given:
-            self._asked.popleft()
-        while self._hurried and self._hurried[0][2].reply.given:
-            heappop(self._hurried)
 
     # One batch.
 

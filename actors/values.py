@@ -5,32 +5,40 @@ from enum import StrEnum
 from typing import Any
 
 
-class StorageUnavailable(Exception):
-    """Not served now; the caller may try again.
+class CallFailed(Exception):
+    """Base class: the actor or the store could not answer. Its subclasses say whether anything was committed."""
 
-    From a store it means that nothing was kept. From an actor that gave up on an answer or on settling a doubt, what
-    was asked may have been kept; `Actor.undo` is where that is made up for.
+
+class TransientStorageError(CallFailed):
+    """Base class of the storage errors that pass by themselves. Retrying the same work later is safe."""
+
+
+class StorageUnavailable(TransientStorageError):
+    """The request was not served; the caller may try again.
+
+    From a store it means that nothing was committed. From an actor that gave up waiting or could not learn the outcome
+    of a commit, the work may have been committed; `Actor.undo` compensates for that.
     """
 
 
-class OutcomeUnknown(Exception):
-    """The connection broke inside the commit: the batch was kept whole or not at all, and running it again tells."""
+class OutcomeUnknown(TransientStorageError):
+    """The connection broke during the commit: the batch was committed whole or not at all. Retrying it tells which."""
 
 
-class Contended(Exception):
-    """The batch met another node's and was rolled back; running it again is right."""
+class Contended(TransientStorageError):
+    """The batch conflicted with another node's and was rolled back. Retry it."""
 
 
-class Overloaded(Exception):
-    """The mailbox is full: the caller is refused at once."""
+class Overloaded(CallFailed):
+    """The mailbox is full, so the message was rejected at once."""
 
 
-class Stopped(Exception):
-    """The actor takes no more messages: the process is going down."""
+class Stopped(CallFailed):
+    """The actor accepts no more messages: the process is shutting down."""
 
 
-class ActorFailed(Exception):
-    """A bug hit the batch that held this message; whether it was kept is not known to the caller."""
+class ActorFailed(CallFailed):
+    """A bug failed the batch that held this message. The caller cannot know whether the batch was committed."""
 
 
 class BatchId:
@@ -87,16 +95,27 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps.
+class Problem:
+    """One thing that is wrong with a request: the field's path (empty for the whole), a stable code and a message."""
 
-    `interval_seconds` is the new pace of a device that polled too early.
+    field: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
+
+    `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
+    each edge renders the list in its own way.
     """
 
     code: Code
     message: str
     retry_after_seconds: int | None = None
     interval_seconds: int | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 class Tier(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from service.config import ConfigError
+from service.user_errors import ConfigError
 
 
 class SecretIdentity(Protocol):

@@ -20,8 +20,10 @@ from pathlib import Path
 
 import trio
 
+from storage.binaries import MAJOR_VERSION, find_binaries
 from storage.children import account_of, run
-from storage.cluster import MAJOR_VERSION, find_binaries, half_restored
+from storage.cluster import half_restored
+from storage.directories import sync
 from storage.embedded import Endpoint, endpoint_of_running, running_postgres
 from storage.schema import migrations
 
@@ -161,11 +163,7 @@ def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
         os.link(fresh, file)
     except FileExistsError:
         raise BackupError(f"{file} exists already: name another file") from None
-    directory = os.open(file.absolute().parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync(file.absolute().parent)
     return manifest
 
 

@@ -1,4 +1,4 @@
-"""Work that comes to its own end when whoever waits for it has left."""
+"""Reads that run to their end even when their caller has been cancelled."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,27 +12,28 @@ from actors.values import StorageUnavailable
 T = TypeVar("T")
 
 
-class Errands:
-    """Tasks that live beside those that ask for them."""
+class DetachedReads:
+    """Runs each read in a task of its own, so that its caller can be cancelled at once."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self._nursery = nursery
 
-    async def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What `work` returns or raises. A caller that is cancelled leaves at once, and what `work` has shielded goes on."""
+    async def run(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Return or raise what `read` does. If the caller is cancelled, `read` is cancelled too and its shielded part
+        goes on in the background."""
         reply: Reply[T] = Reply()
         scope = trio.CancelScope()
-        self._nursery.start_soon(_carry, work, reply, scope)
+        self._nursery.start_soon(_run, read, reply, scope)
         try:
             return await reply.wait()
         finally:
             scope.cancel()
 
 
-async def _carry(work: Callable[[], Awaitable[T]], reply: Reply[T], scope: trio.CancelScope) -> None:
+async def _run(read: Callable[[], Awaitable[T]], reply: Reply[T], scope: trio.CancelScope) -> None:
     try:
         with scope:
-            reply.answer(await work())
+            reply.answer(await read())
     except Exception as error:
         reply.fail(error)
     finally:
@@ -40,13 +41,13 @@ async def _carry(work: Callable[[], Awaitable[T]], reply: Reply[T], scope: trio.
 
 
 @asynccontextmanager
-async def open_errands() -> AsyncIterator[Errands]:
-    """Errands for the life of the block, which waits for those that are shielded. An error of the block leaves as it is,
-    and not within a group."""
+async def open_detached_reads() -> AsyncIterator[DetachedReads]:
+    """Detached reads for the life of the block. Leaving it waits for shielded ones. An error of the block is raised as it
+    is, not in a group."""
     failed: Exception | None = None
     async with trio.open_nursery() as nursery:
         try:
-            yield Errands(nursery)
+            yield DetachedReads(nursery)
         except Exception as error:
             failed = error
         nursery.cancel_scope.cancel()

@@ -24,15 +24,14 @@ from storage.cluster import (
     PORT,
     ROLE,
     Cluster,
-    explained,
     make_data_dir,
     prepare,
-    recorded_sockets,
     refuse_half_restored,
     sockets_of,
-    stop_predecessor,
 )
+from storage.directories import explained
 from storage.postmaster import FIXED, End, Postmaster
+from storage.predecessor import recorded_sockets, stop_predecessor
 
 __all__ = [
     "EmbeddedError",

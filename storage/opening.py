@@ -9,11 +9,12 @@ from pathlib import Path
 import trio
 
 from actors.events.shards import ShardMap
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.journal import forget_ended
+from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -84,6 +85,7 @@ class Opened:
     """Storage that is ready: migrated, checked, with one store for each concern. `shards` is None on one Postgres."""
 
     database: Database
+    announcements: Listener
     quota: PostgresQuota
     keys: PostgresKeys
     catalog: PostgresCatalog
@@ -118,6 +120,7 @@ async def open_storage(
             shards = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
+                announcements=Listener(database),
                 quota=PostgresQuota(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
@@ -180,7 +183,7 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         raise StorageError(str(error)) from error
     except DistributionError as error:
         raise StorageError(f"{where} {error}") from error
-    except (StorageUnavailable, Contended, OutcomeUnknown) as error:
+    except TransientStorageError as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
@@ -210,7 +213,7 @@ async def _forget_ended(database: Database, options: StorageOptions) -> None:
     if options.distributed:
         try:
             await distribution.forget_ended(database)
-        except (StorageUnavailable, Contended) as error:
+        except TransientStorageError as error:
             log.warning("old turns in the shards are left to another start: %s", error)
 
 

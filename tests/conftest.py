@@ -5,6 +5,7 @@ embedded one.
 """
 
 import asyncio
+import gc
 import itertools
 import logging
 import os
@@ -30,6 +31,13 @@ TEMPLATE = "catalog_template"
 PROCESSES = ("tests/acceptance/", "tests/browser/")
 """The rooms whose tests are about real processes."""
 _numbers = itertools.count(1)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of garbage collections, and collect less often: a fifth of a test's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,8 +13,9 @@ from trio.testing import MockClock
 from actors.values import Code
 from service.api.errors import TABLE, Family
 from service.api.openapi import document
-from service.api.operation import Access, Operation
+from service.api.operation import Operation
 from service.api.operations import OPERATIONS
+from service.api.policy import Access
 from tests.api.conformity import BASE_URL, DOCUMENT, validator
 from tests.api.world import open_world
 

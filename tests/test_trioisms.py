@@ -81,7 +81,7 @@ async def test_a_unix_socket_connection_of_asyncpg_tells_when_it_is_closed(datab
         return int(await connection.fetchval("select pg_backend_pid()"))
 
     victim = await database.read(pid)
-    other = Database(database.target, database.limits, database._errands)
+    other = Database(database.target, database.limits, database._reads)
     await other.read(lambda c: c.fetchval("select pg_terminate_backend($1, 2000)", victim))
     with trio.fail_after(5):
         while not database._idle[-1].is_closed():

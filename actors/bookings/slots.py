@@ -22,19 +22,19 @@ def sells(slot: Slot, now_ms: int) -> bool:
     return slot.active and not slot.coming_soon and slot.retired_ms is None and offered
 
 
-def create_slot(desk: UnitOfWork, message: CreateSlot) -> Answer:
+def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
     slot = message.slot
-    if desk.slot(slot.id) is not None:
+    if unit.slot(slot.id) is not None:
         return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
     if _too_dear(slot):
         return too_dear()
-    desk.keep_slot(slot)
-    desk.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
+    unit.keep_slot(slot)
+    unit.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
     return SlotKept(slot)
 
 
-def edit_slot(desk: UnitOfWork, message: EditSlot) -> Answer:
-    slot = desk.slot(message.slot_id)
+def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
+    slot = unit.slot(message.slot_id)
     if slot is None:
         return unknown_slot()
     given = {
@@ -56,21 +56,21 @@ def edit_slot(desk: UnitOfWork, message: EditSlot) -> Answer:
     if _too_dear(edited):
         return too_dear()
     if edited != slot:
-        desk.keep_slot(edited)
+        unit.keep_slot(edited)
         old, new = _told(slot), _told(edited)
         difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
-        desk.audit(message.origin, "slot.edited", "slot", slot.id, difference)
+        unit.audit(message.origin, "slot.edited", "slot", slot.id, difference)
     return SlotKept(edited)
 
 
-def retire_slot(desk: UnitOfWork, message: RetireSlot) -> Answer:
-    slot = desk.slot(message.slot_id)
+def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
+    slot = unit.slot(message.slot_id)
     if slot is None:
         return unknown_slot()
     if slot.retired_ms is None:
-        slot = replace(slot, active=False, retired_ms=desk.now_ms)
-        desk.keep_slot(slot)
-        desk.audit(message.origin, "slot.retired", "slot", slot.id)
+        slot = replace(slot, active=False, retired_ms=unit.now_ms)
+        unit.keep_slot(slot)
+        unit.audit(message.origin, "slot.retired", "slot", slot.id)
     return SlotKept(slot)
 
 

@@ -6,7 +6,7 @@ Source of the rules: decisions, sections 6 to 8. Later messages of a batch see w
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from actors.bookings import campaigns, reservations, slots
+from actors.bookings import campaigns, reservations, settlement, slots
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -106,43 +106,43 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: BookingRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = UnitOfWork(snapshot, now_ms, rules)
+    unit = UnitOfWork(snapshot, now_ms, rules)
     for message in messages:
-        desk.decision.answers.append(_answer(desk, message))
-    return desk.finished()
+        unit.decision.answers.append(_answer(unit, message))
+    return unit.finished()
 
 
-def _answer(desk: UnitOfWork, message: Message) -> Answer:
+def _answer(unit: UnitOfWork, message: Message) -> Answer:
     match message:
         case SaveProfile():
-            return campaigns.save_profile(desk, message)
+            return campaigns.save_profile(unit, message)
         case CreateCampaign():
-            return campaigns.create_campaign(desk, message)
+            return campaigns.create_campaign(unit, message)
         case EditCampaign():
-            return campaigns.edit_campaign(desk, message)
+            return campaigns.edit_campaign(unit, message)
         case MoveCampaign():
-            return campaigns.move_campaign(desk, message)
+            return campaigns.move_campaign(unit, message)
         case Reserve():
-            return reservations.reserve(desk, message)
+            return reservations.reserve(unit, message)
         case OpenCheckout():
-            return reservations.open_checkout(desk, message)
+            return reservations.open_checkout(unit, message)
         case Cancel():
-            return reservations.cancel(desk, message)
+            return reservations.cancel(unit, message)
         case TakePayment():
-            return reservations.take_payment(desk, message)
+            return settlement.take_payment(unit, message)
         case OrderRefund():
-            return reservations.order_refund(desk, message)
+            return settlement.order_refund(unit, message)
         case SettleRefund():
-            return reservations.settle_refund(desk, message)
+            return settlement.settle_refund(unit, message)
         case PostponeRefund():
-            return reservations.postpone_refund(desk, message)
+            return settlement.postpone_refund(unit, message)
         case ExpireHold():
-            return reservations.expire_hold(desk, message)
+            return reservations.expire_hold(unit, message)
         case CreateSlot():
-            return slots.create_slot(desk, message)
+            return slots.create_slot(unit, message)
         case EditSlot():
-            return slots.edit_slot(desk, message)
+            return slots.edit_slot(unit, message)
         case RetireSlot():
-            return slots.retire_slot(desk, message)
+            return slots.retire_slot(unit, message)
         case DescribeVideo():
-            return reservations.describe_video(desk, message)
+            return reservations.describe_video(unit, message)

@@ -4,7 +4,6 @@ It finds work by asking the store and changes nothing itself: the ledger decides
 booking however often it is asked.
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,7 +15,8 @@ from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavaila
 from actors.bookings.records import Booking, Mode
 from actors.bookings.store import SponsorshipStore
 from actors.clock import SECOND_MS, Clock
-from actors.values import ActorFailed, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
+from actors.periodic import PeriodicTask
+from actors.values import CallFailed
 
 HOLDS, REFUNDS = 200, 20
 """Most holds and refunds of one round; what is left is found by the next."""
@@ -24,11 +24,7 @@ HOLDS, REFUNDS = 200, 20
 PENDING_ROUNDS = 60
 """How many retry pauses a refund that is under way may take until it is asked about again."""
 
-TRANSIENT = (StorageUnavailable, Contended, OutcomeUnknown, Overloaded, Stopped, ActorFailed)
-
 T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +35,11 @@ class SweeperLimits:
     refund_retry_seconds: float = 60.0
 
 
-class HoldAndRefundSweeper:
-    """A member of the troupe that sweeps until it is closed."""
+class HoldAndRefundSweeper(PeriodicTask):
+    """Sweeps at every interval, and at once when woken."""
 
     name = "cashier"
+    tolerated = (CallFailed,)
 
     def __init__(
         self,
@@ -52,46 +49,17 @@ class HoldAndRefundSweeper:
         clock: Clock,
         limits: SweeperLimits | None = None,
     ) -> None:
+        self._limits = limits or SweeperLimits()
+        super().__init__(self._limits.sweep_seconds)
         self._store = store
         self._ledger = ledger
         self._payments = payments
         self._clock = clock
-        self._limits = limits or SweeperLimits()
-        self._wake = trio.Event()
-        self._closed = self._away = False
-
-    def nudge(self) -> None:
-        """There may be something to do: look now."""
-        self._wake.set()
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Sweep, wait, sweep again."""
-        task_status.started()
-        while not self._closed:
-            try:
-                await self._sweep()
-            except TRANSIENT as error:
-                if not self._away:
-                    log.warning("holds and refunds wait: %s", str(error) or type(error).__name__)
-                self._away = True
-            else:
-                self._away = False
-            with trio.move_on_after(self._limits.sweep_seconds):
-                await self._wake.wait()
-            self._wake = trio.Event()
-
-    def close(self) -> None:
-        """End after the round that is under way."""
-        self._closed = True
-        self._wake.set()
-
-    def abandon(self) -> None:
-        self.close()
 
     def __repr__(self) -> str:
-        return f"<HoldAndRefundSweeper{' away' if self._away else ''}{' closed' if self._closed else ''}>"
+        return f"<HoldAndRefundSweeper{' failing' if self._failing else ''}{' closed' if self._closed else ''}>"
 
-    async def _sweep(self) -> None:
+    async def _round(self) -> None:
         now_ms = self._clock.now_ms()
         await _each(await self._store.due_holds(now_ms, HOLDS), self._expire)
         await _each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
@@ -105,10 +73,10 @@ class HoldAndRefundSweeper:
         try:
             done = await self._refund(booking)
         except PaymentsRefused as error:
-            log.error("the refund of %s was declined: %s", booking.id, error)
+            self._log.error("the refund of %s was declined: %s", booking.id, error)
             await self._ledger.settle_refund(booking.id, str(error))
         except PaymentsUnavailable as error:
-            log.warning("the refund of %s has to wait: %s", booking.id, error)
+            self._log.warning("the refund of %s has to wait: %s", booking.id, error)
             await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
         else:
             if done:
@@ -131,7 +99,7 @@ async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> Non
     async def one(item: T) -> None:
         try:
             await work(item)
-        except TRANSIENT as error:
+        except CallFailed as error:
             failures.append(error)
 
     async with trio.open_nursery() as nursery:

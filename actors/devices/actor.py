@@ -10,7 +10,7 @@ from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
 from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Message, Poll, Redeemed, Seen, Start
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
-from actors.ids import new_id
+from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
 from actors.values import Agent, BatchId, Refused
 
@@ -115,4 +115,4 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         return (await self._store.transact(turn, rows_to_lock(messages), on, now_ms)).answers
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(16))
+        return new_id(prefix, self._entropy.token(ID_BYTES))

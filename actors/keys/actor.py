@@ -18,7 +18,7 @@ from actors.credentials import (
     new_key,
     prefix_of,
 )
-from actors.ids import new_id
+from actors.ids import ID_BYTES, new_id
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
@@ -77,7 +77,7 @@ class KeyKeeper(Actor[Message, Answer]):
         store: KeyStore,
         clock: Clock,
         entropy: Entropy,
-        server_secret: bytes,
+        secret: bytes,
         rules: KeyRules,
         *,
         node: str,
@@ -87,7 +87,7 @@ class KeyKeeper(Actor[Message, Answer]):
         self._store = store
         self._clock = clock
         self._entropy = entropy
-        self._secret = server_secret
+        self._secret = secret
         self.rules = rules
 
     # Intents.
@@ -215,7 +215,7 @@ class KeyKeeper(Actor[Message, Answer]):
     # Making records.
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(16))
+        return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _key(
         self,

@@ -4,20 +4,17 @@ Source of the rules: decisions, section 10.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from actors.keys.messages import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
+from actors.keys.unit_of_work import Decision, Snapshot
 from actors.values import Account, AuditRecord
-
-if TYPE_CHECKING:
-    from actors.keys.state import Decision, Snapshot
 
 
 class Administrators:
     """Writes into `decision`, and finds by `account` whose nodes have to be told."""
 
     def __init__(
-        self, snapshot: "Snapshot", decision: "Decision", account: Callable[[str], Account | None], now_ms: int
+        self, snapshot: Snapshot, decision: Decision, account: Callable[[str], Account | None], now_ms: int
     ) -> None:
         self._rows = snapshot.administrators
         self._count = snapshot.administrator_count

@@ -4,10 +4,10 @@ At least once: two nodes never send a letter within one lease, and a node that d
 a letter that is sent again when its lease ends. Knows nothing of SMTP or SQL, nor of what letters say.
 """
 
-import logging
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 import trio
 
@@ -16,12 +16,8 @@ from actors.clock import DAY_MS, SECOND_MS, Clock
 from actors.mail.messages import Again, GivenUp, Mail, MailFailed, MailRefused, Mark, OutboxLetter, Sent, Shown
 from actors.mail.state import Retries, after_failure, after_refusal, hopeless, masked
 from actors.mail.store import Outbox, Transport
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-
-log = logging.getLogger(__name__)
-
-NOT_KEPT = (StorageUnavailable, Contended, OutcomeUnknown)
-"""What a store may raise: all it does here may run again. Letters of a lost lease wait until that lease ends."""
+from actors.periodic import PeriodicTask
+from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +44,13 @@ class MailLimits:
         assert self.prune_rows > 0
 
 
-class MailSender:
+class MailSender(PeriodicTask):
     """A member of the troupe. `write` turns a letter into words and raises `MailRefused` or `MailFailed` if it cannot.
 
     Slots are what bounds it: a slot is taken from the lease of a letter until its end is kept in the store.
     """
+
+    name = "mail"
 
     def __init__(
         self,
@@ -63,60 +61,26 @@ class MailSender:
         *,
         limits: MailLimits,
     ) -> None:
-        self.name = "mail"
+        super().__init__(limits.poll_seconds, retry_seconds=limits.storage_pause_seconds)
         self.limits = limits
-        self.state = State.NEW
         self._store = store
         self._transport = transport
         self._clock = clock
         self._write = write
-        self._closed = False
-        self._news = trio.Event()
+        self._sends: trio.Nursery | None = None
         self._sending = 0
         self._unmarked: list[Mark] = []
         self._prune_at_ms = 0
-        self._storage_away = False
         self._peak = self._leases = self._sent = self._given_up = 0
-        self._unavailable = self._unknown = self._restarts = self._last_lease = 0
+        self._unavailable = self._unknown = self._last_lease = 0
         self._store_seconds = 0.0
 
     # Intents.
-
-    def wake(self) -> None:
-        """A letter was put into the outbox: send it now and not at the next look."""
-        self._news.set()
 
     async def recent(self, limit: int) -> list[Shown]:
         """The newest letters in words, codes included, at most `limits.shown`: for a developer's eyes only."""
         letters = await self._store.recent(min(limit, self.limits.shown))
         return [Shown(letter, self._written(letter)) for letter in letters]
-
-    # What the troupe uses.
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Send what is due until closed; then finish the sends in flight and leave the rest in the outbox."""
-        try:
-            self.state = State.RUNNING
-            task_status.started()
-            async with trio.open_nursery() as sends:
-                await self._serve(sends)
-                await self._finish()
-                sends.cancel_scope.cancel()
-            self.state = State.STOPPED
-        except Exception:
-            self.state = State.FAILED
-            self._restarts += 1
-            raise
-
-    def close(self) -> None:
-        """Lease no more letters; `run` ends once those in flight are done, or `close_seconds` are over."""
-        self._closed = True
-        self._news.set()
-
-    def abandon(self) -> None:
-        """Nobody will run this sender again."""
-        self.close()
-        self.state = State.STOPPED
 
     @property
     def accepting(self) -> bool:
@@ -144,29 +108,22 @@ class MailSender:
     def __repr__(self) -> str:
         return f"<MailSender {self.state.value} {self._taken}/{self.limits.sends} on their way, {self._sent} sent>"
 
-    # The loop.
+    # The rounds.
 
-    async def _serve(self, sends: trio.Nursery) -> None:
-        while not self._closed:
-            # Made before looking, so that a letter that comes during the look is not slept over.
-            self._news = trio.Event()
-            pause_seconds = await self._look(sends)
-            with trio.move_on_after(pause_seconds):
-                await self._news.wait()
+    async def _repeat(self, task_status: trio.TaskStatus[None]) -> None:
+        async with trio.open_nursery() as self._sends:
+            await super()._repeat(task_status)
+            self._sends.cancel_scope.cancel()
 
-    async def _look(self, sends: trio.Nursery) -> float:
-        """Keep what ended, start what is due; returns for how long to rest unless there is news."""
+    async def _round(self) -> float:
+        """Record finished attempts and start the letters that are due."""
         began = trio.current_time()
         try:
             await self._keep_marks()
-            pause_seconds = await self._start_due(sends)
+            pause_seconds = await self._start_due()
             await self._prune()
-        except NOT_KEPT as error:
-            self._on_storage_error(error)
-            return self.limits.storage_pause_seconds
         finally:
             self._store_seconds += trio.current_time() - began
-        self._on_storage_answer()
         return pause_seconds
 
     async def _keep_marks(self) -> None:
@@ -176,7 +133,8 @@ class MailSender:
             # Others may have been appended while these were kept.
             del self._unmarked[: len(marks)]
 
-    async def _start_due(self, sends: trio.Nursery) -> float:
+    async def _start_due(self) -> float:
+        assert self._sends is not None
         free = self.limits.sends - self._taken
         if free == 0 or self._closed:
             return self.limits.poll_seconds
@@ -184,7 +142,7 @@ class MailSender:
         lease = await self._store.lease(free, now_ms, now_ms + int(self.limits.lease_seconds * SECOND_MS))
         for letter in lease.letters:
             self._sending += 1
-            sends.start_soon(self._deliver, letter)
+            self._sends.start_soon(self._deliver, letter)
         if lease.letters:
             self._leases += 1
             self._last_lease = len(lease.letters)
@@ -208,34 +166,33 @@ class MailSender:
             self._prune_at_ms = now_ms + int(self.limits.prune_seconds * SECOND_MS)
 
     async def _finish(self) -> None:
-        """Wait for the sends in flight and keep how they ended, for at most `close_seconds`."""
+        """Wait at most `close_seconds` for the sends in flight, and record how they ended."""
         with trio.move_on_after(self.limits.close_seconds):
             while self._taken:
-                self._news = trio.Event()
                 try:
                     await self._keep_marks()
-                except NOT_KEPT as error:
-                    self._on_storage_error(error)
+                except TransientStorageError as error:
+                    self._on_error(error)
                     await trio.sleep(self.limits.storage_pause_seconds)
                     continue
                 if self._sending and not self._unmarked:
-                    await self._news.wait()
+                    await self._pause(inf)
             return
-        log.warning("mail: %d letters were cut off while closing; they are sent when their lease ends", self._taken)
+        self._log.warning("cut off %d letters while closing; they are sent when their lease ends", self._taken)
 
     # One letter.
 
     async def _deliver(self, letter: OutboxLetter) -> None:
         try:
-            mark = await self._attempt(letter)
+            mark = await self._try_letter(letter)
             if mark is not None:
                 self._unmarked.append(mark)
                 self._report(letter, mark)
         finally:
             self._sending -= 1
-            self._news.set()
+            self.wake()
 
-    async def _attempt(self, letter: OutboxLetter) -> Mark | None:
+    async def _try_letter(self, letter: OutboxLetter) -> Mark | None:
         now_ms = self._clock.now_ms()
         if now_ms + self.limits.send_seconds * SECOND_MS > letter.due_ms:
             # The lease took long to come by: what is left of it does not cover the send, so another node may begin.
@@ -253,7 +210,7 @@ class MailSender:
             # A bug that one letter meets must not stop the others, nor end the process by restarts.
             # The frames without the message: a message may quote the mail, and with it the code.
             frames = "".join(traceback.format_tb(error.__traceback__))
-            log.error("letter %s met a bug, %s:\n%s", letter.id, type(error).__name__, frames)
+            self._log.error("letter %s met a bug, %s:\n%s", letter.id, type(error).__name__, frames)
             return after_failure(letter, type(error).__name__, self._clock.now_ms(), self.limits.retries)
         return Sent(letter.id, self._clock.now_ms())
 
@@ -281,23 +238,16 @@ class MailSender:
         match mark:
             case Sent():
                 self._sent += 1
-                log.info("letter %s to %s was sent, attempt %d", letter.id, recipient, letter.attempts)
+                self._log.info("letter %s to %s was sent, attempt %d", letter.id, recipient, letter.attempts)
             case Again(error=error):
-                log.warning("letter %s to %s waits after attempt %d: %s", letter.id, recipient, letter.attempts, error)
+                self._log.warning(
+                    "letter %s to %s waits after attempt %d: %s", letter.id, recipient, letter.attempts, error
+                )
             case GivenUp(error=error):
                 self._given_up += 1
-                log.error("letter %s to %s is given up: %s", letter.id, recipient, error)
+                self._log.error("letter %s to %s is given up: %s", letter.id, recipient, error)
 
-    def _on_storage_error(self, error: Exception) -> None:
-        if isinstance(error, OutcomeUnknown):
-            self._unknown += 1
-        if isinstance(error, StorageUnavailable):
-            self._unavailable += 1
-        if not self._storage_away:
-            log.warning("mail waits for the store: %s", error)
-        self._storage_away = True
-
-    def _on_storage_answer(self) -> None:
-        if self._storage_away:
-            log.info("mail goes on: the store is back")
-        self._storage_away = False
+    def _on_error(self, error: Exception) -> None:
+        self._unknown += isinstance(error, OutcomeUnknown)
+        self._unavailable += isinstance(error, StorageUnavailable)
+        super()._on_error(error)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, code_from, code_proof, digest, new_session_token
-from actors.ids import new_id
+from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
 from actors.sessions.messages import (
     Answer,
@@ -52,7 +52,7 @@ class SessionKeeper(Actor[Message, Answer]):
         store: SessionStore,
         clock: Clock,
         entropy: Entropy,
-        server_secret: bytes,
+        secret: bytes,
         rules: SessionRules,
         *,
         node: str,
@@ -62,7 +62,7 @@ class SessionKeeper(Actor[Message, Answer]):
         self._store = store
         self._clock = clock
         self._entropy = entropy
-        self._secret = server_secret
+        self._secret = secret
         self.rules = rules
 
     # Intents.
@@ -155,7 +155,7 @@ class SessionKeeper(Actor[Message, Answer]):
     # Making records.
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(16))
+        return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _proof(self, email: str, code: str) -> bytes:
         return code_proof(self._secret, SUBJECT, email, code)

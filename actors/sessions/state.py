@@ -105,13 +105,13 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = _Desk(snapshot, now_ms, rules)
+    batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        desk.decision.answers.append(desk.handle(message))
-    return desk.decision
+        batch.decision.answers.append(batch.handle(message))
+    return batch.decision
 
 
-class _Desk:
+class _Batch:
     """A snapshot with the changes of this batch laid over it."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: SessionRules) -> None:

@@ -17,7 +17,7 @@ from hypercorn.trio import serve
 
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
-from service.config import load
+from service.config_loading import load
 from service.main import open_node, storage_options
 from service.web.app import build_app
 from storage.opening import open_storage

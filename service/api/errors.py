@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from actors.limits import Allowance
 from actors.values import Code, Refused
+from service.schemas.problems import text_of
 
 
 class Family(Enum):
@@ -76,7 +77,9 @@ def not_valid() -> Refused:
 
 
 def internal_error() -> Refused:
-    return Refused(Code.INTERNAL_ERROR, "Something went wrong on our side. The request id tells us what.")
+    return Refused(
+        Code.INTERNAL_ERROR, "Something went wrong on our side. Include the request ID when you contact support."
+    )
 
 
 def too_fast(allowance: Allowance) -> Refused | None:
@@ -91,14 +94,20 @@ def status_of(refused: Refused) -> int:
     return TABLE[refused.code].status
 
 
+def message_of(refused: Refused) -> str:
+    """The message, followed by what is wrong with the input, if anything is."""
+    return f"{refused.message}: {text_of(refused.problems)}" if refused.problems else refused.message
+
+
 def body_of(refused: Refused, family: Family) -> dict[str, object]:
     """The error body: `error`, `message`, and what the family adds. `retryAfter` mirrors the Retry-After header, `interval`
     is the pace of a device in seconds."""
-    body: dict[str, object] = {"error": str(refused.code), "message": refused.message}
+    message = message_of(refused)
+    body: dict[str, object] = {"error": str(refused.code), "message": message}
     hint = TABLE[refused.code].hint
     if family is Family.DEVICE:
         # What a client that knows only RFC 6749 (5.2) and RFC 8628 (3.5) reads.
-        body["error_description"] = refused.message
+        body["error_description"] = message
     if family is not Family.SPONSORSHIP and hint is not None:
         body["hint"] = hint
     if refused.interval_seconds is not None:

@@ -3,11 +3,13 @@
 Whoever serves, Quart or the lane before it, makes a `Request` of an ASGI scope and sends an `Answer`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
+
+from actors.values import Refused
 
 Headers = list[tuple[str, str]]
 
@@ -30,26 +32,15 @@ class Request:
     client: str
 
 
-def joined(pairs: Collection[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers as ASGI has them, by their names in lower case; the values of one that is repeated are joined by commas."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
-    if len(headers) == len(pairs):
-        return headers
-    headers = {}
-    for name, value in pairs:
-        key, text = name.decode("latin-1"), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return headers
-
-
 @dataclass(slots=True)
 class Answer:
-    """One HTTP answer, with its body in bytes."""
+    """One HTTP response. `refused` is what the body renders, if the operation was refused."""
 
     status: int
     body: bytes = b""
     headers: Headers = field(default_factory=list)
     content_type: str = JSON
+    refused: Refused | None = None
 
     @classmethod
     def of(cls, model: BaseModel, headers: Headers | None = None) -> "Answer":

@@ -11,9 +11,10 @@ from pydantic.json_schema import models_json_schema
 
 from actors.events.router import EventOutcome
 from actors.values import Code
-from service.api.dispatch import FORM
 from service.api.errors import TABLE, Family
-from service.api.operation import Access, Operation
+from service.api.operation import Operation
+from service.api.policy import Access
+from service.api.validation import FORM
 from service.schemas.catalog import Slug
 from service.schemas.fields import Id
 from service.version import VERSION

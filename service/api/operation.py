@@ -3,43 +3,17 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
 from actors.values import Code, Refused, Scope
+from service.api.authentication import Caller
+from service.api.context import Services
 from service.api.cookies import SAFE
 from service.api.errors import Family
 from service.api.messages import Answer, Request
-
-if TYPE_CHECKING:
-    from service.api.authentication import Caller
-    from service.api.context import Services
-
-
-class Access(Enum):
-    """Who may call: nobody is asked (`PUBLIC`), a key is used when there is one (`OPTIONAL`), a key or a browser session
-    must be there (`REQUIRED`), or a session must (`SESSION`): what only a person decides, looking at it."""
-
-    PUBLIC = "public"
-    OPTIONAL = "optional"
-    REQUIRED = "required"
-    SESSION = "session"
-
-
-class Budget(Enum):
-    """A limit per client address of its own, apart from that of readers: events and polls by the minute, others by the
-    hour."""
-
-    MINT = "mint"
-    CLAIM_START = "claim_start"
-    CLAIM_COMPLETE = "claim_complete"
-    DEVICE_START = "device_start"
-    DEVICE_POLL = "device_poll"
-    SIGN_IN_START = "sign_in_start"
-    SIGN_IN_COMPLETE = "sign_in_complete"
-    EVENTS = "events"
+from service.api.policy import Access, Budget
 
 
 @dataclass(slots=True)
@@ -47,7 +21,7 @@ class Call:
     """What a handler gets: the request, validated, and who calls."""
 
     request: Request
-    caller: "Caller"
+    caller: Caller
     query: Any = None
     body: Any = None
 
@@ -56,7 +30,7 @@ class Call:
         return self.request.path_values
 
 
-Handler = Callable[["Services", Call], Awaitable[Answer | Refused]]
+Handler = Callable[[Services, Call], Awaitable[Answer | Refused]]
 
 
 @dataclass(frozen=True, slots=True)

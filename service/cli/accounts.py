@@ -13,10 +13,9 @@ from actors.supervision import running
 from actors.values import Scope, Tier
 from service.cli.command import AGENT, CommandError, Commands, accepted, open_beside
 from service.config import Config
-from service.main import key_keeper
+from service.main import lone_key_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import one_line
-from service.server_secret import Secrets
 
 NAME_CHARACTERS = 64
 
@@ -99,8 +98,7 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
 async def _open_keys(config: Config, data_dir: Path) -> AsyncIterator[KeyKeeper]:
     """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
-        secret = await Secrets.load(config.server.secret, data_dir, opened.identity)
-        keys = key_keeper(config, opened, secret, f"cli-{SystemEntropy().token(6).hex()}")
+        keys = await lone_key_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         async with running([keys]):
             yield keys
 

@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from actors.values import Agent, OutcomeUnknown, Refused, StorageUnavailable
+from actors.values import Agent, Refused, TransientStorageError
 from service.config import Config
 from service.main import storage_options
 from service.process.exit_status import USAGE, first_of
+from service.user_errors import UserError
 from storage.opening import Opened, open_storage
 
 AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")
@@ -22,7 +23,7 @@ Work = Callable[..., Awaitable[int | None]]
 T = TypeVar("T")
 
 
-class CommandError(Exception):
+class CommandError(UserError):
     """A command failed. The text is one line for the operator."""
 
 
@@ -63,7 +64,7 @@ def database_errors() -> Iterator[None]:
     """Turn a failure of the database into a `CommandError`, also one that comes out of a nursery."""
     try:
         yield
-    except* (StorageUnavailable, OutcomeUnknown) as errors:
+    except* TransientStorageError as errors:
         raise CommandError(f"the database is not available: {first_of(errors)}") from None
 
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from service.cli.command import Commands, open_beside
-from service.config import Config, ConfigError
+from service.config import Config
 from service.main import storage_options
 from service.process.exit_status import SUCCESS, USAGE
 from service.server_secret import Secrets
+from service.user_errors import ConfigError
 from storage.opening import Opened
 from storage.pool import connections_of
 from storage.schema import room_for_connections, server_version, unsafe_settings

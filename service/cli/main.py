@@ -9,9 +9,9 @@ from pathlib import Path
 import trio
 
 from service.cli import accounts, backup, doctor, seeding, serving, slots
-from service.cli.command import CommandError, Commands, Parser
+from service.cli.command import Commands, Parser
 from service.observability.logs import set_up
-from service.process.exit_status import EXPECTED, SUCCESS, USAGE, outcome_of
+from service.process.exit_status import SUCCESS, USAGE, outcome_of
 
 DATA_DIR = Path("data")
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
         _complain("an argument is not valid UTF-8")
         return USAGE
     options = _parser().parse_args(arguments)
-    return outcome_of(lambda: _run(options), _complain, (*EXPECTED, CommandError))
+    return outcome_of(lambda: _run(options), _complain)
 
 
 def _run(options: argparse.Namespace) -> int:

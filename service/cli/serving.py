@@ -9,7 +9,8 @@ from pathlib import Path
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
 from service.cli.command import Commands, open_beside
-from service.config import Config, load
+from service.config import Config
+from service.config_loading import load
 from service.main import run
 from service.process import parent
 

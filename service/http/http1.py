@@ -11,11 +11,11 @@ from urllib.parse import unquote
 import trio
 
 from actors.clock import Clock
+from service.http.asgi import BOUNDED, Handlers, Scope
 from service.http.limits import ServingLimits
 from service.http.request_cycle import Conditions, ReadBuffer, RequestResponseCycle
 from service.http.request_head import BadRequest, Head, find_head, head_of_unreadable, parse_head
 from service.http.transports import ConnectionLost, Transport, TransportTimeout
-from service.web.middleware import BOUNDED, App, Scope
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +31,11 @@ EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
 
 
 class Engine:
-    """What all connections share: the application, the bounds, and whether the service is stopping.
+    """What all connections share: the handlers, the limits, and whether the server is stopping."""
 
-    `refusals` is the application that answers requests that are refused before `app` sees them.
-    """
-
-    def __init__(self, app: App, refusals: App, limits: ServingLimits, clock: Clock) -> None:
-        self.app = app
-        self.refusals = refusals
-        self.conditions = Conditions(limits)
+    def __init__(self, handlers: Handlers, limits: ServingLimits, clock: Clock) -> None:
+        self.handlers = handlers
+        self.conditions = Conditions(limits, handlers.render_error)
         self._clock = clock
         self._second = 0
         self._connections: set[Connection] = set()
@@ -79,7 +75,7 @@ class Connection:
     def __init__(self, engine: Engine, transport: Transport) -> None:
         self._engine = engine
         self._conditions = engine.conditions
-        self._app = engine.app
+        self._app = engine.handlers.app
         self._transport = transport
         self._wire = ReadBuffer(transport)
         self._head_seconds = engine.conditions.limits.head_seconds
@@ -186,5 +182,5 @@ class Connection:
         exchange = RequestResponseCycle(self._wire, self._conditions, head)
         scope = self._scope(head)
         scope["refusal"] = (refusal.status, refusal.message)
-        await self._engine.refusals(scope, exchange.receive, exchange.send)
+        await self._engine.handlers.rejected(scope, exchange.receive, exchange.send)
         await exchange.finish()

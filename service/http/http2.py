@@ -18,10 +18,10 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
+from service.http.asgi import App, Message, Receive, Scope, Send
 from service.http.frames import FrameScanner
 from service.http.limits import MINIMUM_RATE, ServingLimits
 from service.http.transports import Address, ConnectionLost, Transport, TransportTimeout
-from service.web.middleware import App, Message, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from service.api.authentication import Network
+from service.http.addresses import Network
 
 MINIMUM_RATE = 16 * 1024
 """Bytes a second at which a client must take an answer, beyond `stall_seconds`."""
@@ -29,6 +29,6 @@ class ServingLimits:
     graceful_seconds: float
     exempt_networks: tuple[Network, ...] = field(default=())
     backlog: int = 1_024
-    farewell_seconds: float = 0.0
-    """How long connections that are between two requests may ask once more before they are ended by a stop. None where
-    nobody else answers meanwhile."""
+    lame_duck_seconds: float = 0.0
+    """How long a stopping server still takes requests on idle connections, whose clients then reconnect elsewhere. 0 when
+    no other process serves the same port."""

@@ -9,12 +9,11 @@ from http import HTTPStatus
 
 import trio
 
+from service.http.asgi import Message, RenderError
 from service.http.limits import MINIMUM_BODY_RATE, ServingLimits
 from service.http.request_body import BadBody, Body
 from service.http.request_head import Head
 from service.http.transports import ConnectionLost, Transport, TransportTimeout, linger
-from service.web.error_responses import refused_within
-from service.web.middleware import Message
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +30,11 @@ _LINES = {status.value: b"HTTP/1.1 %d %b\r\n" % (status, status.phrase.encode())
 class Conditions:
     """What holds for all connections at this moment."""
 
-    __slots__ = ("date", "limits", "stopping")
+    __slots__ = ("date", "limits", "render_error", "stopping")
 
-    def __init__(self, limits: ServingLimits) -> None:
+    def __init__(self, limits: ServingLimits, render_error: RenderError) -> None:
         self.limits = limits
+        self.render_error = render_error
         self.stopping = False
         self.date = b""
         """The Date header's line."""
@@ -263,7 +263,7 @@ class RequestResponseCycle:
         return {"type": "http.disconnect"}
 
     async def _answer_instead(self, status: int, message: str) -> None:
-        headers, body = refused_within(status, message)
+        headers, body = self._conditions.render_error(status, message)
         start: Message = {"status": status, "headers": headers}
         self._keep = False
         self._started = True

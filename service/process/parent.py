@@ -8,14 +8,16 @@ from pathlib import Path
 
 import trio
 
-from service.config import Config, ConfigError
+from service.config import Config
+from service.http.listeners import ListenError
 from service.http.server import LAST_MOMENT_SECONDS
-from service.main import foundation, listenings
+from service.main import foundation, listen_addresses
 from service.observability.logs import set_up
 from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
 from service.signals import heed_signals
+from service.user_errors import ConfigError
 
 FIXED = (
     "server.bind",
@@ -60,7 +62,7 @@ async def run(
     `reread` gives the configuration as it stands now, for SIGHUP; it may raise `ConfigError`.
     """
     stop, hangup = trio.Event(), _Bell()
-    with closing(reserve(listenings(config), config.server.workers)) as reservation:
+    with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
         launcher, ending = WorkerLauncher(config, data_dir, reservation), _Ending(reservation)
         async with trio.open_nursery() as nursery:
             await nursery.start(heed_signals, stop, hangup.ring, ending.hurry)
@@ -120,7 +122,7 @@ async def _renew_when_asked(
         before = launcher.config
         try:
             launcher.config = renewed(before, reread())
-        except ConfigError as error:
+        except (ConfigError, ListenError) as error:
             log.error("the workers stay as they are: %s", " ".join(str(error).split()))
             continue
         log.info("renewing %d workers, one after the other", before.server.workers)
@@ -140,7 +142,7 @@ def renewed(before: Config, after: Config) -> Config:
         section, setting = name.split(".")
         if getattr(getattr(before, section), setting) != getattr(getattr(after, section), setting):
             raise ConfigError(f"{name} changes only when the service is started anew")
-    listenings(after)
+    listen_addresses(after)
     return after
 
 

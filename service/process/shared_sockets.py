@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from service.config import ConfigError
-from service.http.server import Listening, cannot_listen, url_of
+from service.http.listeners import ListenAddress, cannot_listen, url_of
+from service.user_errors import ConfigError
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
 """A family, and what `bind` takes in it."""
 
 Sockets = list[list[socket.socket]]
-"""The sockets of one worker: for each `Listening` those of all addresses of its host."""
+"""The sockets of one worker: for each `ListenAddress` those of all addresses of its host."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Reservation:
     """Bound sockets for a number of workers. They take connections once a worker listens."""
 
     urls: list[str]
-    """The address of each `Listening`, in their order."""
+    """The address of each `ListenAddress`, in their order."""
     _addresses: list[list[Address]]
     _of_workers: list[Sockets]
     _guards: list[socket.socket]
@@ -50,7 +50,7 @@ class Reservation:
             _close(sockets)
 
 
-def reserve(places: Sequence[Listening], workers: int) -> Reservation:
+def reserve(places: Sequence[ListenAddress], workers: int) -> Reservation:
     """Bind all `places` for so many workers. Raises ConfigError where somebody else is there, or it is not ours to take."""
     addresses: list[list[Address]] = []
     first: Sockets = []
@@ -80,7 +80,7 @@ def reserve(places: Sequence[Listening], workers: int) -> Reservation:
     return Reservation(urls, addresses, sockets, guards)
 
 
-def _first_bound(place: Listening) -> list[socket.socket]:
+def _first_bound(place: ListenAddress) -> list[socket.socket]:
     """Sockets at all addresses of a host, after a look whether anybody is there: sharing would not be refused."""
     port, sockets = place.port, list[socket.socket]()
     try:

@@ -17,9 +17,10 @@ from typing import Self
 import trio
 from pydantic import ValidationError
 
-from service.config import Config, ConfigError
+from service.config import Config
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed
+from service.user_errors import ConfigError
 
 READY = b"ready"
 REFUSED = b"refused "

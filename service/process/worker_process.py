@@ -13,14 +13,15 @@ from dataclasses import replace
 import trio
 
 from actors.clock import SystemClock
-from service.http.server import adopted_listeners
-from service.main import join, listenings, serving_limits
+from service.http.listeners import adopted_listeners
+from service.limits import serving_limits
+from service.main import join, listen_addresses
 from service.observability.logs import set_up
 from service.process.exit_status import SUCCESS, outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import heed_signals, not_renewed
 
-FAREWELL_SECONDS = 1.0
+LAME_DUCK_SECONDS = 1.0
 """How long clients of a worker that ends may still ask: their next answer tells them to connect anew, to another one."""
 
 
@@ -56,12 +57,12 @@ def _serve(line: bytes, channel: socket.socket) -> int:
 
 async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
-    limits = replace(serving_limits(config), farewell_seconds=FAREWELL_SECONDS)
+    limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
     sockets = [[socket.socket(fileno=each) for each in place] for place in assignment.sockets]
     async with trio.open_nursery() as nursery:
         await nursery.start(heed_signals, stop, not_renewed)
         nursery.start_soon(_stop_without_parent, channel, stop)
-        with adopted_listeners(listenings(config), sockets, assignment.urls, limits, SystemClock()) as server:
+        with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
             await join(config, assignment.data_dir, server, stop, lambda: _say(channel, READY))
         nursery.cancel_scope.cancel()
 

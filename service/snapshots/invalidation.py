@@ -64,17 +64,17 @@ class CacheInvalidator:
             case "tenant":
                 self._directory.forget(tenants=[name])
             case "catalog":
-                self._catalog.nudge()
+                self._catalog.refresh_soon()
             case "sponsorship":
-                self._placements.nudge()
+                self._placements.refresh_soon()
             case _:
                 log.debug("an announcement of an unknown kind: %s", kind[:20])
 
     def on_gap(self) -> None:
         """Announcements may have been lost."""
         self._directory.forget_all()
-        self._catalog.nudge()
-        self._placements.nudge()
+        self._catalog.refresh_soon()
+        self._placements.refresh_soon()
 
     def __repr__(self) -> str:
         return f"<CacheInvalidator on {CHANNEL!r}>"

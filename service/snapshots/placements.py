@@ -224,12 +224,12 @@ class Placements(SnapshotFollower):
             live=len(self.snapshot.placements(self._clock.now_ms())),
             loads=self._loads,
             load_seconds=self._load_seconds,
-            away=self._away,
+            away=self._failing,
             rendered=len(self._rendered),
         )
 
     def __repr__(self) -> str:
-        return f"<Placements {self.snapshot!r}{' away' if self._away else ''}{' closed' if self._closed else ''}>"
+        return f"<Placements {self.snapshot!r}{' away' if self._failing else ''}{' closed' if self._closed else ''}>"
 
     # Following.
 

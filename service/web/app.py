@@ -12,19 +12,22 @@ from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from actors.values import Code, Refused
+from service.api.answers import failure, refusal, refusal_of
 from service.api.context import Services
-from service.api.dispatch import dispatch, failure, refusal, refusal_of
+from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
-from service.api.messages import Answer, Request, joined, note
+from service.api.messages import Answer, note
 from service.api.openapi import Described
 from service.api.operation import Operation
+from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
-from service.web.fast_path import FastPath, noted_client, query_of
-from service.web.middleware import App, RequestMiddleware, Scope
-from service.web.pages.documents import document_views
+from service.web.documents import document_views
+from service.web.fast_path import FastPath
+from service.web.middleware import RequestMiddleware
+from service.web.page_views import page_view, prepare_templates, refusal_response
 from service.web.pages.page import Page
-from service.web.pages.serving import page_view, prepare_templates, refusal_response
 from service.web.pages.table import PAGES
+from service.web.requests import headers_of, request_of
 from service.web.routing import Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
 
 View = Callable[..., Awaitable[Response]]
@@ -74,7 +77,7 @@ def build_app(
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     lane = FastPath(cast(App, app), services, operations)
-    return RequestMiddleware(lane, metrics, services.watch, services.entropy, lambda: services.health.stopping)
+    return RequestMiddleware(lane, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
@@ -93,7 +96,9 @@ def _operation_view(services: Services, operation: Operation) -> View:
         note(operation=operation.name)
         reads = operation.body is not None or operation.raw_body
         body = cast(bytes, await request.get_data(cache=False)) if reads else b""
-        return _response(await dispatch(services, operation, _request(services, path_values, body)))
+        scope = cast(Scope, request.scope)
+        asked = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
+        return _response(await dispatch(services, operation, asked))
 
     return view
 
@@ -127,20 +132,6 @@ def _doubled() -> bool:
     return bool(request.scope["path"].startswith("//"))
 
 
-def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:
-    scope = cast(Scope, request.scope)
-    headers = joined(scope["headers"])
-    return Request(
-        method=request.method,
-        path=request.path,
-        path_values=path_values,
-        query=query_of(scope),
-        headers=headers,
-        body=body,
-        client=noted_client(services, scope, headers),
-    )
-
-
 def _response(answer: Answer) -> Response:
     # Bytes in any case: without a body Quart sends by way of asyncio, which does not run here.
     response = Response(answer.body, status=answer.status, content_type=answer.content_type)
@@ -160,7 +151,7 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
             return _response(refusal_of(operation, refused))
         if request.path.startswith("/api/"):
             return _response(refusal(refused, family_of(request.path)))
-        return await refusal_response(services, refused, joined(cast(Scope, request.scope)["headers"]))
+        return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:

@@ -13,13 +13,14 @@ from http import HTTPStatus
 import trio
 
 from actors.values import Refused
-from service.api.authentication import client_address
+from service.api.answers import failure, refusal_of
 from service.api.context import Services
-from service.api.dispatch import dispatch, failure, refusal_of
+from service.api.dispatch import dispatch
 from service.api.errors import not_valid, too_large
-from service.api.messages import Answer, Request, joined, note
+from service.api.messages import Answer, note
 from service.api.operation import Operation
-from service.web.middleware import BOUNDED, App, Message, Receive, Scope, Send
+from service.http.asgi import BOUNDED, App, Message, Receive, Scope, Send
+from service.web.requests import headers_of, request_of
 
 _PLAIN = re.compile(r"[0-9A-Za-z_-]+")
 """Values of a path's parameter that look the same however the path is read."""
@@ -64,7 +65,7 @@ class FastPath:
             await self._app(scope, receive, send)
             return
         route, path_values = found
-        headers = joined(scope["headers"])
+        headers = headers_of(scope)
         if not route.reads and ("content-length" in headers or "transfer-encoding" in headers):
             # Nobody here would read that body, and some servers hold a connection until somebody has.
             await self._app(scope, receive, send)
@@ -106,15 +107,7 @@ class FastPath:
             if isinstance(read, Refused):
                 return refusal_of(operation, read)
             body = read
-        request = Request(
-            method=scope["method"],
-            path=scope["path"],
-            path_values=path_values,
-            query=query_of(scope),
-            headers=headers,
-            body=body,
-            client=noted_client(self._services, scope, headers),
-        )
+        request = request_of(scope, headers, path_values, body, self._services.config.server.trusted_proxies)
         return await dispatch(self._services, operation, request)
 
     async def _body(self, scope: Scope, receive: Receive, most_bytes: int) -> bytes | Refused | None:
@@ -167,17 +160,3 @@ def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
     """A header as ASGI wants it. Nearly all are the same again and again."""
     name, value = header
     return name.encode(), value.encode()
-
-
-def query_of(scope: Scope) -> str:
-    """The query string as it came, read as UTF-8."""
-    query: bytes = scope["query_string"]
-    return query.decode("utf-8", "surrogateescape")
-
-
-def noted_client(services: Services, scope: Scope, headers: Mapping[str, str]) -> str:
-    """The client's address, noted for the log."""
-    peer = (scope.get("client") or ("", 0))[0]
-    client = client_address(peer, headers.get("x-forwarded-for"), services.config.server.trusted_proxies)
-    note(client=client)
-    return client

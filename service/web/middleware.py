@@ -2,27 +2,18 @@
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
 
 import trio
 
 from actors.clock import Entropy
 from actors.mailbox import request_id
 from service.api.messages import RequestTrace, trace
+from service.http.asgi import App, Message, Receive, Scope, Send
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import LEFT, RefusalLog
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-BOUNDED = "bounded_body"
-"""The ASGI extension by which a server says that no wait for a body is without a bound."""
 
 log = logging.getLogger("service.access")
 

@@ -11,7 +11,7 @@ from quart.routing import QuartMap, QuartRule
 from werkzeug.routing import BaseConverter, Map
 
 from service.api.operation import Operation
-from service.web.pages.documents import DOCUMENTS
+from service.web.documents import DOCUMENTS
 from service.web.pages.page import Page
 
 STATIC = "static"

@@ -1,7 +1,7 @@
-"""Commands in forks of one process that has imported the program: importing it costs more than most commands do.
+"""The program in forks of one process that has imported it: importing it costs more than most commands do.
 
-Each command is a process with arguments, environment, output and exit code of its own; only the start of an interpreter is
-not its own. `python -m tests.acceptance.prepared DESCRIPTOR` serves the requests that come over that socket until it closes.
+Each fork is a process with arguments, environment, output and exit code of its own; only the start of an interpreter is not
+its own. `python -m tests.acceptance.prepared DESCRIPTOR` serves the requests that come over that socket until it closes.
 """
 
 import atexit
@@ -15,46 +15,82 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import NoReturn
+from weakref import finalize
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REQUEST_BYTES = 100_000
 NUMBER = struct.Struct("i")
 
 
-# Where commands are wanted.
+# Where forks are wanted.
+
+
+class Forked:
+    """A fork that runs the program, with the part of subprocess.Popen that the tests use."""
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], out: int, err: int) -> None:
+        request = json.dumps([arguments, dict(environment)]).encode()
+        assert len(request) <= REQUEST_BYTES, "a longer request would be cut"
+        self.arguments = arguments
+        self.returncode: int | None = None
+        hearing, telling = os.pipe()
+        self._answers, self._reading = hearing, Lock()
+        finalize(self, os.close, hearing)
+        with open(telling, "wb", buffering=0):
+            socket.send_fds(_server(), [request], [out, err, telling])
+        self.pid = self._number()
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self._ended(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; returns the exit code. TimeoutExpired when that is not within `timeout`."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(list(self.arguments), timeout or 0.0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _ended(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._answers], [], [], timeout)[0]:
+            with self._reading:
+                if self.returncode is None:
+                    self.returncode = self._number()
+        return self.returncode
+
+    def _number(self) -> int:
+        [number] = NUMBER.unpack(os.read(self._answers, NUMBER.size))
+        return int(number)
 
 
 def run_prepared(
     arguments: Sequence[str], environment: Mapping[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
     """Run one command to its end; TimeoutExpired when that is not within `seconds`."""
-    request = json.dumps([arguments, dict(environment)]).encode()
-    assert len(request) <= REQUEST_BYTES, "a longer request would be cut"
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        hearing, telling = os.pipe()
-        with open(hearing, "rb", buffering=0) as answers:
-            with open(telling, "wb", buffering=0):
-                socket.send_fds(_server(), [request], [out.fileno(), err.fileno(), telling])
-            pid = _number(answers.fileno(), seconds)
-            assert pid is not None, "no fork was made"
-            code = _number(answers.fileno(), seconds)
-            if code is None:
-                os.kill(pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(list(arguments), seconds)
+        fork = Forked(arguments, environment, out.fileno(), err.fileno())
+        try:
+            code = fork.wait(seconds)
+        except subprocess.TimeoutExpired:
+            fork.kill()
+            fork.wait()
+            raise
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(list(arguments), code, out.read(), err.read())
-
-
-def _number(descriptor: int, seconds: float) -> int | None:
-    readable, _, _ = select.select([descriptor], [], [], seconds)
-    if not readable:
-        return None
-    [number] = NUMBER.unpack(os.read(descriptor, NUMBER.size))
-    return int(number)
 
 
 @cache
@@ -77,7 +113,7 @@ def _server() -> socket.socket:
 
 
 def _serve(requests: socket.socket, main: Callable[[Sequence[str]], int]) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, _reap)
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, REQUEST_BYTES, 3)
         if not request:
@@ -87,6 +123,13 @@ def _serve(requests: socket.socket, main: Callable[[Sequence[str]], int]) -> Non
             _command(main, *json.loads(request), *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _reap(*_: object) -> None:
+    """Take leave of forks that have ended, so that their time counts as that of the suite."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _command(
@@ -106,6 +149,7 @@ def _command(
         os.dup2(err, sys.stderr.fileno())
         os.environ.clear()
         os.environ.update(environment)
+        sys.stdout.reconfigure(write_through="PYTHONUNBUFFERED" in environment)  # type: ignore[union-attr]
         sys.exit(main(arguments))
     os.write(telling, NUMBER.pack(pid))
     _, status = os.waitpid(pid, 0)

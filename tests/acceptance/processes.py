@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from tests.acceptance.prepared import REPOSITORY, run_prepared
+from tests.acceptance.prepared import REPOSITORY, Forked, run_prepared
 
 COMMAND_SECONDS = 60.0
 START_SECONDS = 60.0
@@ -121,15 +121,19 @@ class Service:
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
         options = ["--bind", bind, "--data-dir", str(data_dir), *(["--config", str(config)] if config else [])]
         with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [python or sys.executable, "-m", module, "serve", *options],
-                cwd=REPOSITORY,
-                env=environment(settings),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                **as_user(uid),
-            )
+            self.process: subprocess.Popen[bytes] | Forked
+            if python is None and uid is None and module == "service":
+                self.process = Forked(["serve", *options], environment(settings), out.fileno(), err.fileno())
+            else:
+                self.process = subprocess.Popen(
+                    [python or sys.executable, "-m", module, "serve", *options],
+                    cwd=REPOSITORY,
+                    env=environment(settings),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    **as_user(uid),
+                )
         self.url = ""
         self._client: httpx.Client | None = None
 

@@ -27,7 +27,9 @@ EMAIL = "caller@example.com"
 
 @pytest.fixture(scope="module")
 def service(new_data_dir: Callable[[str], Path]) -> Iterator[Service]:
-    with serving(new_data_dir("catalogctl"), {"device.starts_per_hour": 1_000}) as running:
+    with serving(
+        new_data_dir("catalogctl"), {"device.starts_per_hour": 1_000, "device.interval_seconds": 1}
+    ) as running:
         yield running
 
 

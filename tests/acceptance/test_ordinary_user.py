@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage.children import account_of
-from storage.cluster import make_directory, reaches
+from storage.directories import make_directory, reaches
 from tests.acceptance.processes import REPOSITORY, serving
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.acceptance.story import do_main_job

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from storage.children import run, server_account
-from storage.cluster import make_directory
+from storage.directories import make_directory
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, complaint, serving
 from tests.acceptance.processes import run as run_command

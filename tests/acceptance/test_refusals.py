@@ -10,7 +10,7 @@ import pytest
 
 from service.cli.doctor import too_few_connections
 from service.cli.main import main
-from service.config import load
+from service.config_loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
 
@@ -22,7 +22,7 @@ PASSWORD = "a-password-that-must-not-be-shown"
 Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
-NO_NETWORK = "events.exempt_networks.0: Input is not a valid IPv4 network"
+NO_NETWORK = "events.exempt_networks.0: must be an IP network such as 10.0.0.0/8"
 
 SETTINGS: dict[str, Refusal] = {
     "unknown setting": ({"tiers.anonymous.hourly": 3}, "unknown setting tiers.anonymous.hourly in the environment"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from service.config import load
+from service.config_loading import load
 from service.main import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire

@@ -68,7 +68,7 @@ async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
             await trio.sleep(150)
     assert broken.rows == 0
     why = str(error) or "OutcomeUnknown"
-    assert f"forms were not pruned, and will be later: {why}" in caplog.messages
+    assert f"forms not pruned, retrying at the next sweep: {why}" in caplog.messages
     assert "pruned 5 forms" in caplog.messages
     assert [record.levelname for record in caplog.records if "forms" in record.message] == ["WARNING", "INFO"]
 

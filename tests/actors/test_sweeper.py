@@ -148,7 +148,7 @@ async def test_a_nudge_makes_a_refund_at_once(autojump_clock: MockClock) -> None
     async with _sweeping(memory, processor) as cashier:
         await trio.sleep(0.1)
         memory.bookings["b1"] = _paid_back()
-        cashier.nudge()
+        cashier.wake()
         await trio.sleep(0.1)
         assert processor.refunds == ["b1"]
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import trio
 
-from service.web.middleware import App, Message
+from service.http.asgi import App, Message
 
 READER = "203.0.113.7"
 """The address that requests come from unless a test says otherwise."""

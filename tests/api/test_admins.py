@@ -6,8 +6,9 @@ import pytest
 
 from actors.values import Agent, Refused, Scope, Tier
 from service.api.operations import OPERATIONS
-from service.config import ConfigError, load
+from service.config_loading import load
 from service.main import appoint_first
+from service.user_errors import ConfigError
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
 
@@ -144,10 +145,10 @@ async def test_a_removal_reaches_what_a_node_remembers(world: World, carl: str) 
     """The announcement: scopes that depend on membership are those of now on other operations, too."""
     body = {"name": "Night shift", "scopes": ["admin:read"]}
     assert (await world.client.post("/api/v1/sponsors/keys", carl, json=body)).words == "200"
-    remembered = len(world.services.directory)
+    remembered = len(world.services.key_cache)
     outcome = await world.services.keys.revoke_admin(CARL, world.agent)
     assert (outcome.changed, outcome.administrators) == ((CARL,), 0)
-    assert len(world.services.directory) == remembered - 1
+    assert len(world.services.key_cache) == remembered - 1
     assert (await world.client.post("/api/v1/sponsors/keys", carl, json=body)).words == "403 insufficient_scope"
 
 

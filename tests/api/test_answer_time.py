@@ -9,7 +9,8 @@ import trio
 from actors.actor import Actor
 from service.api.deadlines import answer_seconds
 from service.api.operations import OPERATIONS
-from service.config import ConfigError, load
+from service.config_loading import load
+from service.user_errors import ConfigError
 from tests.api.asgi import Response
 from tests.api.sponsors import API, Person, add_slot, administrator, sponsor
 from tests.api.world import World, open_world
@@ -49,7 +50,7 @@ def refused_for_now(response: Response) -> bool:
 
 async def test_two_slow_steps_of_a_hot_operation_are_one_wait(world: World) -> None:
     """The look-up of the key takes three seconds, so the charge has no more than what is left."""
-    slow(world.services.directory, 3.0)
+    slow(world.services.key_cache, 3.0)
     slow(world.services.quota, FOR_EVER)
     response, seconds = await timed(world.client.get(BOTS, world.key()))
     assert refused_for_now(response)
@@ -67,7 +68,7 @@ async def test_who_is_due_first_is_given_up_first_whoever_asked_first(world: Wor
     """A request that has waited elsewhere is due before one that came later and waits here for longer already."""
     late, fresh = world.key(), world.key()
     await world.client.get(BOTS, fresh)
-    slow(world.services.directory, 3.0)
+    slow(world.services.key_cache, 3.0)
     slow(world.services.quota, FOR_EVER)
     waited: list[float] = []
 
@@ -85,7 +86,7 @@ async def test_who_is_due_first_is_given_up_first_whoever_asked_first(world: Wor
 
 async def test_a_charge_that_is_kept_after_the_answer_is_given_back(world: World) -> None:
     key = world.key()
-    slow(world.services.directory, 3.0)
+    slow(world.services.key_cache, 3.0)
     slow(world.services.quota, 2.0)
     assert refused_for_now(await world.client.get(BOTS, key))
     await trio.sleep(1)

@@ -261,7 +261,7 @@ async def test_the_sweeper_ends_holds_by_itself(world: World) -> None:
     person, campaign = await _ready(world)
     booking = await person.booking(campaign)
     world.clock.at_ms += 30 * MINUTE_MS
-    world.services.cashier.nudge()
+    world.services.sweeper.wake()
     await world.settled()
     assert world.memory.slot_weeks == {}
     assert world.memory.bookings[booking["id"]].status.value == "expired"

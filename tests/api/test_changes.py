@@ -41,7 +41,7 @@ class Told:
     def forget_all(self) -> None:
         self.notes.append("all")
 
-    def nudge(self) -> None:
+    def refresh_soon(self) -> None:
         self.notes.append(self.name)
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from service.web.pages.embed import SCRIPT
+from service.web.embed import SCRIPT
 from tests.api.world import World
 
 LARGEST_BYTES = 4_096

@@ -136,9 +136,7 @@ async def test_one_event_that_is_not_valid_is_a_400_that_names_it(world: World, 
     events = [event(visitorId=uuid(number)) for number in range(500)]
     events[place]["kind"] = "view"
     answer = await send(world, events)
-    assert (
-        answer.json["message"] == f"The body is not valid: events.{place}.kind: Input should be 'impression' or 'click'"
-    )
+    assert answer.json["message"] == f"The body is not valid: events.{place}.kind: must be 'impression' or 'click'"
     assert counted(world) == (0, 0)
 
 

@@ -21,9 +21,9 @@ from actors.bookings.records import Side
 from actors.values import Tier
 from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
+from service.http.asgi import App, Message, Receive, Scope, Send
 from service.web.app import build_app
 from service.web.fast_path import FastPath
-from service.web.middleware import App, Message, Receive, Scope, Send
 from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
 from tests.api.world import DESCRIBED, World, away, broken, open_world

@@ -50,12 +50,12 @@ async def test_with_a_database_that_does_not_answer_a_node_is_not_ready(world: W
     assert "did not answer within 2 s" in (await _unready(world)).json["message"]
 
 
-@pytest.mark.parametrize("name", ["keys", "directory", "session_reader", "sessions", "devices", "quota", "mail"])
+@pytest.mark.parametrize("name", ["keys", "key_cache", "session_reader", "sessions", "devices", "quota", "mail"])
 async def test_with_an_actor_that_stopped_a_node_is_not_ready(world: World, name: str) -> None:
     actor = getattr(world.services, name)
     actor.close()
     await world.settled()
-    assert f"the actor {name} is stopped" in (await _unready(world)).json["message"]
+    assert f"the actor {actor.name} is stopped" in (await _unready(world)).json["message"]
 
 
 async def test_with_a_full_mailbox_a_node_is_not_ready_and_refuses_at_once() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from actors.values import Tier
 from service.api.operations import OPERATIONS
-from service.web.middleware import Message
+from service.http.asgi import Message
 from tests.api.asgi import Response
 from tests.api.callers import cookie
 from tests.api.conformity import documented

@@ -18,8 +18,8 @@ from hypothesis.errors import Flaky
 from schemathesis.core.transport import Response
 from schemathesis.generation.stateful.state_machine import APIStateMachine
 
-from service.api.operation import Access
 from service.api.operations import OPERATIONS
+from service.api.policy import Access
 from tests.api.fuzzing import PUBLIC, SECONDS, Target, name_of, running_target, schema
 
 EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20"))

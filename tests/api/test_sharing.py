@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.api.operation import Budget
+from service.api.policy import Budget
 from tests.api.asgi import Response
 from tests.api.devices import polled, started
 from tests.api.events import BATCH, event, report, stock

@@ -5,8 +5,9 @@ import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
 from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
+from storage.memory.stores import IDLE
 from tests.api.sponsors import add_slot, administrator, sponsor
-from tests.api.world import IDLE, NOON_MS, World, away
+from tests.api.world import NOON_MS, World, away
 from tests.fakes import HandClock
 
 STATUS = "/api/v1/admin/operations/status"
@@ -87,10 +88,10 @@ async def test_the_watch_holds_nothing_of_anybody(world: World) -> None:
     await world.client.post("/api/v1/auth/claim", json={"claimToken": "a-secret-token", "email": "ann@example.com"})
     await world.client.get("/a-secret-path", headers={"Cookie": "session=a-secret-session"})
     told = (await admin.get(STATUS)).body.decode()
-    assert world.services.watch.recent()
+    assert world.services.refusal_log.recent()
     for secret in ("secret", key, key[:12], "ann@example.com", "203.0.113.7"):
         assert secret not in told
-        assert secret not in repr(world.services.watch.recent())
+        assert secret not in repr(world.services.refusal_log.recent())
 
 
 async def test_the_status_tells_of_node_actors_database_snapshots_and_events(world: World) -> None:

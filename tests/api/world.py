@@ -12,54 +12,25 @@ from quart_trio import QuartTrio
 from trio.testing import wait_all_tasks_blocked
 
 from actors import credentials
-from actors.bookings.actor import BookingLedger
-from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
-from actors.credentials import code_from, digest, new_key, new_session_token, prefix_of
-from actors.devices.actor import DeviceAuthorizer
-from actors.keys.actor import KeyKeeper
-from actors.keys.cache import KeyCache
+from actors.credentials import digest, new_key, new_session_token, prefix_of
 from actors.keys.messages import Key
-from actors.mail.actor import MailLimits, MailSender
-from actors.mail.letters import LetterWriter
 from actors.mail.messages import Mail
-from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
-from actors.quota.actor import QuotaAccountant
-from actors.sessions.actor import SessionKeeper
 from actors.sessions.messages import Session
-from actors.sessions.reader import SessionReader
-from actors.supervision import Intensity, running
+from actors.supervision import running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
-from service.api.context import Budgets, Services
+from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
-from service.config import Config, load
-from service.limits import (
-    actor_limits,
-    booking_rules,
-    caps,
-    cashier_limits,
-    catalog_limits,
-    device_rules,
-    key_rules,
-    node_rules,
-    per_minute,
-    placements_limits,
-    session_rules,
-)
-from service.main import event_members, key_uses
-from service.observability.health import Health
+from service.assembly import Ports, assemble
+from service.config import Config
+from service.config_loading import load
+from service.limits import Limits
 from service.observability.metrics import Metrics
-from service.observability.refusal_log import RefusalLog
-from service.payments.gateway import payments_of
 from service.schemas.catalog import Bot, UseCase, document_of
-from service.snapshots.catalog import Catalog
-from service.snapshots.invalidation import CacheInvalidator
-from service.snapshots.placements import Placements
-from service.tokens.cursors import Cursors
-from service.tokens.links import Links
+from service.server_secret import Secrets
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
@@ -72,8 +43,8 @@ from storage.memory.mail import MemoryOutbox
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.sessions import MemorySessions
+from storage.memory.stores import MemoryDatabase, MemoryStores
 from storage.memory.tables import Memory
-from storage.pool import PoolStatistics
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.fakes import HandClock, SeededEntropy
@@ -82,9 +53,11 @@ from tests.snapshots.rows import Rows
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
 """18 November 2026, 12:00 UTC: when each test begins."""
 
-CODES = b"the secret that codes are derived from"
-IDLE = PoolStatistics(
-    open=1, busy=0, waiting=0, transactions=0, contended=0, unavailable=0, unknown=0, refused=0, loop_errors=0
+SECRETS = Secrets(
+    codes=b"the secret that codes are derived from",
+    cursors=b"the secret that cursors are sealed with",
+    links=b"the secret that links are sealed with",
+    visitors=b"the secret that visitors are hashed with",
 )
 
 NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
@@ -314,80 +287,35 @@ def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
 @asynccontextmanager
 async def open_world(**settings: object) -> AsyncIterator[World]:
     """A node that is up; `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
-    config = load(None, {f"CATALOG__{name}": str(value) for name, value in settings.items()})
-    clock, entropy, limits = HandClock(NOON_MS), SeededEntropy(), actor_limits(config)
-    memory, catalog_memory, postbox = Memory(), Memory(), Postbox()
-    catalog_store = MemoryCatalog(catalog_memory)
+    named = {"SERVER__BASE_URL": BASE_URL, **settings}
+    config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
+    clock, entropy = HandClock(NOON_MS), SeededEntropy()
+    # Heartbeats have tables of their own: a failure that a test brings about hits only the request it looks at.
+    memory, catalog_memory, node_memory, postbox = Memory(), Memory(), Memory(), Postbox()
+    catalog_store, sponsorship_store = MemoryCatalog(catalog_memory), Rows(memory)
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
-    sponsorship_store = Rows(memory)
-    keys_store = MemoryKeys(memory)
-    letters = LetterWriter(config.mail.sender, BASE_URL, lambda nonce: code_from(CODES, nonce))
-    metrics, catalog = Metrics(), Catalog(catalog_store, catalog_limits(config))
-    placements = Placements(sponsorship_store, clock, config.billing.mode, placements_limits(config))
-    keys = KeyKeeper(keys_store, clock, entropy, CODES, key_rules(config), node="n1", limits=limits)
-    directory = KeyCache(keys_store, clock, node="n1", limits=limits, life_seconds=config.keys.remember_seconds)
-    session_reader = SessionReader(MemorySessions(memory), node="n1", limits=limits)
-    devices = DeviceAuthorizer(MemoryDevices(memory), clock, entropy, device_rules(config), node="n1", limits=limits)
-    rules = session_rules(config)
-    sessions = SessionKeeper(MemorySessions(memory), clock, entropy, CODES, rules, node="n1", limits=limits)
-    # Beats are by themselves: a failure that a test brings about is for the request that it looks at.
-    node_memory = Memory()
-    nodes = Heartbeat(MemoryNodes(node_memory), NODE, node_rules(config))
-    paces = per_minute(config)
-    quota = QuotaAccountant(MemoryQuota(memory), clock, caps(config), paces, node="n1", limits=limits, nodes=nodes.live)
-    mail = MailSender(MemoryOutbox(memory), postbox, clock, letters.write, limits=MailLimits())
-    links = Links(BASE_URL, b"the secret that links are sealed with")
-    paying = payments_of(config, links, clock)
-    ledger = BookingLedger(MemoryLedger(memory), clock, entropy, booking_rules(config), node="n1", limits=limits)
-    cashier = HoldAndRefundSweeper(sponsorship_store, ledger, paying.payments, clock, cashier_limits(config))
-    events = event_members(MemoryEvents(memory), clock, b"the secret that visitors are hashed with", config, "n1")
-    people = (session_reader, sessions, devices)
-    actors = (keys, directory, *people, quota, ledger, *events.desk.dedupers, events.windows)
-    for actor in actors:
-        actor.observer = _observer(metrics, actor.name)
 
     async def ping() -> None:
         await memory.before()
 
-    services = Services(
-        config=config,
-        base_url=BASE_URL,
-        clock=clock,
-        entropy=entropy,
-        keys=keys,
-        directory=directory,
-        key_uses=key_uses(config, keys_store, clock),
-        session_reader=session_reader,
-        devices=devices,
-        sessions=sessions,
-        quota=quota,
-        mail=mail,
-        catalog=catalog,
-        placements=placements,
-        ledger=ledger,
+    stores = MemoryStores(
+        database=MemoryDatabase(ping),
+        announcements=Announcer((memory, catalog_memory)),
+        keys=MemoryKeys(memory),
+        quota=MemoryQuota(memory),
+        sessions=MemorySessions(memory),
+        devices=MemoryDevices(memory),
+        outbox=MemoryOutbox(memory),
+        catalog=catalog_store,
         sponsorship=sponsorship_store,
-        cashier=cashier,
-        events=events.desk,
-        windows=events.windows,
-        nodes=nodes,
-        cursors=Cursors(b"the secret that cursors are sealed with"),
-        budgets=Budgets(config, clock, nodes.live),
-        health=Health(ping, lambda: [*(actor.statistics() for actor in actors), mail.statistics()]),
-        watch=RefusalLog(clock, "n1", lambda: IDLE),
-        links=links,
-        payments=paying.payments,
-        webhook=paying.webhook,
+        ledger=MemoryLedger(memory),
+        events=MemoryEvents(memory),
+        nodes=MemoryNodes(node_memory),
     )
-    metrics.watch(services.health.actors, lambda: IDLE)
-    metrics.watch_snapshots(catalog.statistics, placements.statistics)
-    metrics.watch_events(events.desk.fates)
-    metrics.watch_nodes(nodes)
-    changes = CacheInvalidator(Announcer((memory, catalog_memory)), directory, catalog, placements)
+    node = assemble(config, stores, Ports(NODE, clock, entropy, SECRETS, mail=postbox))
+    services, metrics, limits = node.services, node.metrics, Limits.of(config)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
-    async with running(
-        [changes, catalog, placements, *actors, mail, cashier, services.key_uses, nodes, events.keeper],
-        intensity=Intensity(5, 60.0),
-    ):
+    async with running(node.members, intensity=limits.intensity):
         await wait_all_tasks_blocked()
         yield World(
             config,
@@ -402,10 +330,6 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
             postbox,
             node_memory,
         )
-
-
-def _observer(metrics: Metrics, name: str) -> Callable[[int, float], None]:
-    return lambda messages, seconds: metrics.committed(name, messages, seconds)
 
 
 # The catalog of these tests: 45 use cases, some of one moment, and 23 bots.

@@ -19,7 +19,7 @@ import pytest
 import trio
 
 from storage.children import Account
-from storage.cluster import reaches
+from storage.directories import reaches
 from storage.embedded import Endpoint, Postgres, State
 
 REPOSITORY = Path(__file__).parents[2]

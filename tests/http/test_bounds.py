@@ -10,12 +10,13 @@ import pytest
 import trio
 from trio.testing import lockstep_stream_pair, wait_all_tasks_blocked
 
+from service.http.asgi import App, Receive, Scope, Send
+from service.http.connections import Connections
 from service.http.http1 import Engine
 from service.http.limits import LINGER_BYTES, LINGER_SECONDS, MINIMUM_BODY_RATE, MINIMUM_RATE
-from service.http.server import TICK_SECONDS, Connections, watch
+from service.http.server import TICK_SECONDS, maintain
 from service.http.transports import ConnectionLost, SocketTransport
-from service.web.error_responses import answer_refusal
-from service.web.middleware import App, Receive, Scope, Send
+from service.web.error_responses import handlers
 from tests.fakes import HandClock
 from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house
 
@@ -36,7 +37,7 @@ async def connected(app: App, kind: str, *, small: bool = False) -> AsyncIterato
         async with open_house(app, pair=lockstep_stream_pair if small else None) as house:
             yield house.connect()
         return
-    engine = Engine(app, answer_refusal, LIMITS, HandClock(NOON_MS))
+    engine = Engine(handlers(app), LIMITS, HandClock(NOON_MS))
     connections = Connections(LIMITS)
     ours, theirs = socket.socketpair()
     if small:
@@ -45,7 +46,7 @@ async def connected(app: App, kind: str, *, small: bool = False) -> AsyncIterato
     transport = SocketTransport(_stream(theirs), CLIENT, SERVER, LIMITS.stall_seconds)
     with connections.holding(transport):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(watch, engine, connections)
+            nursery.start_soon(maintain, engine, connections)
             nursery.start_soon(engine.serve, transport)
             client = _stream(ours)
             yield Client(client)

@@ -8,10 +8,10 @@ from ipaddress import ip_network
 import pytest
 import trio
 
-from service.config import load
+from service.config_loading import load
+from service.http.connections import LOG_REJECTED_SECONDS, Connections
 from service.http.limits import ServingLimits
-from service.http.server import TELL_SECONDS, Connections
-from service.main import serving_limits
+from service.limits import serving_limits
 from tests.http.test_bounds import fake
 from tests.http.wires import LIMITS
 
@@ -62,13 +62,13 @@ async def test_the_log_says_once_in_a_while_how_many_were_turned_away(
     full_of: Callable[..., Connections], caplog: pytest.LogCaptureFixture, autojump_clock: trio.testing.MockClock
 ) -> None:
     connections = full_of("192.0.2.1")
-    connections.tell_turned_away()
+    connections.log_rejected()
     assert caplog.messages == []
     for _ in range(3):
-        connections.turn_away()
-        connections.tell_turned_away()
-    await trio.sleep(TELL_SECONDS)
-    connections.tell_turned_away()
-    connections.tell_turned_away()
-    assert [words.split()[0] for words in caplog.messages] == ["1", "2"]
-    assert caplog.messages[0].endswith("closed at once: at most 2000 may be open, and 1 of one address")
+        connections.reject()
+        connections.log_rejected()
+    await trio.sleep(LOG_REJECTED_SECONDS)
+    connections.log_rejected()
+    connections.log_rejected()
+    assert [words.split()[1] for words in caplog.messages] == ["1", "2"]
+    assert caplog.messages[0].endswith("connections: at most 2000 may be open, and 1 from one address")

@@ -15,10 +15,11 @@ from trio.testing import memory_stream_pair
 
 from actors.clock import TrioClock
 from actors.values import Tier
+from service.http.asgi import App
 from service.http.http1 import Engine
 from service.http.transports import StreamTransport
-from service.web.error_responses import answer_refusal
-from service.web.middleware import App, RequestMiddleware
+from service.web.error_responses import handlers, reject
+from service.web.middleware import RequestMiddleware
 from tests.api.world import World, open_world
 from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Reply, replies
 
@@ -112,7 +113,7 @@ async def under_ours(app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     services = world.services
     engine = Engine(
-        app, RequestMiddleware(answer_refusal, world.metrics, services.watch, services.entropy), LIMITS, clock
+        handlers(app, RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy)), LIMITS, clock
     )
     await engine.serve(StreamTransport(stream, CLIENT, SERVER, 10, scheme="http"))
 

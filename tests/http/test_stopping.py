@@ -10,11 +10,12 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from service.http.asgi import App, Receive, Scope, Send
 from service.http.http1 import LAST_CALL_SECONDS, Engine
-from service.http.server import LAST_MOMENT_SECONDS, TICK_SECONDS, Listening, Server, open_listeners
+from service.http.listeners import ListenAddress, open_listeners
+from service.http.server import LAST_MOMENT_SECONDS, TICK_SECONDS, Server
 from service.http.transports import SocketTransport
-from service.web.error_responses import answer_refusal
-from service.web.middleware import App, Receive, Scope, Send
+from service.web.error_responses import handlers
 from tests.fakes import HandClock
 from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house, replies
 
@@ -76,10 +77,10 @@ async def test_a_request_that_was_pipelined_behind_the_last_answer_is_not_run() 
 async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[Server]:
     """A server on a port of its own. Leaving stops it and waits for its end."""
     bounds = replace(LIMITS, graceful_seconds=2.0, **limits)  # type: ignore[arg-type]
-    places = [Listening("127.0.0.1", 0)]
+    places = [ListenAddress("127.0.0.1", 0)]
     async with open_listeners(places, bounds, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
         ready = trio.Event()
-        nursery.start_soon(partial(server.serve, app, answer_refusal, stop=stop, ready=ready.set))
+        nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
         await ready.wait()
         yield server
         stop.set()
@@ -107,7 +108,7 @@ async def test_a_server_with_idle_connections_ends_at_once() -> None:
 
 
 async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> None:
-    engine = Engine(Recorder(), answer_refusal, LIMITS, HandClock(NOON_MS))
+    engine = Engine(handlers(Recorder()), LIMITS, HandClock(NOON_MS))
     ours, theirs = socket.socketpair()
     transport = SocketTransport(trio.SocketStream(trio.socket.from_stdlib_socket(theirs)), CLIENT, SERVER, 10)
     async with trio.open_nursery() as nursery:
@@ -146,7 +147,7 @@ async def test_who_waits_to_be_accepted_at_the_stop_is_answered_and_no_idle_one_
 
 async def test_during_a_farewell_idle_connections_may_ask_once_more_and_are_told_that_it_was_the_last_time() -> None:
     stop = trio.Event()
-    async with running(Recorder(), stop, farewell_seconds=1.0) as server:
+    async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:
         idle, asking = [await connected(server) for _ in range(2)]
         for client in (idle, asking):
             assert not (await client.ask(GET)).closes
@@ -165,7 +166,7 @@ async def test_during_a_farewell_idle_connections_may_ask_once_more_and_are_told
 
 async def test_a_farewell_ends_with_the_last_connection() -> None:
     stop = trio.Event()
-    async with running(Recorder(), stop, farewell_seconds=1.0) as server:
+    async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:
         client = await connected(server)
         assert (await client.ask(GET)).status == 200
         await client.stream.aclose()

@@ -13,11 +13,11 @@ import h2.events
 import pytest
 import trio
 
-from service.config import ConfigError
+from service.http.asgi import App, Receive, Scope, Send
 from service.http.http2 import CONTROL_BURST, CONTROL_RATE
-from service.http.server import LAST_MOMENT_SECONDS, Listening, Server, open_listeners, tls_context
-from service.web.error_responses import answer_refusal
-from service.web.middleware import App, Receive, Scope, Send
+from service.http.listeners import ListenAddress, ListenError, open_listeners, tls_context
+from service.http.server import LAST_MOMENT_SECONDS, Server
+from service.web.error_responses import handlers
 from tests.fakes import HandClock
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
 from tests.http.test_frames import PING, PREFACE, SETTINGS, frame
@@ -36,10 +36,10 @@ async def running(app: App) -> AsyncIterator[Server]:
     """A server with a plain listener and one with TLS. Leaving stops it and waits for its end."""
     stop = trio.Event()
     limits = replace(LIMITS, graceful_seconds=GRACEFUL)
-    places = [Listening("127.0.0.1", 0), Listening("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
+    places = [ListenAddress("127.0.0.1", 0), ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
     async with open_listeners(places, limits, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
         ready = trio.Event()
-        nursery.start_soon(partial(server.serve, app, answer_refusal, stop=stop, ready=ready.set))
+        nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
         await ready.wait()
         yield server
         stop.set()
@@ -203,7 +203,7 @@ def test_files_that_are_no_certificate_are_an_error_for_a_person(tmp_path: Path)
     empty.write_text("")
     nameless = Path("no\0file")
     for certificate, key in ((tmp_path / "none", KEY), (CERTIFICATE, empty), (KEY, CERTIFICATE), (nameless, KEY)):
-        with pytest.raises(ConfigError, match=r"^tls\.certificate, tls\.key: .+$"):
+        with pytest.raises(ListenError, match=r"^tls\.certificate, tls\.key: .+$"):
             tls_context(certificate, key)
 
 

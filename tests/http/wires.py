@@ -8,14 +8,15 @@ import trio
 from trio.testing import memory_stream_pair
 
 from actors.clock import TrioClock
+from service.http.asgi import App, Receive, Scope, Send
 from service.http.http1 import Engine
 from service.http.limits import ServingLimits
 from service.http.transports import StreamTransport
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
-from service.web.error_responses import answer_refusal
-from service.web.middleware import App, Receive, RequestMiddleware, Scope, Send
-from tests.api.world import IDLE
+from service.web.error_responses import handlers, reject
+from service.web.middleware import RequestMiddleware
+from storage.memory.stores import IDLE
 from tests.fakes import SeededEntropy
 
 NOON_MS = 20_775 * 86_400_000 + 43_200_000
@@ -191,8 +192,10 @@ async def open_house(app: App, limits: ServingLimits = LIMITS, *, pair: Pair | N
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     watch = RefusalLog(clock, "n1", lambda: IDLE)
     engine = Engine(
-        RequestMiddleware(app, metrics, watch, entropy),
-        RequestMiddleware(answer_refusal, metrics, watch, entropy),
+        handlers(
+            RequestMiddleware(app, metrics, watch, entropy),
+            RequestMiddleware(reject, metrics, watch, entropy),
+        ),
         limits,
         clock,
     )

@@ -43,7 +43,7 @@ class Ledger(Actor[int, int]):
 
     def remembered(self) -> int:
         """Callers that are not forgotten yet."""
-        return len(self._asked) + len(self._hurried)
+        return len(self._waiting)
 
 
 @pytest.mark.parametrize("seed", range(4))

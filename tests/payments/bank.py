@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from actors.bookings.actor import BookingLedger
 from actors.bookings.records import (
@@ -38,11 +38,6 @@ LIVE = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": SECRET, "BILLING_
 OWNER = "ten_sponsor"
 NEXT_WEEK_MS = week_of(NOON_MS) + WEEK_MS
 HOLD_MS = 30 * MINUTE_MS
-
-
-def in_virtual_time(test: Callable[[], Awaitable[Any]], **_: object) -> Any:
-    """For `pytest.mark.trio`: on a clock that jumps when everybody waits."""
-    return trio.run(test, clock=MockClock(autojump_threshold=0))
 
 
 def booking(booking_id: str = "bok_1", **fields: Any) -> Booking:

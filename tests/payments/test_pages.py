@@ -12,10 +12,8 @@ from actors.clock import MINUTE_MS, SECOND_MS
 from service.api.deadlines import PAGE_SECONDS
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away
-from tests.payments.bank import LIVE, OWNER, Bank, booking, in_virtual_time, open_bank
+from tests.payments.bank import LIVE, OWNER, Bank, booking, open_bank
 from tests.web.visitors import Visitor
-
-pytestmark = pytest.mark.trio(run=in_virtual_time)
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -74,7 +72,7 @@ async def test_the_pages_hold_to_a_strict_policy(bank: Bank, page: str) -> None:
         assert forbidden not in response.body.decode()
 
 
-# Paying and cancelling.
+# PaymentGateway and cancelling.
 
 
 async def test_paying_makes_the_booking_paid(bank: Bank) -> None:

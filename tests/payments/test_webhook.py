@@ -12,10 +12,8 @@ from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import SECOND_MS
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away, broken
-from tests.payments.bank import LIVE, NEXT_WEEK_MS, Bank, booking, in_virtual_time, open_bank
+from tests.payments.bank import LIVE, NEXT_WEEK_MS, Bank, booking, open_bank
 from tests.payments.events import charge, dumped, event, paid, refund, session, signature
-
-pytestmark = pytest.mark.trio(run=in_virtual_time)
 
 PATH = "/api/v1/webhooks/stripe"
 

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from service.config import ConfigError
 from service.process.exit_status import BUG, INTERRUPTED, SUCCESS, USAGE, outcome_of
 from service.process.supervisor import DiesTooOften, WorkerFailed
+from service.user_errors import ConfigError
 
 
 def raising(error: BaseException) -> tuple[int, list[str]]:

@@ -9,16 +9,16 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 
 from actors.clock import SystemClock
-from service.config import ConfigError
-from service.http.server import Listening, open_listeners
+from service.http.listeners import ListenAddress, ListenError, open_listeners
 from service.process.shared_sockets import Reservation, reserve
+from service.user_errors import ConfigError
 from tests.http.wires import LIMITS
 
-LOOPBACK = Listening("127.0.0.1", 0)
+LOOPBACK = ListenAddress("127.0.0.1", 0)
 
 
 @contextmanager
-def reserved(*places: Listening, workers: int = 2) -> Iterator[Reservation]:
+def reserved(*places: ListenAddress, workers: int = 2) -> Iterator[Reservation]:
     with closing(reserve(places, workers)) as reservation:
         yield reservation
 
@@ -42,7 +42,7 @@ def accepted_of(listener: socket.socket) -> int:
 
 
 def test_port_0_takes_one_free_port_for_all_workers_and_each_has_a_socket_of_its_own() -> None:
-    with reserved(LOOPBACK, Listening("127.0.0.1", 0, "tls.bind"), workers=3) as reservation:
+    with reserved(LOOPBACK, ListenAddress("127.0.0.1", 0, "tls.bind"), workers=3) as reservation:
         for place, url in enumerate(reservation.urls):
             ports = {each.getsockname()[1] for number in (1, 2, 3) for each in reservation.of(number)[place]}
             assert ports == {port_of(url)}
@@ -75,13 +75,13 @@ def test_a_port_that_is_taken_is_refused_with_one_line_that_names_the_setting(ot
         if other == "a parent like this one":
             parent.of(1)[0][0].listen()
         port = somebody.getsockname()[1] if other == "somebody else" else port_of(parent.urls[0])
-        with pytest.raises(ConfigError, match=f"^tls.bind: cannot listen on 127.0.0.1:{port}: Address already in use$"):
-            reserve([LOOPBACK, Listening("127.0.0.1", port, "tls.bind")], 2)
+        with pytest.raises(ListenError, match=f"^tls.bind: cannot listen on 127.0.0.1:{port}: Address already in use$"):
+            reserve([LOOPBACK, ListenAddress("127.0.0.1", port, "tls.bind")], 2)
 
 
 def test_a_host_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^server.bind: cannot listen on nowhere.invalid:0: "):
-        reserve([Listening("nowhere.invalid", 0)], 2)
+    with pytest.raises(ListenError, match=r"^server.bind: cannot listen on nowhere.invalid:0: "):
+        reserve([ListenAddress("nowhere.invalid", 0)], 2)
 
 
 def test_more_sockets_than_files_may_be_open_are_refused() -> None:
@@ -98,18 +98,18 @@ def test_more_sockets_than_files_may_be_open_are_refused() -> None:
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example.com"])
 async def test_a_host_that_is_no_name_is_refused(host: str) -> None:
     line = f"^server.bind: cannot listen on {re.escape(host)}:0: no host has such a name$"
-    with pytest.raises(ConfigError, match=line):
-        reserve([Listening(host, 0)], 2)
-    with pytest.raises(ConfigError, match=line):
-        async with open_listeners([Listening(host, 0)], LIMITS, SystemClock()):
+    with pytest.raises(ListenError, match=line):
+        reserve([ListenAddress(host, 0)], 2)
+    with pytest.raises(ListenError, match=line):
+        async with open_listeners([ListenAddress(host, 0)], LIMITS, SystemClock()):
             raise AssertionError("it listens")
 
 
 def test_an_ipv6_address_that_is_taken_is_named_as_it_was_written() -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as somebody:
         port = somebody.getsockname()[1]
-        with pytest.raises(ConfigError, match=rf"^server.bind: cannot listen on \[::1\]:{port}: "):
-            reserve([Listening("::1", port)], 2)
+        with pytest.raises(ListenError, match=rf"^server.bind: cannot listen on \[::1\]:{port}: "):
+            reserve([ListenAddress("::1", port)], 2)
 
 
 def test_who_waits_in_the_queue_of_a_worker_that_is_gone_is_accepted_by_its_successor() -> None:
@@ -145,6 +145,6 @@ def test_a_queue_that_is_given_up_leaves_the_port_to_the_others_and_can_be_taken
 
 
 def test_all_addresses_of_a_host_have_the_same_port() -> None:
-    with reserved(Listening("localhost", 0)) as reservation:
+    with reserved(ListenAddress("localhost", 0)) as reservation:
         ports = {each.getsockname()[1] for number in (1, 2) for each in reservation.of(number)[0]}
         assert ports == {port_of(reservation.urls[0])}

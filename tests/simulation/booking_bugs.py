@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, reservations, transitions
+from actors.bookings import campaigns, changes, reservations, settlement, transitions
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import keep_new, keep_profile
 from actors.bookings.messages import Answer, Message, OpenCheckout, Origin, Reserve, TakePayment
@@ -74,27 +74,30 @@ class _TimelessLedger(BookingLedger):
         return decided.answers
 
 
-def _never_gone(desk: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
+def _never_gone(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
     return None
 
 
-def _weeks_forgotten(desk: UnitOfWork, booking: Booking, message: Any) -> Answer:
-    answer = _declined(desk, booking, message)
-    desk.free_weeks(booking)
+def _weeks_forgotten(unit: UnitOfWork, booking: Booking, message: Any) -> Answer:
+    answer = _declined(unit, booking, message)
+    unit.free_weeks(booking)
     return answer
 
 
-_declined = reservations._refund_declined
+_declined = settlement._refund_declined
 
 
 def _one_week_only(booking: Booking) -> list[Any]:
     return weeks_of(booking)[:1]
 
 
+_WEEKS_OF = both(replaced(changes, "weeks_of", _one_week_only), replaced(settlement, "weeks_of", _one_week_only))
+
+
 # Idempotency.
 
 
-def _not_remembered(desk: UnitOfWork, remembered: Any) -> None:
+def _not_remembered(unit: UnitOfWork, remembered: Any) -> None:
     """The table of keys is written, so that it is not this that tells, and never read."""
     return
 
@@ -110,39 +113,39 @@ def _for_ever(booking: Booking, now_ms: int) -> bool:
     return booking.status in OPEN
 
 
-def _prolonged(desk: UnitOfWork, message: OpenCheckout) -> Answer:
-    booking = desk.booking(message.booking_id, message.tenant_id)
-    if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(desk.now_ms):
-        desk.keep_booking(replace(booking, hold_ms=desk.now_ms + desk.rules.hold_ms))
-    return _opened(desk, message)
+def _prolonged(unit: UnitOfWork, message: OpenCheckout) -> Answer:
+    booking = unit.booking(message.booking_id, message.tenant_id)
+    if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(unit.now_ms):
+        unit.keep_booking(replace(booking, hold_ms=unit.now_ms + unit.rules.hold_ms))
+    return _opened(unit, message)
 
 
 _opened = reservations.open_checkout
 
 
-def _of_the_snapshot(desk: UnitOfWork, tenant_id: str) -> int:
-    bookings = desk._snapshot.bookings.values()
-    return sum(booking.tenant_id == tenant_id and booking.is_open(desk.now_ms) for booking in bookings)
+def _of_the_snapshot(unit: UnitOfWork, tenant_id: str) -> int:
+    bookings = unit._snapshot.bookings.values()
+    return sum(booking.tenant_id == tenant_id and booking.is_open(unit.now_ms) for booking in bookings)
 
 
-def _one_more(desk: UnitOfWork, tenant_id: str) -> int:
-    return _counted(desk, tenant_id) - 1
+def _one_more(unit: UnitOfWork, tenant_id: str) -> int:
+    return _counted(unit, tenant_id) - 1
 
 
 _counted = UnitOfWork.open_holds
 
 
-def _as_it_was(desk: UnitOfWork, message: Any) -> Answer:
+def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
     """The sweeper listed it, so it is ended, whatever has become of it."""
-    booking = desk.booking(message.booking_id)
+    booking = unit.booking(message.booking_id)
     if booking is None or booking.status in (BookingStatus.EXPIRED, BookingStatus.CANCELLED):
-        return _expired(desk, message)
-    desk.free_weeks(booking)
+        return _expired(unit, message)
+    unit.free_weeks(booking)
     ended = replace(booking, status=BookingStatus.EXPIRED)
-    desk.keep_booking(ended)
+    unit.keep_booking(ended)
     facts = {"status": [booking.status, BookingStatus.EXPIRED]}
-    desk.audit(message.origin, "booking.expired", "booking", booking.id, facts)
-    return desk.view(ended)
+    unit.audit(message.origin, "booking.expired", "booking", booking.id, facts)
+    return unit.view(ended)
 
 
 _expired = reservations.expire_hold
@@ -159,28 +162,28 @@ class _IdleCashier(CountedCashier):
         return None
 
 
-def _silent(desk: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
-    audits = len(desk.decision.audits)
-    moved = _applied(desk, booking, move, origin, **rest)
+def _silent(unit: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
+    audits = len(unit.decision.audits)
+    moved = _applied(unit, booking, move, origin, **rest)
     if move is BookingMove.RUN_OUT:
-        del desk.decision.audits[audits:]
+        del unit.decision.audits[audits:]
     return moved
 
 
-_applied = reservations._apply
+_applied = changes.apply
 
 
 # Money.
 
 
-def _every_event_anew(desk: UnitOfWork, message: TakePayment) -> Answer:
-    booking = desk.booking(message.booking_id)
+def _every_event_anew(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
-        return reservations._paid_twice(desk, booking, message)
-    return _taken(desk, message)
+        return settlement._paid_twice(unit, booking, message)
+    return _taken(unit, message)
 
 
-_taken = reservations.take_payment
+_taken = settlement.take_payment
 
 
 class _FreshKeys(LinkedPayments):
@@ -206,11 +209,11 @@ class _ForgetfulCashier(CountedCashier):
             await self._ledger.settle_refund(booking.id, str(error))
 
 
-def _whatever_amount(desk: UnitOfWork, message: TakePayment) -> Answer:
-    booking = desk.booking(message.booking_id)
+def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
     if booking is not None:
         message = replace(message, amount_cents=booking.amount_cents)
-    return _taken(desk, message)
+    return _taken(unit, message)
 
 
 # Commits.
@@ -227,14 +230,14 @@ class _BlindLedger(BookingLedger):
             return await super().commit(BatchId(f"{turn.owner.partition('/')[0]}/{self._again}/bookings", 1), messages)
 
 
-def _written_first(desk: UnitOfWork, message: Reserve) -> Answer:
+def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
-        keep_profile(desk, message.sponsor, message.origin)
-        known = desk.recall(message.tenant_id, message.operation, message.key)
+        keep_profile(unit, message.sponsor, message.origin)
+        known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
-            keep_new(desk, message.campaign, message.origin)
+            keep_new(unit, message.campaign, message.origin)
             message = replace(message, sponsor=None, campaign=None)
-    return _reserved(desk, message)
+    return _reserved(unit, message)
 
 
 _reserved = reservations.reserve
@@ -261,7 +264,7 @@ async def _remembered(*arguments: Any, fresh: bool = False) -> Any:
 _authenticated = authentication.authenticate
 
 
-def _anything(desk: Any, issue: Any, account: Any) -> None:
+def _anything(unit: Any, issue: Any, account: Any) -> None:
     return None
 
 
@@ -276,34 +279,35 @@ def _scopes_only(operation: Any, caller: Any) -> Refused | None:
     return _authorized(replace(operation, admin=False), caller)
 
 
-def _any_owner(desk: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
-    return _found(desk, booking_id, None)
+def _any_owner(unit: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
+    return _found(unit, booking_id, None)
 
 
 _found = UnitOfWork.booking
 
 BUGS: Mapping[str, Bug] = {
     "weeks-not-checked": _bug(
-        "A week is sold to whoever asks.", replaced(reservations, "_free", lambda desk, weeks: True)
+        "A week is sold to whoever asks.", replaced(changes, "are_free", lambda unit, weeks: True)
     ),
     "weeks-checked-outside": _bug(
         "Weeks are read before the transaction locks them, and the store lets two have one.",
         swapped(ledger_store=_StaleLedger),
     ),
     "only-first-week-taken": _bug(
-        "Of a package only the first week is held.", replaced(reservations, "weeks_of", _one_week_only)
+        "Of a package only the first week is held.",
+        _WEEKS_OF,
     ),
     "late-payment-takes-weeks": _bug(
         "A payment that comes late keeps weeks that were sold since.",
-        replaced(reservations, "_why_too_late", _never_gone),
+        replaced(settlement, "_why_too_late", _never_gone),
     ),
     "declined-refund-forgets-weeks": _bug(
         "A refund that is declined leads back to paid, without the weeks.",
-        replaced(reservations, "_refund_declined", _weeks_forgotten),
+        replaced(settlement, "_refund_declined", _weeks_forgotten),
     ),
     "declined-refund-without-weeks": _bug(
         "A refund that is declined leads back to paid, whoever has the weeks.",
-        replaced(UnitOfWork, "holds_its_weeks", lambda desk, booking: True),
+        replaced(UnitOfWork, "holds_its_weeks", lambda unit, booking: True),
     ),
     "key-not-remembered": _bug(
         "An idempotency key is forgotten at once.", replaced(UnitOfWork, "remember", _not_remembered)
@@ -326,11 +330,11 @@ BUGS: Mapping[str, Bug] = {
         both(swapped(cashier=_SlowCashier), replaced(reservations, "expire_hold", _as_it_was)),
     ),
     "sweeper-idle": _bug("Nobody ends holds that nobody asks for.", swapped(cashier=_IdleCashier)),
-    "expiry-not-audited": _bug("The end of a hold leaves no record.", replaced(reservations, "_apply", _silent)),
+    "expiry-not-audited": _bug("The end of a hold leaves no record.", replaced(changes, "apply", _silent)),
     "event-handled-again": _bug(
-        "An event that comes again is taken for another.", replaced(reservations, "take_payment", _every_event_anew)
+        "An event that comes again is taken for another.", replaced(settlement, "take_payment", _every_event_anew)
     ),
-    "amount-not-compared": _bug("Any amount pays a booking.", replaced(reservations, "take_payment", _whatever_amount)),
+    "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
     "refund-under-fresh-keys": _bug("A refund is asked for under a new key each time.", swapped(payments=_FreshKeys)),
     "lost-answer-taken-for-done": _bug(
         "A refund whose answer was lost counts as made.", swapped(cashier=_OptimisticCashier)
@@ -361,6 +365,6 @@ BUGS: Mapping[str, Bug] = {
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
     "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(UnitOfWork, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
-        "A key may give scopes that it lacks.", replaced(key_state._Desk, "_refused_grant", _anything)
+        "A key may give scopes that it lacks.", replaced(key_state._Batch, "_refused_grant", _anything)
     ),
 }

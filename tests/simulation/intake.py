@@ -7,7 +7,6 @@ too much or not available is answered as anybody would be.
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
@@ -22,44 +21,21 @@ from actors.events.router import EventRouter
 from actors.mailbox import request_id
 from actors.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
-from service.api.context import Budgets, Services
 from service.api.dispatch import dispatch
 from service.api.messages import Answer, Request
 from service.api.operation import Operation
 from service.api.operations import events, placements
-from service.config import Config, load
-from service.snapshots.placements import Placements, PlacementsLimits
-from tests.simulation.faults import Link, SimulatedBug
+from service.snapshots.placements import Placements
+from tests.simulation.faults import SimulatedBug
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
-from tests.simulation.rules import (
-    BOOKINGS,
-    EVENT_LIMITS,
-    EVENTS_PER_MINUTE,
-    LOOK_SECONDS,
-    REMEMBERED_KEYS,
-    SECRET,
-    SWEEP_SECONDS,
-)
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
 Handlers = Mapping[str, Operation]
 HANDLERS: Handlers = {row.name: row for row in (*events.ROWS, *placements.ROWS)}
-
-
-@cache
-def settings() -> Config:
-    """The service's own, with fewer events a minute."""
-    config = load(None, {})
-    return config.model_copy(
-        update={
-            "events": config.events.model_copy(update={"per_minute": EVENTS_PER_MINUTE}),
-            "keyless": config.keyless.model_copy(update={"per_minute": 1_000_000}),
-        }
-    )
 
 
 class CountedPlacements(Placements):
@@ -108,35 +84,22 @@ class Recorder:
 class Intake:
     """One life of a node's events side."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link) -> None:
+    def __init__(self, node: "Node", handlers: Handlers) -> None:
         self.node = node
-        world, clock = node.world, node.clock
-        store, seals = parts.event_store(link), parts.seals(SECRET)
-        self.dedupers = [
-            parts.deduper(
-                store,
-                clock,
-                seals,
-                world.event_rules,
-                node=node.name,
-                limits=EVENT_LIMITS,
-                shard=shard,
-                remember=REMEMBERED_KEYS,
-            )
-            for shard in range(world.shards)
-        ]
+        services = node.services
+        self.dedupers, self.windows = services.events.dedupers, services.windows
+        self.placements, self.partitions = services.placements, node.partitions
+        self.sponsorship = services.sponsorship
         for deduper in self.dedupers:
             deduper.observer = self._observe
-        self.windows = parts.windows(store, node=node.name, limits=EVENT_LIMITS)
-        self.sponsorship = parts.sponsorship(link)
-        limits = PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks)
-        self.placements = parts.placements(self.sponsorship, clock, "live", limits)
-        self.partitions = parts.partitions(store, clock, world.event_rules, sweep_seconds=SWEEP_SECONDS)
+        assert isinstance(self.placements, CountedPlacements)
+        assert isinstance(self.partitions, CountedKeeper)
         self.placements.node = self.partitions.node = node
-        self._handlers = parts.handlers
-        # What of the requests that are under way was refused by a full mailbox.
+        self._handlers = handlers
+        # Requests under way that a full mailbox has rejected.
         self._overloaded: set[str] = set()
-        self._services = self._served_with()
+        recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
+        self._services = replace(services, events=EventRouter(cast("list[EventDeduper]", recorders)))
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
@@ -144,48 +107,14 @@ class Intake:
 
     def notice(self, topic: str) -> None:
         if topic.partition(":")[0] == TOPIC:
-            self.placements.nudge()
+            self.placements.refresh_soon()
 
     def listen_again(self) -> None:
-        self.placements.nudge()
+        self.placements.refresh_soon()
 
     @property
     def members(self) -> list[Member]:
         return [self.placements, *self.actors, self.partitions]
-
-    def _served_with(self) -> Services:
-        """What the operations use; the rest of a node they do not know."""
-        absent = cast(Any, None)
-        recorders = [Recorder(self.node, deduper, self._overloaded) for deduper in self.dedupers]
-        return Services(
-            config=settings(),
-            base_url="https://bots.example.com",
-            clock=self.node.clock,
-            entropy=absent,
-            keys=self.node.keeper,
-            directory=self.node.directory,
-            key_uses=absent,
-            session_reader=absent,
-            devices=absent,
-            sessions=absent,
-            quota=self.node.quota,
-            mail=absent,
-            catalog=absent,
-            placements=self.placements,
-            ledger=self.node.office.ledger,
-            sponsorship=self.sponsorship,
-            cashier=self.node.office.cashier,
-            events=EventRouter(cast("list[EventDeduper]", recorders)),
-            windows=self.windows,
-            nodes=absent,
-            cursors=absent,
-            budgets=Budgets(settings(), self.node.clock),
-            health=absent,
-            watch=absent,
-            links=absent,
-            payments=absent,
-            webhook=None,
-        )
 
     def _observe(self, size: int, seconds: float) -> None:
         if size > 1:

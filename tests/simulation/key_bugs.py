@@ -143,7 +143,7 @@ class _FreeAttempts(KeyKeeper):
                 claims[token_hash] = replace(claim, attempts=0)
             return decision
 
-        return (await self._store.transact(turn, key_state.wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(turn, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
 class _LocalAttempts(KeyKeeper):
@@ -162,15 +162,15 @@ class _LocalAttempts(KeyKeeper):
                 local[claim.proof or b""] = claim.attempts
             return decision
 
-        return (await self._store.transact(turn, key_state.wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(turn, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
 def _lossy_merge(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
     return target
 
 
-def _live_before_the_batch(desk: Any, tenant_id: str, *, scoped: bool) -> int:
-    live: int = desk._snapshot.live_keys.get((tenant_id, scoped), 0)
+def _live_before_the_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
+    live: int = unit._snapshot.live_keys.get((tenant_id, scoped), 0)
     return live
 
 
@@ -222,7 +222,7 @@ BUGS: Mapping[str, Bug] = {
     ),
     "limit-per-batch": Bug(
         "Keys won in the same batch do not count towards the most an account may have.",
-        replaced(key_state._Desk, "_live_keys", _live_before_the_batch),
+        replaced(key_state._Batch, "_live_keys", _live_before_the_batch),
     ),
     "change-not-noticed": Bug("A changed key is not forgotten.", swapped(directory=_Deaf)),
     "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", swapped(directory=_Unaware)),

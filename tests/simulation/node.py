@@ -20,6 +20,7 @@ from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.cache import KeyCache
 from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
 from actors.mailbox import request_id
+from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.sessions.reader import SessionReader
@@ -37,16 +38,23 @@ from actors.values import (
     Tier,
 )
 from service.api.deadlines import best_effort
+from service.assembly import Classes, Ports, assemble
+from service.payments.factory import PaymentGateway
+from storage.memory.catalog import MemoryCatalog
 from storage.memory.ledger import MemoryLedger
+from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
+from storage.memory.stores import MemoryDatabase, MemoryStores
+from storage.memory.tables import Memory
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
+from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
 from tests.simulation.office import CountedCashier, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
-from tests.simulation.rules import CAPS, DRAIN_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES, SECRET
+from tests.simulation.rules import DRAIN_SECONDS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -87,6 +95,50 @@ class Parts:
     session_reader: type[SessionReader] = SessionReader
     devices: type[RegisteredDevices] = RegisteredDevices
     device_store: type[LinkedDevices] = LinkedDevices
+
+    @property
+    def classes(self) -> Classes:
+        return Classes(
+            keys=self.keeper,
+            key_cache=self.directory,
+            sessions=self.sessions,
+            session_reader=self.session_reader,
+            devices=self.devices,
+            quota=self.accountant,
+            mail=self.mail,
+            ledger=self.ledger,
+            sweeper=self.cashier,
+            hasher=self.seals,
+            deduper=self.deduper,
+            windows=self.windows,
+            partitions=self.partitions,
+            placements=self.placements,
+        )
+
+
+def stores_of(parts: Parts, link: Link) -> MemoryStores:
+    """The shared tables through one node's link. The catalog and the nodes are not simulated here."""
+    return MemoryStores(
+        database=MemoryDatabase(trio.lowlevel.checkpoint),
+        announcements=Unheard(),
+        keys=parts.key_store(link),
+        quota=parts.quota_store(link),
+        sessions=parts.session_store(link),
+        devices=parts.device_store(link),
+        outbox=parts.outbox(link),
+        catalog=MemoryCatalog(Memory()),
+        sponsorship=parts.sponsorship(link),
+        ledger=parts.ledger_store(link),
+        events=parts.event_store(link),
+        nodes=MemoryNodes(Memory()),
+    )
+
+
+class Unheard:
+    """Announcements that never come: the world delivers its notices itself."""
+
+    async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        await trio.sleep_forever()
 
 
 class Side(Protocol):
@@ -182,17 +234,26 @@ class Node:
 
     def _assemble(self, parts: Parts) -> None:
         link = parts.link(self)
-        keys = parts.key_store(link)
         clock = self.clock = TrioClock(self.world.base_ms, self.skew_ms)
         entropy = SeededEntropy(Random(f"{self.world.seed}-entropy-{self.name}"))
-        self.quota = parts.accountant(parts.quota_store(link), clock, CAPS, PER_MINUTE, node=self.name, limits=LIMITS)
-        self.keeper = parts.keeper(keys, clock, entropy, SECRET, RULES, node=self.name, limits=LIMITS)
-        self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
-        self.office = Office(self, parts, link, clock, entropy)
-        self.intake = Intake(self, parts, link)
-        self.mailroom = Mailroom(self, parts, link)
-        people_entropy = SeededEntropy(Random(f"{self.world.seed}-people-{self.name}"))
-        self.reception = Reception(self, parts, link, people_entropy)
+        info = NodeInfo(self.name, self.name, 1, "simulated", BASE_URL, self.world.base_ms)
+        ports = Ports(
+            info,
+            clock,
+            entropy,
+            SECRETS,
+            mail=parts.transport(self),
+            payments=PaymentGateway(parts.payments(self), None),
+            classes=parts.classes,
+        )
+        limits = node_limits(self.world.event_rules, self.world.shards)
+        assembly = assemble(settings(), stores_of(parts, link), ports, limits)
+        self.services, self.partitions = assembly.services, assembly.partitions
+        self.quota, self.keeper, self.directory = self.services.quota, self.services.keys, self.services.key_cache
+        self.office = Office(self)
+        self.intake = Intake(self, parts.handlers)
+        self.mailroom = Mailroom(self)
+        self.reception = Reception(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

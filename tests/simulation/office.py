@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from actors.actor import Actor
-from actors.bookings.actor import RESERVE, BookingLedger
+from actors.bookings.actor import RESERVE
 from actors.bookings.payments import PaymentsUnavailable
 from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.bookings.transitions import CampaignMove
-from actors.clock import Clock, Entropy
 from actors.keys.actor import Issued
 from actors.keys.messages import ByKey, Kept, Membership
 from actors.supervision import Member
@@ -23,13 +22,11 @@ from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
 from service.api.operations import admin, bookings, scoped_keys, sponsors
-from tests.simulation.faults import Link
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import PaymentTold, Told
-from tests.simulation.rules import BOOKINGS, CASHIER, LIMITS
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
@@ -65,13 +62,11 @@ class CountedCashier(HoldAndRefundSweeper):
 class Office:
     """One life of a node's sponsorship area. `text` is the caller's API key, each time."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, node: "Node") -> None:
         self.node = node
-        self.payments = parts.payments(node)
-        self.ledger: BookingLedger = parts.ledger(
-            parts.ledger_store(link), clock, entropy, BOOKINGS, node=node.name, limits=LIMITS
-        )
-        self.cashier = parts.cashier(parts.sponsorship(link), self.ledger, self.payments, clock, CASHIER)
+        self.ledger, self.payments = node.services.ledger, node.services.payments
+        self.cashier = node.services.sweeper
+        assert isinstance(self.cashier, CountedCashier)
         self.cashier.node = node
 
     @property
@@ -220,7 +215,7 @@ class Office:
             lambda caller: self.ledger.order_refund(booking_id, "not delivered", caller.agent),
         )
         if isinstance(view, BookingView):
-            self.cashier.nudge()
+            self.cashier.wake()
         return view
 
     async def describe_video(self, text: str, booking_id: str) -> BookingView | Refused:

@@ -5,29 +5,25 @@ The post office takes a mail, or not, or takes it and is not heard to say so; wh
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from actors.actor import Actor
-from actors.credentials import code_from
 from actors.mail.actor import MailSender
-from actors.mail.letters import LetterWriter
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
 from actors.supervision import Member
 from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from tests.simulation.faults import Link
 from tests.simulation.intake import counted
-from tests.simulation.rules import MAIL, SECRET
+from tests.simulation.rules import MAIL
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
     from tests.simulation.world import World
 
 EPSILON = 1e-6
-SENDER = "Catalog <catalog@example.com>"
 
 
 @dataclass(slots=True, eq=False)
@@ -146,9 +142,9 @@ class CountedSender(MailSender):
 class Mailroom:
     """One life of a node's mail."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link) -> None:
-        writer = LetterWriter(SENDER, "https://bots.example.com", partial(code_from, SECRET))
-        self.sender = parts.mail(parts.outbox(link), parts.transport(node), node.clock, writer.write, limits=MAIL)
+    def __init__(self, node: "Node") -> None:
+        self.sender = node.services.mail
+        assert isinstance(self.sender, CountedSender)
         self.sender.node = node
 
     @property

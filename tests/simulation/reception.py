@@ -4,11 +4,9 @@ Sessions are resolved by the real authentication, and forms pass the real guard;
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Actor
-from actors.clock import Entropy
 from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
 from actors.devices.messages import Seen
 from actors.devices.state import Decision as DeviceDecision
@@ -26,23 +24,21 @@ from actors.supervision import Member
 from actors.values import BatchId, Contended, Refused, StorageUnavailable
 from service.api import authentication
 from service.api.authentication import Caller
-from service.api.context import Services
 from service.api.messages import Request
-from service.web.pages.form_tokens import consume_form_token
+from service.web.form_tokens import consume_form_token
 from service.web.pages.page import FormError, PageRefused, PageRequest, SeeOther
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
+from tests.simulation.limits import BASE_URL
 from tests.simulation.register import Registered
-from tests.simulation.rules import DEVICES, LIMITS, SECRET, SESSIONS
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
-BASE_URL = "https://bots.example.com"
 ADDRESS = "203.0.113.9"
 
 
@@ -88,12 +84,12 @@ def _node_of(link: Any) -> "Node":
 class Reception:
     """One life of a node's people side. `token` is what the caller's cookie holds, each time."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link, entropy: Entropy) -> None:
+    def __init__(self, node: "Node") -> None:
         self.node = node
-        clock, store = node.clock, parts.session_store(link)
-        self.sessions = parts.sessions(store, clock, entropy, SECRET, SESSIONS, node=node.name, limits=LIMITS)
-        self.devices = parts.devices(parts.device_store(link), clock, entropy, DEVICES, node=node.name, limits=LIMITS)
-        self.reader = parts.session_reader(store, node=node.name, limits=LIMITS)
+        services = node.services
+        self.sessions, self.devices, self.reader = services.sessions, services.devices, services.session_reader
+        assert isinstance(self.sessions, RegisteredSessions)
+        assert isinstance(self.devices, RegisteredDevices)
         self.sessions.at = self.devices.at = node
 
     @property
@@ -194,10 +190,12 @@ class Reception:
             issued.append(answer)
             return SeeOther("/dashboard", "key_issued")
 
-        services = cast(Services, SimpleNamespace(sessions=self.sessions))
+        services = self.node.services
         request = Request("POST", "/dashboard", {}, "", {}, b"", ADDRESS)
         try:
-            done = await consume_form_token(PageRequest(services, request, caller, {}, {"form_id": form_id}), work)
+            done = await consume_form_token(
+                self.sessions, PageRequest(services, request, caller, {}, {"form_id": form_id}), work
+            )
         except PageRefused as page:
             return page.refused
         if isinstance(done, FormError):

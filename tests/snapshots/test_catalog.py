@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.catalog.store import Entry, Kind
-from service.snapshots.catalog import Building, CatalogSnapshot, Position
+from service.snapshots.shelves import Building, CatalogSnapshot, Position
 from tests.snapshots.entries import bot
 
 SLUGS = st.from_regex(r"[a-z0-9]{1,3}(-[a-z0-9]{1,2})?", fullmatch=True)

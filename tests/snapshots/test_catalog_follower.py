@@ -11,7 +11,8 @@ from trio.testing import MockClock
 from actors.catalog.store import Kind
 from actors.supervision import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
-from service.snapshots.catalog import Catalog, CatalogLimits, Position
+from service.snapshots.catalog import Catalog, CatalogLimits
+from service.snapshots.shelves import Position
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from tests.fakes import Script
@@ -58,7 +59,7 @@ async def test_a_nudge_brings_an_import_at_once(autojump_clock: MockClock) -> No
     world = World(CatalogLimits(check_seconds=3_600.0))
     async with world.running() as catalog:
         await world.store.replace(of_bots(bot("a")))
-        catalog.nudge()
+        catalog.refresh_soon()
         await trio.sleep(0.01)
         assert world.slugs() == {"a"}
 
@@ -68,10 +69,10 @@ async def test_a_nudge_during_a_load_is_not_slept_over(autojump_clock: MockClock
     async with world.running() as catalog:
         world.memory.after = Script([0.0, 3.0])
         await world.store.replace(of_bots(bot("a")))
-        catalog.nudge()
+        catalog.refresh_soon()
         await trio.sleep(1)
         await world.store.replace(of_bots(bot("b")))
-        catalog.nudge()
+        catalog.refresh_soon()
         await trio.sleep(10)
         assert world.slugs() == {"a", "b"}
 
@@ -102,9 +103,9 @@ async def test_the_old_snapshot_is_served_while_the_store_is_away_and_the_new_on
         assert world.slugs() == {"a", "b"}
         assert not catalog.statistics().away
     told = [(record.levelname, record.message.split(",")[0]) for record in caplog.records]
-    assert told[0] == ("WARNING", "the catalog cannot be read")
+    assert told[0] == ("WARNING", "catalog failed")
     assert [level for level, _ in told].count("WARNING") == 1
-    assert ("INFO", "the catalog can be read again") in told
+    assert ("INFO", "catalog recovered") in told
 
 
 async def test_a_load_that_breaks_off_leaves_the_old_snapshot(autojump_clock: MockClock) -> None:
@@ -145,7 +146,7 @@ async def test_a_database_that_was_set_back_is_followed(autojump_clock: MockCloc
         restored = MemoryCatalog(world.memory)
         await restored.replace(of_bots(bot("c")))
         world.store._tables = restored._tables
-        catalog.nudge()
+        catalog.refresh_soon()
         await trio.sleep(0.1)
         assert world.slugs() == {"c"}
 
@@ -168,7 +169,7 @@ async def test_a_first_page_is_kept_until_the_catalog_changes(autojump_clock: Mo
         assert catalog.first_page(Kind.BOTS, 2, cursor_to).body.endswith(b'"nextCursor":null}')
         assert catalog.first_page(Kind.USECASES, 1, cursor_to).body == b'{"data":[],"nextCursor":null}'
         await world.store.replace(of_bots(bot("a", name="Other"), bot("b")))
-        catalog.nudge()
+        catalog.refresh_soon()
         await trio.sleep(0.1)
         assert b"Other" in catalog.first_page(Kind.BOTS, 1, cursor_to).body
 
@@ -196,7 +197,7 @@ async def test_a_search_is_remembered_until_the_catalog_changes(autojump_clock: 
             assert len((await catalog.search(Kind.BOTS, "fence", 20)).documents) == 1
         assert catalog.statistics().searches == 1
         await world.store.replace(of_bots(bot("b", name="Fence")))
-        catalog.nudge()
+        catalog.refresh_soon()
         await trio.sleep(0.1)
         assert len((await catalog.search(Kind.BOTS, "fence", 20)).documents) == 2
 

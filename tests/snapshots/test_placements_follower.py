@@ -68,7 +68,7 @@ async def test_a_nudge_brings_a_change_at_once(autojump_clock: MockClock) -> Non
     async with world.running() as placements:
         world.store.keep(slot(), booking("a"))
         assert world.live() == []
-        placements.nudge()
+        placements.refresh_soon()
         await trio.sleep(0.01)
         assert world.live() == ["a"]
 
@@ -78,10 +78,10 @@ async def test_a_nudge_during_a_load_is_not_slept_over(autojump_clock: MockClock
     async with world.running() as placements:
         world.memory.after = Script([5.0])
         world.store.keep(slot(), booking("a"))
-        placements.nudge()
+        placements.refresh_soon()
         await trio.sleep(1)
         world.store.keep(slot("left-2"), booking("b", "left-2"))
-        placements.nudge()
+        placements.refresh_soon()
         await trio.sleep(10)
         assert world.live() == ["a", "b"]
 
@@ -91,11 +91,11 @@ async def test_many_changes_during_a_load_cost_one_load(autojump_clock: MockCloc
     async with world.running() as placements:
         world.memory.after = Script([5.0])
         world.store.keep(slot())
-        placements.nudge()
+        placements.refresh_soon()
         await trio.sleep(1)
         for number in range(100):
             world.store.keep(booking(f"b{number}", start=number))
-            placements.nudge()
+            placements.refresh_soon()
         await trio.sleep(10)
         assert placements.statistics().sold == 100
         assert placements.statistics().loads == 3
@@ -140,7 +140,7 @@ async def test_the_last_snapshot_is_served_while_the_store_is_away_and_the_new_o
         assert world.live() == ["a", "b"]
         assert not placements.statistics().away
     told = [(record.levelname, record.message.split(",")[0]) for record in caplog.records]
-    assert told == [("WARNING", "the placements cannot be read"), ("INFO", "the placements can be read again")]
+    assert told == [("WARNING", "placements failed"), ("INFO", "placements recovered")]
 
 
 async def test_weeks_turn_and_holds_end_while_the_store_is_away(autojump_clock: MockClock) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from actors.bookings.changes import PAST
 from actors.bookings.messages import Message
 from actors.bookings.records import (
     BookingStatus,
@@ -14,7 +15,6 @@ from actors.bookings.records import (
     Remembered,
     YoutubeStatus,
 )
-from actors.bookings.reservations import PAST
 from actors.bookings.state import LockSet, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
 from actors.bookings.unit_of_work import BookingRules, Snapshot, UnitOfWork

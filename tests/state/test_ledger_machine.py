@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.bookings import campaigns, reservations
+from actors.bookings import campaigns, changes
 from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
@@ -33,7 +33,7 @@ from tests.state.ledger import (
 
 OPEN_HOLDS = 2
 UNPAID = (BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.EXPIRED, BookingStatus.CANCELLED)
-BOOKING_PAST = {f"booking.{word}": move for move, word in reservations.PAST.items()}
+BOOKING_PAST = {f"booking.{word}": move for move, word in changes.PAST.items()}
 CAMPAIGN_PAST = {f"campaign.{word}": move for move, word in campaigns.PAST.items()}
 
 owners = st.sampled_from([ANN, BOB])

@@ -10,6 +10,7 @@ import trio
 from actors.catalog.store import Kind
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.journal import take_turn
+from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
 from tests.storage.proxy import Proxy, Weather, proxied
@@ -186,7 +187,7 @@ async def test_more_waiters_than_the_bound_are_refused_at_once(database_target: 
                 nursery.start_soon(one)
             await until(lambda: len(refused) == 3)
             done.set()
-        assert refused == ["too many transactions wait for a connection"] * 3
+        assert refused == ["the queue for a connection is full (1 waiting)"] * 3
         assert database.statistics().refused == 3
 
 
@@ -210,7 +211,7 @@ async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(da
     heard: list[str] = []
     gaps: list[int] = []
     async with open_database(database_target, SMALL) as database, trio.open_nursery() as nursery:
-        nursery.start_soon(database.listen, "catalog", heard.append, lambda: gaps.append(1))
+        nursery.start_soon(Listener(database).listen, "catalog", heard.append, lambda: gaps.append(1))
         await until(lambda: len(gaps) == 1)
         await database.read(lambda c: c.execute("select pg_notify('catalog', 'one')"))
         await until(lambda: heard == ["one"])
@@ -237,7 +238,7 @@ async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(
     async with open_database(proxy.target, HASTY) as database:
         proxy.weather = Weather.SILENT_AT_LISTEN
         with trio.fail_after(BOUND_SECONDS), trio.move_on_after(0.1):
-            await database.listen("catalog", lambda topic: None, lambda: None)
+            await Listener(database).listen("catalog", lambda topic: None, lambda: None)
 
 
 @pytest.mark.parametrize(

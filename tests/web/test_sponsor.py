@@ -287,10 +287,10 @@ async def test_what_does_not_exist_is_not_found(world: World, path: str) -> None
 @pytest.mark.parametrize(
     ("field", "typed", "words"),
     [
-        ("headline", "x" * 56, "headline: String should have at most 55 characters"),
-        ("body", "x" * 141, "body: String should have at most 140 characters"),
-        ("cta", "", "cta: String should have at least 1 character"),
-        ("logoText", "ABCD", "logoText: String should have at most 3 characters"),
+        ("headline", "x" * 56, "headline: must have at most 55 characters"),
+        ("body", "x" * 141, "body: must have at most 140 characters"),
+        ("cta", "", "cta: must have at least 1 character"),
+        ("logoText", "ABCD", "logoText: must have at most 3 characters"),
         ("name", "a\nb", "name: must be on one line"),
         ("headline", "\u200b", "headline: must not be blank"),
         ("targetUrl", "javascript:alert(1)", "targetUrl: must begin with http:// or https://"),

@@ -8,8 +8,9 @@ from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
 from service.api.operations.scoped_keys import revoked
+from service.api.policy import Access
 from service.schemas.account import (
     AccountKey,
     AccountKeyIssued,

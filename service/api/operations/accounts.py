@@ -4,7 +4,8 @@ from actors.values import Code, Refused, Scope, Tier
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.schemas.keys import AccountTier, TierOrder
 
 
@@ -13,7 +14,7 @@ async def set_tier(services: Services, call: Call) -> Answer | Refused:
     outcome = await services.keys.set_tier(body.email, Tier(body.tier), call.caller.agent)
     if isinstance(outcome, Refused):
         return outcome
-    services.directory.forget(tenants=[outcome.tenant.id])
+    services.key_cache.forget(tenants=[outcome.tenant.id])
     shown = AccountTier(email=body.email, tier=body.tier, tenantId=outcome.tenant.id)
     return Answer.of(shown, [("cache-control", "no-store")])
 

@@ -3,8 +3,8 @@
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
+from actors.bookings.changes import unknown_booking
 from actors.bookings.records import CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
@@ -12,10 +12,11 @@ from actors.values import AuditRecord, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
 from service.api.operations.bookings import booking_of, place_of_booking, shown
 from service.api.operations.listing import listed
 from service.api.operations.sponsors import place_of_campaign
+from service.api.policy import Access
 from service.schemas.audit import Audit, AuditPage
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
@@ -74,7 +75,7 @@ async def refund(services: Services, call: Call) -> Answer | Refused:
     reason = None if body is None else body.reason
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
-        services.cashier.nudge()
+        services.sweeper.wake()
     return shown(services, view)
 
 

@@ -3,16 +3,17 @@
 import logging
 from functools import partial
 
+from actors.bookings.changes import unknown_booking
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import BookingView
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.store import Before
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family, unavailable
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
 from service.api.operations.listing import listed
+from service.api.policy import Access
 from service.schemas.bookings import (
     Booking,
     BookingAnswer,

@@ -6,11 +6,12 @@ from actors.catalog.store import Kind
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
 from service.api.operations.caching import cached
+from service.api.policy import Access
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
-from service.snapshots.catalog import Position
+from service.snapshots.shelves import Position
 from service.tokens.cursors import BadCursor
 
 MAX_AGE_SECONDS = 60

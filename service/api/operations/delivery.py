@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable
 
+from actors.bookings.changes import unknown_booking
 from actors.bookings.records import Booking
-from actors.bookings.reservations import unknown_booking
 from actors.bookings.store import DayDelivered
 from actors.clock import DAY_MS, day_of
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.fields import may_exist
 

@@ -10,7 +10,8 @@ from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Budget, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access, Budget
 from service.schemas.devices import (
     GRANT,
     ApprovalDecision,

@@ -13,7 +13,8 @@ from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import Family, too_fast
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Budget, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access, Budget
 from service.schemas.events import BatchEvent, EventBatchBody, EventBatchResult, EventBody, EventResult
 from service.schemas.fields import may_exist
 

@@ -3,7 +3,8 @@
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.observability.health import not_ready
 from service.schemas.watching import Alive, Ready
 

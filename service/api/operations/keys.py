@@ -6,8 +6,9 @@ from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import too_fast, unavailable
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Budget, Call, Operation
+from service.api.operation import Call, Operation
 from service.api.operations.usage import usage_of
+from service.api.policy import Access, Budget
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage
 
 
@@ -50,7 +51,7 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, Claimed)
-    services.directory.forget([outcome.key.hash], [outcome.tenant.id])
+    services.key_cache.forget([outcome.key.hash], [outcome.tenant.id])
     tenant = await services.quota.read(outcome.tenant.id)
     if tenant is None:
         return unavailable()

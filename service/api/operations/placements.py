@@ -8,8 +8,9 @@ from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
 from service.api.operations.caching import cached
+from service.api.policy import Access
 from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList
 from service.snapshots.placements import WEEKS_BACK, Rendered
 

@@ -7,7 +7,8 @@ from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.schemas.keys import KeyRevoked, ScopedKey, ScopedKeyIssued, ScopedKeyRequest, ScopedKeys
 
 _KEY_ID = re.compile(r"key_[0-9A-Za-z_]{1,60}", re.ASCII)
@@ -49,7 +50,7 @@ async def revoked(services: Services, call: Call, *, full: bool = False) -> Answ
     outcome = await services.keys.revoke(key_id, call.caller.agent, owner=call.caller.owner, full=full)
     if isinstance(outcome, Refused):
         return outcome
-    services.directory.forget(outcome.changed)
+    services.key_cache.forget(outcome.changed)
     return Answer.of(KeyRevoked(revoked=True), [*NO_STORE])
 
 

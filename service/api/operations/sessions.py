@@ -8,7 +8,8 @@ from service.api.context import Services
 from service.api.cookies import drop_cookie, keep_cookie
 from service.api.errors import too_fast
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Budget, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access, Budget
 from service.schemas.fields import may_exist
 from service.schemas.sessions import (
     SessionBegun,

@@ -10,8 +10,9 @@ from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Handler, Operation
+from service.api.operation import Call, Handler, Operation
 from service.api.operations.listing import listed
+from service.api.policy import Access
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignBody, CampaignEdit, CampaignPage
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery

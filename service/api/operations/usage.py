@@ -8,7 +8,8 @@ from actors.values import Refused, Scope, Tenant, Tier
 from service.api.context import Services
 from service.api.errors import unavailable
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.schemas.keys import Usage
 
 
@@ -16,7 +17,7 @@ async def usage(services: Services, call: Call) -> Answer | Refused:
     resolved, caps = call.caller.resolved, services.quota.caps
     tenant = await services.quota.read(call.caller.tenant_id)
     if tenant is None:
-        services.directory.forget([] if resolved is None else [resolved.key.hash])
+        services.key_cache.forget([] if resolved is None else [resolved.key.hash])
         return unavailable("This key is being claimed. Try again in a moment.")
     if resolved is None:
         # A session presents no key: what it does present begins with this.

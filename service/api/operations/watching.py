@@ -8,7 +8,8 @@ from actors.values import Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.observability.health import not_ready
 from service.observability.refusal_log import Pool, RefusalLog
 from service.schemas.watching import (
@@ -30,7 +31,7 @@ from service.version import VERSION
 async def read_status(services: Services, call: Call) -> Answer | Refused:
     problems = await not_ready(services.health)
     now_ms = services.clock.now_ms()
-    watch = services.watch
+    watch = services.refusal_log
     shown = OperationsStatus(
         ready=not problems,
         problems=problems,

@@ -8,7 +8,8 @@ from actors.bookings.records import BookingView
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer
-from service.api.operation import Access, Call, Operation
+from service.api.operation import Call, Operation
+from service.api.policy import Access
 from service.payments.gateway import PaymentSucceeded, RefundUpdated
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ PERCENT = 100
 async def bookings(visit: PageRequest) -> Template:
     cursor = visit.query.get("cursor")
     listed = (await visit.ask("listBookings", query={"cursor": cursor})).or_refused()
-    values = {"bookings": listed, "cursor": cursor, "now_ms": visit.services.clock.now_ms()}
+    values = {"bookings": listed, "cursor": cursor, "now_ms": visit.now_ms}
     return Template("sponsor_bookings.html", values)
 
 
@@ -49,7 +49,7 @@ async def book(visit: PageRequest) -> Template | SeeOther:
         "more_campaigns": campaigns["hasMore"],
         "first": me["profile"] is None or not bookable,
         "key": _key(visit),
-        "now_ms": visit.services.clock.now_ms(),
+        "now_ms": visit.now_ms,
     }
     return Template("sponsor_book.html", values)
 
@@ -93,7 +93,7 @@ def _key(visit: PageRequest) -> str:
     booking already."""
     spent = visit.problem is not None and visit.problem.code is Code.IDEMPOTENCY_CONFLICT
     typed = "" if spent else visit.form.get("idempotencyKey", "")
-    return typed or new_uuid(visit.services.entropy)
+    return typed or new_uuid(visit.entropy)
 
 
 def new_uuid(entropy: Entropy) -> str:
@@ -117,7 +117,7 @@ async def booking(visit: PageRequest) -> Template:
         "delivery": delivery,
         "campaign": campaign["campaign"],
         "chart": chart_of(delivery),
-        "now_ms": visit.services.clock.now_ms(),
+        "now_ms": visit.now_ms,
     }
     return Template("sponsor_booking.html", values)
 
@@ -145,7 +145,7 @@ async def check_out(visit: PageRequest) -> SeeOther | FormError | Template:
     told = await visit.ask("openCheckout", path={"id": visit.path_values["id"]})
     if told.refused is not None:
         return FormError(told.refused)
-    url, ours = str(told.json["checkoutUrl"]), visit.services.base_url
+    url, ours = str(told.json["checkoutUrl"]), visit.base_url
     if url.startswith(f"{ours}/"):
         return SeeOther(url.removeprefix(ours))
     assert url.startswith("https://"), "a payment processor has an address of https"

@@ -22,7 +22,7 @@ class Cell(StrEnum):
 
 
 async def inventory(visit: PageRequest) -> Template:
-    now_ms = visit.services.clock.now_ms()
+    now_ms = visit.now_ms
     # One week more than is shown tells whether there is a later page.
     query = {"weekStart": visit.query.get("weekStart"), "weeks": WEEKS + 1}
     weeks = (await visit.ask("getCalendar", query=query)).or_refused()["weeks"]

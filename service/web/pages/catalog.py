@@ -7,6 +7,7 @@ from typing import Any
 from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
+from service.schemas.problems import text_of
 from service.web.pages.page import Page, PageRequest, Template
 
 PAGE_SIZE = 20
@@ -32,7 +33,7 @@ class Shelf:
             )
         if told.refused.code is not Code.INVALID_REQUEST:
             told.or_refused()
-        words = told.refused.message.removeprefix("The query is not valid: ")
+        words = text_of(told.refused.problems) or told.refused.message
         values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
         return Template(self.template, values, status_of(told.refused), [*NO_STORE])
 

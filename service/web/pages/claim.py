@@ -4,7 +4,7 @@ it, the same forms are sent to an address of their own."""
 import re
 from collections.abc import Mapping
 
-from service.web.pages.outbox import is_open
+from service.api.operations.internal import outbox_is_open
 from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
@@ -47,7 +47,7 @@ def _at(step: str, visit: PageRequest, *, sent: bool = False) -> Template:
         "sent": sent,
         "typed": _typed(visit),
         "form_path": FORM,
-        "outbox": is_open(visit),
+        "outbox": outbox_is_open(visit.config, visit.request),
     }
     return Template("claim.html", values)
 

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 from urllib.parse import urlencode
 
+from actors.clock import Entropy
 from actors.values import Code, Refused
 from service.api.authentication import Caller
 from service.api.context import Services
@@ -18,8 +19,10 @@ from service.api.dispatch import dispatch
 from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
+from service.api.operations.internal import INTERNAL
+from service.config import Config
 
-BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
 
 
 class Audience(Enum):
@@ -67,7 +70,8 @@ class PageRequest:
     """One look at a page. `form` has the fields of a POST, `query` those of the address, the last of equal names each;
     `problem` is why the form that was sent came to nothing, where the page is shown again."""
 
-    services: Services
+    _services: Services
+    """Only `ask` and the page pipeline use it: a page reaches state through operations alone."""
     request: Request
     caller: Caller
     query: Mapping[str, str]
@@ -77,6 +81,22 @@ class PageRequest:
     @property
     def path_values(self) -> Mapping[str, str]:
         return self.request.path_values
+
+    @property
+    def config(self) -> Config:
+        return self._services.config
+
+    @property
+    def base_url(self) -> str:
+        return self._services.base_url
+
+    @property
+    def now_ms(self) -> int:
+        return self._services.clock.now_ms()
+
+    @property
+    def entropy(self) -> Entropy:
+        return self._services.entropy
 
     async def ask(
         self,
@@ -98,12 +118,8 @@ class PageRequest:
             headers={**self.request.headers, "content-type": "application/json", "if-none-match": ""},
             body=b"" if body is None else json.dumps(body).encode(),
         )
-        answer = await dispatch(self.services, operation, request, self.caller)
-        told: Any = json.loads(answer.body) if answer.body else None
-        if answer.status < 400:
-            return OperationResult(told, headers=answer.headers)
-        refused = Refused(Code(told["error"]), told["message"], told.get("retryAfter"), told.get("interval"))
-        return OperationResult(told, refused, answer.headers)
+        answer = await dispatch(self._services, operation, request, self.caller)
+        return OperationResult(json.loads(answer.body) if answer.body else None, answer.refused, answer.headers)
 
 
 @dataclass(frozen=True, slots=True)

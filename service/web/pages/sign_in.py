@@ -4,7 +4,7 @@ import re
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
-from service.web.pages.outbox import is_open
+from service.api.operations.internal import outbox_is_open
 from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
@@ -52,7 +52,7 @@ async def complete(visit: PageRequest) -> SeeOther | FormError:
 
 
 def _shown(visit: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
-    minutes = visit.services.config.claim.code_minutes
+    minutes = visit.config.claim.code_minutes
     return Template(
         "sign_in.html",
         {
@@ -60,7 +60,7 @@ def _shown(visit: PageRequest, onward: str, *, code_sent: bool, just_sent: bool 
             "code_sent": code_sent,
             "just_sent": just_sent,
             "minutes": minutes,
-            "outbox": is_open(visit),
+            "outbox": outbox_is_open(visit.config, visit.request),
         },
     )
 
@@ -73,7 +73,7 @@ async def leave(visit: PageRequest) -> SeeOther:
     person = visit.caller.signed_in
     if person is not None:
         (await visit.ask("endSession", path={"id": person.session.id})).or_refused()
-    return SeeOther("/", "signed_out", [drop_cookie(visit.services.base_url)])
+    return SeeOther("/", "signed_out", [drop_cookie(visit.base_url)])
 
 
 PAGES = (

@@ -20,7 +20,7 @@ async def overview(visit: PageRequest) -> Template:
         "campaigns": campaigns,
         "bookings": bookings,
         "steps": list(next_steps(me, campaigns["items"], bookings["items"])),
-        "now_ms": visit.services.clock.now_ms(),
+        "now_ms": visit.now_ms,
     }
     return Template("sponsor.html", values)
 

@@ -1,7 +1,7 @@
 """The oracle: what has to be true of every history, whatever went wrong in it.
 
 Both directions are held. Nothing is granted beyond a rule, and nothing is refused that a rule allows: where an outcome is
-unknown it counts as done for the one and as not done for the other. It knows the rules by `docs/decisions.md` and by
+unknown it counts as done for the one and as not done for the other. It knows the rules by `docs/adr/` and by
 the numbers of the world, and uses none of the deciding code.
 """
 

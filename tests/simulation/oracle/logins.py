@@ -1,6 +1,6 @@
 """Device logins and the guesses at their user codes, a message at a time, as somebody with pencil and paper would keep them.
 
-Written out once more from RFC 8628 and `docs/decisions.md`. Knows no batches and no overlays, and no clock but the one that
+Written out once more from RFC 8628 and `docs/adr/`. Knows no batches and no overlays, and no clock but the one that
 a transaction was decided with.
 """
 

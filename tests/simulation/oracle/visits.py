@@ -1,6 +1,6 @@
 """Sign-ins, sessions and forms, a message at a time, as somebody with pencil and paper would keep them.
 
-Written out once more from `docs/decisions.md`: a code is what happened since it was sent, and not a row. Knows no batches
+Written out once more from `docs/adr/`: a code is what happened since it was sent, and not a row. Knows no batches
 and no overlays, and no clock but the one that a transaction was decided with.
 """
 

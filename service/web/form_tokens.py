@@ -3,7 +3,8 @@
 import logging
 import re
 
-from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
+from actors.sessions.actor import SessionKeeper
+from actors.values import CallFailed, Refused
 from service.api.deadlines import best_effort
 from service.api.errors import not_valid
 from service.web.pages.page import Act, FormError, PageRefused, PageRequest, SeeOther, Template
@@ -14,7 +15,7 @@ _FORM_ID = re.compile(r"[0-9a-f]{32}")
 log = logging.getLogger(__name__)
 
 
-async def consume_form_token(visit: PageRequest, act: Act) -> Template | SeeOther | FormError:
+async def consume_form_token(sessions: SessionKeeper, visit: PageRequest, act: Act) -> Template | SeeOther | FormError:
     """What the act ends in; a form that was sent before does nothing and leads back to its page.
 
     The name is spent before the act, in a transaction of its own, and given back where the act came to nothing: a form that
@@ -26,7 +27,7 @@ async def consume_form_token(visit: PageRequest, act: Act) -> Template | SeeOthe
         return await act(visit)
     if not _FORM_ID.fullmatch(form_id):
         raise PageRefused(not_valid())
-    spent = await visit.services.sessions.spend_form(person.session.id, form_id)
+    spent = await sessions.spend_form(person.session.id, form_id)
     if isinstance(spent, Refused):
         raise PageRefused(spent)
     if not spent.first:
@@ -34,17 +35,17 @@ async def consume_form_token(visit: PageRequest, act: Act) -> Template | SeeOthe
     try:
         done = await act(visit)
     except Exception:
-        await _give_back(visit, person.session.id, form_id)
+        await _give_back(sessions, person.session.id, form_id)
         raise
     if isinstance(done, FormError):
-        await _give_back(visit, person.session.id, form_id)
+        await _give_back(sessions, person.session.id, form_id)
     return done
 
 
-async def _give_back(visit: PageRequest, session_id: str, form_id: str) -> None:
+async def _give_back(sessions: SessionKeeper, session_id: str, form_id: str) -> None:
     """Where it is lost, the page is shown with a fresh form all the same."""
     with best_effort():
         try:
-            await visit.services.sessions.give_back_form(session_id, form_id)
-        except (StorageUnavailable, Overloaded, Stopped, ActorFailed) as error:
+            await sessions.give_back_form(session_id, form_id)
+        except CallFailed as error:
             log.warning("a form of %s was not given back: %s", session_id, type(error).__name__)

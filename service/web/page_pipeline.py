@@ -8,15 +8,19 @@ from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
+from actors.sessions.actor import SessionKeeper
 from actors.values import Code, Overloaded, Refused, StorageUnavailable
+from service.api.answers import failure
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
 from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
-from service.api.dispatch import failure, read_form
-from service.api.errors import headers_of, not_valid, status_of, too_fast
+from service.api.errors import headers_of, message_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
-from service.web.pages.form_tokens import FORM_BYTES, consume_form_token
+from service.api.validation import read_form
+from service.config import Config
+from service.schemas.problems import text_of
+from service.web.form_tokens import FORM_BYTES, consume_form_token
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 
@@ -53,7 +57,7 @@ async def _visited(services: Services, page: Page, request: Request) -> Template
         note(caller=person.signed_in.session.id)
         used = services.sessions.touch(person.signed_in.session)
     visit = PageRequest(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
-    return _with_cookie(visit, await _let_in(page, visit), used=used)
+    return _with_cookie(visit, await _let_in(services.sessions, page, visit), used=used)
 
 
 async def _person(services: Services, page: Page, request: Request) -> Caller | None:
@@ -66,9 +70,9 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
         return None
 
 
-async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
+async def _let_in(sessions: SessionKeeper, page: Page, visit: PageRequest) -> Template | SeeOther:
     posted = visit.request.method not in SAFE
-    if posted and not page.sealed and not from_our_page(visit.request, visit.services.base_url):
+    if posted and not page.sealed and not from_our_page(visit.request, visit.base_url):
         words = "This form has to be sent from a page of this service. Load that page anew, and send it again."
         raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
@@ -77,15 +81,15 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         return _dressed(visit, asked)
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
+    return await _act(sessions, page, visit) if posted else _dressed(visit, await page.show(visit))
 
 
-async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
+async def _act(sessions: SessionKeeper, page: Page, visit: PageRequest) -> Template | SeeOther:
     visit = replace(visit, form=read_form(visit.request.body))
     act = page.acts.get(visit.form.get("do", ""))
     if act is None:
         raise PageRefused(not_valid())
-    done = await consume_form_token(visit, act)
+    done = await consume_form_token(sessions, visit, act)
     if not isinstance(done, FormError):
         return _dressed(visit, done)
     note(refusal=str(done.refused.code))
@@ -100,11 +104,11 @@ def _with_cookie(visit: PageRequest, ended: Template | SeeOther, *, used: bool) 
     """A session that lives on from now does so in the browser, too. An answer with a cookie is kept by nobody."""
     headers = list(ended.headers)
     if not any(name == "set-cookie" for name, _ in headers):
-        token = session_token(visit.request.headers, visit.services.base_url)
+        token = session_token(visit.request.headers, visit.base_url)
         if not used or token is None:
             return ended
-        seconds = visit.services.config.sessions.days * DAY_MS // SECOND_MS
-        headers.append(keep_cookie(token, visit.services.base_url, seconds))
+        seconds = visit.config.sessions.days * DAY_MS // SECOND_MS
+        headers.append(keep_cookie(token, visit.base_url, seconds))
     return replace(ended, headers=[*headers, *NO_STORE])
 
 
@@ -114,7 +118,7 @@ def _with_query(request: Request) -> str:
 
 def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOther:
     """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
-    services, person = visit.services, visit.caller.signed_in
+    person = visit.caller.signed_in
     headers = list(ended.headers)
     if person is not None or visit.form:
         # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
@@ -127,26 +131,26 @@ def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOt
         mark = "&" if "?" in ended.path else "?"
         path, hash_mark, place = ended.path.partition("#")
         return replace(ended, path=f"{path}{mark}{urlencode({'notice': ended.notice})}{hash_mark}{place}")
-    common = _common(services) | {
+    common = _common(visit.base_url, visit.config) | {
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
         "notice": NOTICES.get(visit.query.get("notice", "")),
-        "problem": None if visit.problem is None else _for_a_person(visit.problem),
+        "problem": None if visit.problem is None else _explained(visit.problem),
         "form": visit.form,
-        "form_id": services.entropy.token(FORM_BYTES).hex(),
+        "form_id": visit.entropy.token(FORM_BYTES).hex(),
     }
     return replace(ended, values=common | dict(ended.values), headers=headers)
 
 
-def _for_a_person(problem: Refused) -> str:
-    """Why a form came to nothing, in the words of the operation: a person has typed fields, and no body."""
-    return problem.message.replace("The body is not valid: ", "Please correct this: ", 1)
+def _explained(refused: Refused) -> str:
+    """Why a form was refused. Each problem is named after its field."""
+    return f"Please correct this: {text_of(refused.problems)}" if refused.problems else refused.message
 
 
-def _common(services: Services) -> dict[str, object]:
+def _common(base_url: str, config: Config) -> dict[str, object]:
     return {
-        "base_url": services.base_url,
-        "billing_mode": services.config.billing.mode,
+        "base_url": base_url,
+        "billing_mode": config.billing.mode,
         "here": "",
         "visitor": None,
         "notice": None,
@@ -164,10 +168,10 @@ def refused_page(services: Services, refused: Refused) -> Template:
         "unknown": True,
         "status": status,
         "phrase": HTTPStatus(status).phrase,
-        "message": refused.message,
+        "message": message_of(refused),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,
     }
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Template("refused.html", _common(services) | values, status, headers)
+    return Template("refused.html", _common(services.base_url, services.config) | values, status, headers)

@@ -10,9 +10,9 @@ from service.api.context import Services
 from service.api.cookies import cookie_name
 from service.api.openapi import Described
 from service.observability.metrics import CONTENT_TYPE, Metrics
-from service.web.pages.embed import Embed
-from service.web.pages.guarding import PAGE_HEADERS
-from service.web.pages.reference import chapters
+from service.web.embed import Embed
+from service.web.page_pipeline import PAGE_HEADERS
+from service.web.reference import chapters
 
 DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js")
 """Their paths. Each is public."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from service.api.messages import Answer
 from service.snapshots.etags import digest_of, etag_of, matches
 
-SCRIPT = Path(__file__).resolve().parent.parent / "static" / "embed.js"
+SCRIPT = Path(__file__).resolve().parent / "static" / "embed.js"
 MAX_AGE_SECONDS = 3600
 """A site shows an older script for at most an hour after an upgrade; the API that it calls changes by additions alone."""
 

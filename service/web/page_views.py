@@ -7,16 +7,15 @@ from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
 from actors.values import Refused
+from service.api.answers import refusal
 from service.api.context import Services
-from service.api.dispatch import refusal
 from service.api.errors import Family
-from service.api.messages import Request, joined
-from service.web.fast_path import noted_client, query_of
-from service.web.middleware import Scope
+from service.http.asgi import Scope
 from service.web.negotiation import wants_page
+from service.web.page_pipeline import PAGE_HEADERS, refused_page, visited
 from service.web.pages import words
-from service.web.pages.guarding import PAGE_HEADERS, refused_page, visited
 from service.web.pages.page import Page, SeeOther, Template
+from service.web.requests import headers_of, request_of
 
 
 def prepare_templates(app: QuartTrio) -> None:
@@ -30,27 +29,14 @@ def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Respons
 
     async def view(**path_values: str) -> Response:
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
-        asked = _request(services, path_values, body)
+        scope = cast(Scope, request.scope)
+        asked = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
         ended = await visited(services, page, asked)
         if isinstance(ended, Refused):
             return await refusal_response(services, ended, asked.headers)
         return await response_of(ended)
 
     return view
-
-
-def _request(services: Services, path_values: dict[str, str], body: bytes) -> Request:
-    scope = cast(Scope, request.scope)
-    headers = joined(scope["headers"])
-    return Request(
-        method=request.method,
-        path=request.path,
-        path_values=path_values,
-        query=query_of(scope),
-        headers=headers,
-        body=body,
-        client=noted_client(services, scope, headers),
-    )
 
 
 async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:

@@ -1,0 +1,103 @@
+"""Steps that all changes of bookings share: apply a move, take and free weeks, end expired holds. Pure.
+
+Source of the rules: decisions, sections 6 and 8.
+"""
+
+from dataclasses import replace
+
+from actors.bookings.messages import Answer, Origin
+from actors.bookings.records import OPEN, Booking
+from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
+from actors.bookings.unit_of_work import UnitOfWork, Week, by_the_service, weeks_of
+from actors.values import Code, Refused
+
+PAST = {
+    BookingMove.OPEN_CHECKOUT: "checkout_opened",
+    BookingMove.PAY: "paid",
+    BookingMove.PAY_TOO_LATE: "paid_too_late",
+    BookingMove.RUN_OUT: "expired",
+    BookingMove.CANCEL: "cancelled",
+    BookingMove.ORDER_REFUND: "refund_ordered",
+    BookingMove.REFUND: "refunded",
+    BookingMove.DECLINE_REFUND: "refund_declined",
+    BookingMove.FAIL_REFUND: "refund_failed",
+}
+WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
+    BookingMove.OPEN_CHECKOUT: "brought to checkout",
+    BookingMove.PAY_TOO_LATE: "paid",
+    BookingMove.ORDER_REFUND: "refunded",
+}
+"""What a booking cannot be, for a person."""
+
+RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, BookingMove.PAY_TOO_LATE)
+"""Moves after which a booking holds its weeks no more."""
+
+
+def changed(
+    unit: UnitOfWork,
+    booking: Booking,
+    move: BookingMove,
+    origin: Origin,
+    *,
+    details: dict[str, str | None] | None = None,
+    **fields: object,
+) -> Answer:
+    """Apply a move with what goes along with it, or refuse it."""
+    moved = apply(unit, booking, move, origin, details=details, **fields)
+    if moved is None:
+        return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {WORDS[move]}.")
+    return unit.view(moved)
+
+
+def apply(
+    unit: UnitOfWork,
+    booking: Booking,
+    move: BookingMove,
+    origin: Origin,
+    *,
+    details: dict[str, str | None] | None = None,
+    **fields: object,
+) -> Booking | None:
+    """The booking after a move, kept and audited; None where the table has no such move."""
+    status = after(BOOKING_MOVES, booking.status, move)
+    if status is None:
+        return None
+    moved = replace(booking, status=status, **fields)  # type: ignore[arg-type]
+    unit.keep_booking(moved)
+    if move in RELEASING:
+        unit.free_weeks(moved)
+    facts = {"status": [booking.status, status], **(details or {})}
+    if moved.payment_issue is not None:
+        facts["paymentIssue"] = moved.payment_issue
+    unit.audit(origin, f"booking.{PAST[move]}", "booking", booking.id, facts)
+    return moved
+
+
+def current(unit: UnitOfWork, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:
+    """A booking as of now: a hold whose time is up is ended first, whether or not the sweeper has come by."""
+    booking = unit.booking(booking_id, owner)
+    if booking is not None and booking.status in OPEN and not booking.is_open(unit.now_ms):
+        return apply(unit, booking, BookingMove.RUN_OUT, by_the_service(origin))
+    return booking
+
+
+def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
+    """Whether nobody has these weeks, but holds that ran out."""
+    return not any(
+        holder.status not in OPEN or holder.is_open(unit.now_ms)
+        for week in weeks
+        if (holder := unit.holder(week)) is not None
+    )
+
+
+def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
+    """Take all weeks of a booking; holds that ran out make way."""
+    for week in weeks_of(booking):
+        holder = unit.holder(week)
+        if holder is not None and holder.id != booking.id:
+            apply(unit, holder, BookingMove.RUN_OUT, by_the_service(origin))
+    unit.take_weeks(booking)
+
+
+def unknown_booking() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such booking.")

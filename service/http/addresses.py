@@ -1,0 +1,77 @@
+"""Client addresses: behind trusted proxies, grouped for limits, and matched against networks. Pure."""
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+ADDRESSES = 10_000
+"""How many clients' addresses are remembered as they were read: reading one takes longer than all else that limits it."""
+
+LONGEST_ADDRESS = 64
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
+    """The client's address: the rightmost of X-Forwarded-For that is no trusted proxy, where the peer is one."""
+    if not trusted:
+        return peer
+    address = peer
+    for hop in reversed((forwarded_for or "").split(",")):
+        if not is_in(address, trusted):
+            break
+        hop = _without_port(hop.strip())
+        if not hop:
+            break
+        address = hop
+    return address
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write the client's port too; with it each connection would have a limit of its own."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def limited_as(address: str) -> str:
+    """What shares one limit: an IPv4 address, or the /64 of an IPv6 one."""
+    return _limited_as(address[:LONGEST_ADDRESS])
+
+
+@lru_cache(ADDRESSES)
+def _limited_as(address: str) -> str:
+    parsed = _parsed(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return address if parsed is None else str(parsed)
+
+
+def is_in(address: str, networks: Sequence[Network]) -> bool:
+    """Whether an address, if it is one, lies in one of the networks. An IPv4 address does so also as IPv6 writes it, which
+    is how a socket for both names its peers."""
+    return bool(networks) and _is_in(address[:LONGEST_ADDRESS], tuple(networks))
+
+
+@lru_cache(ADDRESSES)
+def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in network for network in networks)
+
+
+@lru_cache(ADDRESSES)
+def _parsed(address: str) -> Address | None:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
+
+
+def is_loopback(address: str) -> bool:
+    """Whether the address is this machine's own."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
