@@ -11,14 +11,14 @@ from service.schemas.lists import Page
 
 
 class Audit(BaseModel):
-    """One change: who made it, to what, and how."""
+    """One change: its actor, its target and the changed values."""
 
     id: str
     createdAt: Milliseconds
     actorType: Literal["key", "session", "cli", "system"]
     actorId: str
     actorEmail: str | None = optional()
-    action: str = Field(description="What happened, such as campaign.approved")
+    action: str = Field(description="The kind of change, such as campaign.approved")
     targetType: str
     targetId: str
     requestId: str
@@ -43,6 +43,6 @@ class Audit(BaseModel):
 
 
 class AuditPage(Page):
-    """Audit records, the newest first."""
+    """Audit records, newest first."""
 
     items: list[Audit]

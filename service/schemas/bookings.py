@@ -48,7 +48,7 @@ class RefundBody(Strict):
 
 
 class VideoEdit(Edit):
-    """How far the video of a booking is; null takes an address or notes away."""
+    """Changes to the video of a booking; null clears the address or the notes."""
 
     youtubeStatus: Literal["planned", "published"] = absent()
     youtubeUrl: SponsorUrl | None = absent()
@@ -56,7 +56,7 @@ class VideoEdit(Edit):
 
 
 class Booking(BaseModel):
-    """A package of weeks of a slot, with what was delivered for it."""
+    """A package of weeks of a slot, with its delivery metrics."""
 
     id: str
     campaignId: str
@@ -77,18 +77,18 @@ class Booking(BaseModel):
     youtubeUrl: str | None = optional()
     youtubeNotes: str | None = optional()
     demo: bool | None = optional("True for bookings of the demo")
-    receiptUrl: str | None = optional("Once it was paid")
-    refundedCents: int | None = optional("Once it was paid back")
+    receiptUrl: str | None = optional("Once it is paid")
+    refundedCents: int | None = optional("Once it is refunded")
     paymentIssue: str | None = optional(
-        "What went wrong with the money: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
+        "Problem with the payment: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
         "refund_declined or refund_failed"
     )
     sponsorName: str | None = optional()
-    heldUntil: int | None = optional("While it is reserved or in checkout: epoch milliseconds of the hold's end")
+    heldUntil: int | None = optional("End of the hold in epoch milliseconds, while reserved or in checkout")
 
     @classmethod
     def of(cls, view: BookingView, now_ms: int, receipt_url: str | None) -> "Booking":
-        """As it stands at `now_ms`."""
+        """The wire model of a booking at `now_ms`."""
         booking = view.booking
         return cls(
             id=booking.id,
@@ -123,13 +123,13 @@ class BookingAnswer(BaseModel):
 
 
 class BookingPage(Page):
-    """Bookings with delivery metrics, the newest first."""
+    """Bookings with delivery metrics, newest first."""
 
     items: list[Booking]
 
 
 class Receipt(BaseModel):
-    """What was paid, and what of it was paid back."""
+    """The amount paid and the amount refunded."""
 
     url: str
     amountCents: int
@@ -151,14 +151,14 @@ class Receipt(BaseModel):
 
 
 class BookingWithReceipt(BaseModel):
-    """One booking. `receipt` is null until it was paid."""
+    """One booking. `receipt` is null until it is paid."""
 
     booking: Booking
     receipt: Receipt | None
 
 
 class DeliveryDay(BaseModel):
-    """What was counted on one day."""
+    """Delivery on one day."""
 
     day: int = Field(description="00:00 UTC of the day, epoch milliseconds")
     impressions: int
@@ -166,8 +166,8 @@ class DeliveryDay(BaseModel):
 
 
 class Delivery(BaseModel):
-    """What was delivered for a booking: each day of its run up to today, and the sums. `ctr` is clicks by impressions, and
-    null while there are none."""
+    """Delivery of a booking: each day of its run up to today, and the totals. `ctr` is clicks divided by impressions,
+    and null while there are none."""
 
     items: list[DeliveryDay]
     impressions: int
@@ -176,7 +176,7 @@ class Delivery(BaseModel):
 
 
 class CheckoutAnswer(BaseModel):
-    """Where a person pays, and until when the weeks are held."""
+    """The payment page, and the end of the hold on the weeks."""
 
     checkoutUrl: str
     expiresAt: Milliseconds

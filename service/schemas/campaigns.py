@@ -30,7 +30,7 @@ class CampaignBody(Strict):
 
 
 class CampaignEdit(Edit):
-    """What is to change."""
+    """Changes to a campaign; absent fields stay."""
 
     name: CampaignName = absent()
     headline: Headline = absent()
@@ -41,7 +41,7 @@ class CampaignEdit(Edit):
 
 
 class Seen(Strict):
-    """What of a campaign is shown to visitors, as a reviewer has read it; the sponsor's name, where it is given."""
+    """The content of a campaign as the reviewer read it, optionally with the sponsor's name."""
 
     headline: str
     body: str
@@ -52,10 +52,10 @@ class Seen(Strict):
 
 
 class Review(Strict):
-    """An administrator's decision on a campaign. A rejection says why.
+    """An administrator's decision on a campaign. A rejection needs a `note` with the reason.
 
-    `seen` makes sure that it is about what the administrator has read: if the campaign was edited or the sponsor renamed
-    since, it is refused.
+    Send the content that you reviewed as `seen`: if the campaign was edited or the sponsor renamed since, the API
+    returns 409.
     """
 
     decision: Literal["approve", "reject", "pause", "resume"]
@@ -65,7 +65,7 @@ class Review(Strict):
     @model_validator(mode="after")
     def _reason(self) -> "Review":
         if self.decision == "reject" and self.note is None:
-            raise ValueError("a rejection needs a note that says why")
+            raise ValueError("a rejection needs a note with the reason")
         return self
 
 
@@ -81,8 +81,8 @@ class Campaign(BaseModel):
     logoText: str
     status: Literal["draft", "pending", "approved", "rejected", "paused"]
     createdAt: Milliseconds
-    reviewNote: str | None = optional("What the administrator said at the last review")
-    sponsorName: str | None = optional("The sponsor's profile, once there is one")
+    reviewNote: str | None = optional("The administrator's note of the last review")
+    sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
 
     @classmethod
     def of(cls, view: CampaignView) -> "Campaign":
@@ -107,6 +107,6 @@ class CampaignAnswer(BaseModel):
 
 
 class CampaignPage(Page):
-    """Campaigns, the newest first."""
+    """Campaigns, newest first."""
 
     items: list[Campaign]

@@ -1,6 +1,6 @@
-"""Wire models of the catalog (specification, "Use case", "Bot template"). What is imported is held to the same models.
+"""Wire models of the catalog (specification, "Use case", "Bot template"). Imports are validated by the same models.
 
-The bounds are wide for a person and narrow for a machine; `document_of` bounds the whole entry.
+Fields have generous bounds for human input; `document_of` limits the whole entry.
 """
 
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
 
 
 class Value(Strict):
-    """An inspiration value in USD: a creator's report or an illustrative assumption, and no promise of earnings."""
+    """An inspiration value in USD: reported by a creator or an illustrative assumption, never a promise of earnings."""
 
     amount: Line
     label: Line
@@ -27,7 +27,7 @@ class Value(Strict):
 
 
 class Guide(Strict):
-    """How to do what a use case did."""
+    """Instructions for repeating a use case."""
 
     title: Line
     category: Line
@@ -67,21 +67,24 @@ class Bot(Strict):
 
 
 class UseCasePage(BaseModel):
-    """Use cases. `nextCursor` is null on the last page, and in the answer to a search."""
+    """Use cases. `nextCursor` is null on the last page and for a search."""
 
     data: list[UseCase]
     nextCursor: str | None
 
 
 class BotPage(BaseModel):
-    """Bot templates. `nextCursor` is null on the last page, and in the answer to a search."""
+    """Bot templates. `nextCursor` is null on the last page and for a search."""
 
     data: list[Bot]
     nextCursor: str | None
 
 
 def document_of(entry: UseCase | Bot) -> bytes:
-    """The canonical JSON of an entry: what is stored, compared and served. Fields that are not set are absent."""
+    """The canonical JSON of an entry, which is stored, compared and served. Unset fields are absent.
+
+    Raises `ValueError` if it is larger than 64 KiB.
+    """
     document = entry.model_dump_json(exclude_none=True).encode()
     if len(document) > DOCUMENT_BYTES:
         raise ValueError(f"is larger than {DOCUMENT_BYTES // 1024} KiB")

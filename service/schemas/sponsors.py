@@ -1,4 +1,4 @@
-"""Wire models of sponsors and of the account that calls (specification, "Resources and their fields")."""
+"""Wire models of sponsors and of the calling account (specification, "Resources and their fields")."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ class ProfileSaved(BaseModel):
 
 
 class Identity(BaseModel):
-    """Who the calling key stands for. `profile` is null until one is saved; `scopes` are those that hold now."""
+    """The account of the calling key. `profile` is null until one is saved; `scopes` are those currently in effect."""
 
     profile: Profile | None
     email: str
@@ -40,7 +40,7 @@ class Identity(BaseModel):
 
 
 class Sponsor(BaseModel):
-    """A sponsor as administrators see it."""
+    """A sponsor as seen by administrators."""
 
     name: str
     website: str
@@ -53,6 +53,6 @@ class Sponsor(BaseModel):
 
 
 class SponsorPage(Page):
-    """Sponsors, the newest first."""
+    """Sponsors, newest first."""
 
     items: list[Sponsor]
