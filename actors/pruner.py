@@ -13,11 +13,8 @@ from actors.values import TransientStorageError
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """Rows of one kind, deleted `keep_ms` after their end.
-
-    `delete(before_ms, limit)` deletes at most `limit` rows that ended before `before_ms` (UTC epoch milliseconds) and
-    returns how many. `what` names the rows in the log.
-    """
+    """Rows of one kind, deleted `keep_ms` after their end. `delete(before_ms, limit)` deletes at most `limit` rows that
+    ended before `before_ms` (UTC epoch milliseconds) and returns how many. `what` names the rows in the log."""
 
     what: str
     keep_ms: int

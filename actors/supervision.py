@@ -1,4 +1,4 @@
-"""The troupe: runs actors as a context around the server, restarts one that fails, drains all on leaving."""
+"""Supervision: runs actors and background tasks around the server, restarts one that fails, drains all on exit."""
 
 import logging
 from collections import deque
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Member(Protocol):
-    """What the troupe can run: `run` ends by itself after `close`."""
+    """An actor or background task that the supervisor can run. `run` returns after `close`."""
 
     name: str
 
@@ -25,18 +25,18 @@ class Member(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """How many failures of one member within a window end the whole process (Erlang's restart intensity)."""
+    """How many failures of one member within a window end the process (Erlang's restart intensity)."""
 
     failures: int = 5
     window_seconds: float = 60.0
 
 
 class IntensityExceeded(Exception):
-    """A member of the troupe kept failing; starting it once more would hide a bug."""
+    """A member kept failing. Restarting it again would hide a bug."""
 
 
 class ActorSupervisor:
-    """The running members; `running` yields it."""
+    """The running members. `running` yields it."""
 
     def __init__(self, members: Sequence[Member], intensity: Intensity) -> None:
         self.members = members
@@ -46,28 +46,29 @@ class ActorSupervisor:
         self._leaving = trio.lowlevel.ParkingLot()
 
     def kill(self) -> None:
-        """Cut every member off where it stands, without a drain: what the end of a process does."""
+        """Cancel every member without draining it, as the end of a process would."""
         for scope in self._scopes:
             scope.cancel()
 
     async def drain(self, seconds: float) -> None:
-        """Close all mailboxes and wait, whatever is cancelled outside, until the members are done or time is up."""
+        """Close all members and wait until they are done or `seconds` have passed, even if the caller is cancelled."""
         for member in self.members:
             member.close()
         with trio.move_on_after(seconds, shield=True) as bound:
             while self._left:
                 await self._leaving.park()
         if bound.cancelled_caught:
-            log.error("actors were not drained within %g s: %r", seconds, self.members)
+            log.error("actors did not drain within %g s: %r", seconds, self.members)
             self.kill()
 
     async def supervise(self, member: Member, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Run one member, again after each failure, until it ends by itself or exceeds the intensity."""
-        # Who is cancelled before the first step was not counted, so nobody would drain it: do not begin.
+        """Run one member, and restart it after each failure, until it returns or exceeds the intensity."""
+        # A task cancelled before its first step is not counted in `_left`, so `drain` would not wait for it: do not
+        # start it.
         await trio.lowlevel.checkpoint_if_cancelled()
         started = _OnceStarted(task_status)
         failures: deque[float] = deque(maxlen=self._intensity.failures)
-        # Shielded, so that a cancelled server leaves the drain to `drain`, which bounds it.
+        # Shielded, so that cancelling the server does not cut members off. `drain` bounds them.
         with trio.CancelScope(shield=True) as scope:
             self._left += 1
             self._scopes.append(scope)
@@ -86,7 +87,7 @@ class ActorSupervisor:
             failures.append(trio.current_time())
             if not started.done or self._too_many(failures):
                 raise IntensityExceeded(f"{member.name} failed {len(failures)} times: {error!r}") from error
-            log.error("%s starts afresh after a failure: %r", member.name, error)
+            log.error("%s restarts after a failure: %r", member.name, error)
             return False
         return True
 
@@ -99,28 +100,29 @@ class ActorSupervisor:
 async def running(
     members: Sequence[Member], *, intensity: Intensity | None = None, drain_seconds: float = 10.0
 ) -> AsyncIterator[ActorSupervisor]:
-    """Run `members` for the life of the block; each has loaded its state when the block begins.
+    """Run `members` for the life of the block. All of them have loaded their state when the block begins.
 
-    On leaving, mailboxes close and the members drain for at most `drain_seconds`, also when the block was cancelled or
-    raised. A member that exceeds `intensity` cancels the block and comes out as `IntensityExceeded` in a group.
+    On exit the members drain for at most `drain_seconds`, also when the block was cancelled or raised. A member that
+    exceeds `intensity` cancels the block and raises `IntensityExceeded` in an exception group.
     """
-    troupe = ActorSupervisor(members, intensity or Intensity())
+    supervisor = ActorSupervisor(members, intensity or Intensity())
     async with trio.open_nursery() as nursery:
         try:
             for member in members:
-                # Not `nursery.start`: cancelled in it, nobody could drain a member that is shielded.
+                # Not `nursery.start`: if that were cancelled, a shielded member would keep running and nobody would
+                # drain it.
                 loaded = _Loaded()
-                nursery.start_soon(partial(troupe.supervise, member, task_status=loaded))
+                nursery.start_soon(partial(supervisor.supervise, member, task_status=loaded))
                 await loaded.wait()
-            yield troupe
+            yield supervisor
         except BaseException:
-            await troupe.drain(drain_seconds)
+            await supervisor.drain(drain_seconds)
             raise
-        await troupe.drain(drain_seconds)
+        await supervisor.drain(drain_seconds)
 
 
 class _Loaded(trio.TaskStatus[None]):
-    """A task status that can be waited for."""
+    """A task status that can be awaited."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -133,7 +135,7 @@ class _Loaded(trio.TaskStatus[None]):
 
 
 class _OnceStarted(trio.TaskStatus[None]):
-    """A task status that tells the nursery of the first start only: a restart reports to nobody."""
+    """A task status that reports only the first start, because restarts have nobody to report to."""
 
     def __init__(self, status: trio.TaskStatus[None]) -> None:
         self._status = status

@@ -1,4 +1,4 @@
-"""Values that actors, stores and the HTTP edge share: errors of a batch, refusals, and what the domain is made of."""
+"""Values shared by actors, stores and the service: errors of a call, refusals, and the basic domain types."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,11 +42,11 @@ class ActorFailed(CallFailed):
 
 
 class BatchId:
-    """The identity of one batch: its owner (node and actor) and a number that only grows.
+    """Identifies one batch: its owner (node and actor) and a number that only grows.
 
-    A store journals the turn in the transaction that keeps the batch, so a turn that runs again after an unknown
-    outcome is kept once. `decided` is the decision of the latest attempt: when the journal says that the turn was
-    kept, it is the one that was.
+    The store journals the id in the batch's transaction, so a retry after an unknown outcome commits at most once.
+    `decided` is the decision of the latest attempt; if the journal already has the id, it is the one that was
+    committed.
     """
 
     __slots__ = ("decided", "owner", "seq")
@@ -61,7 +61,7 @@ class BatchId:
 
 
 class Code(StrEnum):
-    """Every refusal that a client can meet; `service/api/errors.py` gives each its status and hint."""
+    """Every refusal code that a client can receive; `service/api/errors.py` maps each to its status and hint."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_CLAIM = "invalid_claim"
@@ -119,7 +119,7 @@ class Refused:
 
 
 class Tier(StrEnum):
-    """What a tenant may use; also the `status` of `Usage`."""
+    """The levels of usage; also the `status` of `Usage`."""
 
     ANONYMOUS = "anonymous"
     CLAIMED = "claimed"
@@ -127,7 +127,7 @@ class Tier(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a scoped key may do (specification, "Scopes")."""
+    """The permissions of a scoped key (specification, "Scopes")."""
 
     LIBRARY_READ = "library:read"
     SPONSOR_READ = "sponsor:read"
@@ -155,7 +155,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An email with its one tenant."""
+    """An email with its tenant."""
 
     email: str
     tenant_id: str
@@ -164,7 +164,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class OutboxMessage:
-    """A row of the outbox. `nonce` stands for the code, which the sender derives from it when it renders the mail."""
+    """A new row of the outbox. The sender derives the code from `nonce` when it renders the mail."""
 
     id: str
     recipient: str
@@ -176,7 +176,7 @@ class OutboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who acts, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email where there is one."""
+    """The agent of a change, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email."""
 
     type: str
     id: str
@@ -185,7 +185,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """What was changed by whom; written in the transaction of the change (decisions, section 10)."""
+    """One change and who made it, written in the same transaction as the change (decisions, section 10)."""
 
     id: str
     created_ms: int

@@ -29,7 +29,7 @@ from actors.keys.cache import KeyCache
 from actors.keys.store import KeyStore
 from actors.keys.uses import KeyUses
 from actors.mail.actor import MailSender
-from actors.mail.letters import LetterWriter
+from actors.mail.rendering import MailRenderer
 from actors.mail.store import Outbox, Transport
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
@@ -243,7 +243,7 @@ def _mail_sender(config: Config, base_url: str, outbox: Outbox, ports: Ports, li
     url, seconds = config.mail.smtp_url, config.mail.timeout_seconds
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
-        writer = LetterWriter(config.mail.sender, base_url, partial(code_from, ports.secrets.codes))
+        writer = MailRenderer(config.mail.sender, base_url, partial(code_from, ports.secrets.codes))
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
@@ -286,6 +286,6 @@ def _metrics(services: Services, actors: Sequence[Actor[Any, Any]], pool: Callab
         actor.observer = partial(metrics.committed, actor.name)
     metrics.watch(services.health.actors, pool)
     metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
-    metrics.watch_events(services.events.fates)
+    metrics.watch_events(services.events.outcomes)
     metrics.watch_nodes(services.nodes)
     return metrics

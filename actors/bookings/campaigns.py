@@ -28,7 +28,7 @@ PAST = {
 
 
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
-"""Moves that are not the owner's; each brings a note or takes the last one away."""
+"""Moves of administrators only. Each replaces the review note or removes it."""
 
 
 def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
@@ -36,7 +36,7 @@ def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
 
 
 def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
-    """Write a profile; saving what is there already changes nothing."""
+    """Save a profile. Saving it unchanged has no effect."""
     known = unit.sponsor(wanted.tenant_id)
     if known is None:
         sponsor = wanted
@@ -88,12 +88,12 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
     if campaign is None:
         return unknown_campaign()
     if message.tenant_id is not None and message.move in REVIEWING:
-        return Refused(Code.FORBIDDEN, "Only administrators review campaigns.")
+        return Refused(Code.FORBIDDEN, "Only administrators can review campaigns.")
     if message.seen not in (None, campaign.content):
-        return Refused(Code.INVALID_STATE, "This campaign was edited since. Read it again.")
+        return Refused(Code.INVALID_STATE, "This campaign has been edited since you read it. Read it again.")
     sponsor = unit.sponsor(campaign.tenant_id)
     if message.seen_as is not None and (sponsor is None or sponsor.name != message.seen_as):
-        return Refused(Code.INVALID_STATE, "This campaign's sponsor was renamed since. Read it again.")
+        return Refused(Code.INVALID_STATE, "This campaign's sponsor has been renamed since you read it. Read it again.")
     status = after(CAMPAIGN_MOVES, campaign.status, message.move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
@@ -117,12 +117,12 @@ def unknown_campaign() -> Refused:
 
 
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
-    """What changed, each field with its value before and now."""
-    old, new = _told(before), _told(now)
+    """The changed fields, each with its old and new value."""
+    old, new = _audited_fields(before), _audited_fields(now)
     return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
 
 
-def _told(campaign: Campaign) -> dict[str, str | None]:
+def _audited_fields(campaign: Campaign) -> dict[str, str | None]:
     return {
         "name": campaign.name,
         "status": campaign.status,

@@ -1,4 +1,4 @@
-"""Steps that all changes of bookings share: apply a move, take and free weeks, end expired holds. Pure.
+"""Steps shared by all changes of bookings: apply a move, take and free weeks, end expired holds. Pure.
 
 Source of the rules: decisions, sections 6 and 8.
 """
@@ -8,7 +8,7 @@ from dataclasses import replace
 from actors.bookings.messages import Answer, Origin
 from actors.bookings.records import OPEN, Booking
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
-from actors.bookings.unit_of_work import UnitOfWork, Week, by_the_service, weeks_of
+from actors.bookings.unit_of_work import UnitOfWork, Week, as_system, weeks_of
 from actors.values import Code, Refused
 
 PAST = {
@@ -27,10 +27,10 @@ WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
     BookingMove.PAY_TOO_LATE: "paid",
     BookingMove.ORDER_REFUND: "refunded",
 }
-"""What a booking cannot be, for a person."""
+"""Moves as words in refusals."""
 
 RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, BookingMove.PAY_TOO_LATE)
-"""Moves after which a booking holds its weeks no more."""
+"""Moves after which a booking no longer holds its weeks."""
 
 
 def changed(
@@ -42,7 +42,7 @@ def changed(
     details: dict[str, str | None] | None = None,
     **fields: object,
 ) -> Answer:
-    """Apply a move with what goes along with it, or refuse it."""
+    """Apply a move and other changes, or refuse it."""
     moved = apply(unit, booking, move, origin, details=details, **fields)
     if moved is None:
         return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {WORDS[move]}.")
@@ -58,7 +58,7 @@ def apply(
     details: dict[str, str | None] | None = None,
     **fields: object,
 ) -> Booking | None:
-    """The booking after a move, kept and audited; None where the table has no such move."""
+    """Apply, store and audit a move. Returns None if the table has no such move."""
     status = after(BOOKING_MOVES, booking.status, move)
     if status is None:
         return None
@@ -74,15 +74,15 @@ def apply(
 
 
 def current(unit: UnitOfWork, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:
-    """A booking as of now: a hold whose time is up is ended first, whether or not the sweeper has come by."""
+    """A booking as of now. An expired hold is ended first, whether or not the sweeper has found it."""
     booking = unit.booking(booking_id, owner)
     if booking is not None and booking.status in OPEN and not booking.is_open(unit.now_ms):
-        return apply(unit, booking, BookingMove.RUN_OUT, by_the_service(origin))
+        return apply(unit, booking, BookingMove.RUN_OUT, as_system(origin))
     return booking
 
 
 def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
-    """Whether nobody has these weeks, but holds that ran out."""
+    """Whether no booking holds these weeks. Expired holds do not count."""
     return not any(
         holder.status not in OPEN or holder.is_open(unit.now_ms)
         for week in weeks
@@ -91,11 +91,11 @@ def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
 
 
 def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
-    """Take all weeks of a booking; holds that ran out make way."""
+    """Take all weeks of a booking. Expired holds on them end."""
     for week in weeks_of(booking):
         holder = unit.holder(week)
         if holder is not None and holder.id != booking.id:
-            apply(unit, holder, BookingMove.RUN_OUT, by_the_service(origin))
+            apply(unit, holder, BookingMove.RUN_OUT, as_system(origin))
     unit.take_weeks(booking)
 
 

@@ -5,7 +5,15 @@ from dataclasses import replace
 from actors.bookings import changes
 from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, unknown_campaign
 from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, OpenCheckout, Reserve
-from actors.bookings.records import Booking, BookingStatus, Campaign, PackageKind, Remembered, Slot, YoutubeStatus
+from actors.bookings.records import (
+    Booking,
+    BookingStatus,
+    Campaign,
+    IdempotencyRecord,
+    PackageKind,
+    Slot,
+    YoutubeStatus,
+)
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
@@ -19,7 +27,9 @@ def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
     known = unit.recall(message.tenant_id, message.operation, message.key)
     if known is not None:
         if known.fingerprint != message.fingerprint:
-            return Refused(Code.IDEMPOTENCY_CONFLICT, "This idempotencyKey was used with another body.")
+            return Refused(
+                Code.IDEMPOTENCY_CONFLICT, "This idempotencyKey was already used with a different body. Use a new one."
+            )
         booking = unit.booking(known.booking_id)
         assert booking is not None, "a key leads to a booking"
         return unit.view(booking)
@@ -42,7 +52,7 @@ def _not_bookable_week(unit: UnitOfWork, week_ms: int) -> Refused | None:
     if week_ms > this_week + unit.rules.horizon_weeks * WEEK_MS:
         return Refused(Code.INVALID_REQUEST, f"weekStart may be at most {unit.rules.horizon_weeks} weeks ahead.")
     if week_ms < this_week:
-        return Refused(Code.SLOT_UNAVAILABLE, "This week is over.")
+        return Refused(Code.SLOT_UNAVAILABLE, "This week is over. Choose a later one.")
     return None
 
 
@@ -53,13 +63,13 @@ def _not_now(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign)
     if not is_bookable(campaign):
         return Refused(Code.CAMPAIGN_NOT_BOOKABLE, "A rejected campaign cannot be booked. Edit and submit it first.")
     if not sells(slot, unit.now_ms):
-        return Refused(Code.SLOT_UNAVAILABLE, "This slot is not sold now.")
+        return Refused(Code.SLOT_UNAVAILABLE, "This slot is not for sale right now. Choose another one.")
     if not changes.are_free(unit, [(slot.id, week_ms) for week_ms in weeks_from(message.week_start_ms, slot.weeks)]):
-        return Refused(Code.SLOT_UNAVAILABLE, "This slot is taken in that week.")
+        return Refused(Code.SLOT_UNAVAILABLE, "This slot is already booked in that week. Choose another week or slot.")
     if unit.open_holds(message.tenant_id) >= unit.rules.open_holds:
         most = unit.rules.open_holds
         return Refused(
-            Code.HOLD_LIMIT, f"This account holds {most} unpaid bookings, the most it may. Pay or cancel one."
+            Code.HOLD_LIMIT, f"This account has {most} unpaid bookings, the maximum. Pay or cancel one first."
         )
     return None
 
@@ -90,7 +100,9 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
     changes.take(unit, booking, message.origin)
     unit.keep_booking(booking)
     unit.remember(
-        Remembered(message.tenant_id, message.operation, message.key, message.fingerprint, booking.id, unit.now_ms)
+        IdempotencyRecord(
+            message.tenant_id, message.operation, message.key, message.fingerprint, booking.id, unit.now_ms
+        )
     )
     facts = {"slotId": slot.id, "weekStart": booking.week_start_ms, "amountCents": booking.amount_cents}
     unit.audit(message.origin, "booking.reserved", "booking", booking.id, facts)
@@ -103,7 +115,7 @@ def open_checkout(unit: UnitOfWork, message: OpenCheckout) -> Answer:
         return changes.unknown_booking()
     campaign = unit.campaign(booking.campaign_id, None)
     if campaign is not None and not is_bookable(campaign):
-        return Refused(Code.CAMPAIGN_NOT_BOOKABLE, "The campaign was rejected meanwhile. Edit and submit it first.")
+        return Refused(Code.CAMPAIGN_NOT_BOOKABLE, "This campaign has been rejected. Edit and submit it first.")
     if booking.mode is not unit.rules.mode:
         return Refused(Code.INVALID_STATE, f"This booking was made in {booking.mode} mode and cannot be paid now.")
     if booking.status is BookingStatus.CHECKOUT:
@@ -131,7 +143,7 @@ def describe_video(unit: UnitOfWork, message: DescribeVideo) -> Answer:
     if booking is None:
         return changes.unknown_booking()
     if booking.package_kind not in WITH_VIDEO:
-        return Refused(Code.INVALID_STATE, "The package of this booking has no video.")
+        return Refused(Code.INVALID_STATE, "This booking's package includes no video.")
     described = replace(
         booking,
         youtube_status=message.status or booking.youtube_status,
@@ -140,7 +152,7 @@ def describe_video(unit: UnitOfWork, message: DescribeVideo) -> Answer:
     )
     described = replace(described, **dict.fromkeys(message.clear))  # type: ignore[arg-type]
     if described.youtube_status is YoutubeStatus.PUBLISHED and described.youtube_url is None:
-        return Refused(Code.INVALID_REQUEST, "A published video needs its youtubeUrl.")
+        return Refused(Code.INVALID_REQUEST, "A published video needs a youtubeUrl.")
     if described != booking:
         unit.keep_booking(described)
         facts = {"status": described.youtube_status, "url": described.youtube_url, "notes": described.youtube_notes}

@@ -1,4 +1,4 @@
-"""The money of bookings: payments, refunds, and what the processor says about them. Pure; source: decisions, section 8."""
+"""The money of bookings: payments, refunds, and what the processor reports. Pure; source: decisions, section 8."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
 
 
 def _why_too_late(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> str | None:
-    """Why a payment has to go back; None where the booking can have its weeks."""
+    """Why a payment has to be refunded; None if the booking can have its weeks."""
     if (payment.amount_cents, payment.currency) != (booking.amount_cents, booking.currency):
         return "amount_mismatch"
     if booking.status is BookingStatus.CANCELLED:
@@ -48,7 +48,7 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
         return unit.view(booking)
     if booking.status is BookingStatus.REFUNDING:
         if booking.refund_due_ms is None:
-            # The processor declined it before; an administrator may have it tried once more.
+            # The processor declined it before. An administrator may have it tried again.
             booking = replace(booking, refund_due_ms=unit.now_ms)
             unit.keep_booking(booking)
             unit.audit(message.origin, "booking.refund_ordered", "booking", booking.id, {"reason": message.reason})
@@ -60,7 +60,7 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
         message.origin,
         details={"reason": message.reason} if message.reason else {},
         refund_due_ms=unit.now_ms,
-        # A second payment is not paid back with the first one: somebody still has to see to it.
+        # Refunding the first payment does not refund the second: a person still has to.
         payment_issue="paid_twice" if booking.payment_issue == "paid_twice" else None,
     )
 
@@ -73,10 +73,10 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return unit.view(booking)
     if message.declined is not None:
         return _refund_declined(unit, booking, message)
-    if booking.status is BookingStatus.REFUNDED or _is_old_news(booking, message):
+    if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
     if booking.status is BookingStatus.PAID:
-        # Paid back at the processor's, by hand: nobody ordered it here.
+        # Refunded by hand at the processor's, without an order here.
         booking = changes.apply(unit, booking, BookingMove.ORDER_REFUND, message.origin) or booking
     return changes.changed(
         unit,
@@ -88,8 +88,8 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
     )
 
 
-def _is_old_news(booking: Booking, message: SettleRefund) -> bool:
-    """Whether a cashier tells of a refund that has come back since: nobody has ordered another one."""
+def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
+    """Whether a sweeper reports a refund that has failed since. No other one was ordered."""
     failed = booking.payment_issue == "refund_failed" and booking.refund_due_ms is None
     return failed and message.event_id is None
 
@@ -108,10 +108,10 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
                 refund_due_ms=None,
             )
         case BookingStatus.REFUNDING:
-            # Its weeks may be another's by now, so it cannot be paid again: it waits for an administrator.
+            # Its weeks may be sold by now, so it cannot become paid again: an administrator has to decide.
             booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
-        # Only the processor itself says that money came back. What a cashier was told may be an answer that is older
-        # than the refund which another node had made since.
+        # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
+        # that another node has made since.
         case BookingStatus.REFUNDED if message.event_id is not None:
             return changes.changed(
                 unit,
@@ -140,7 +140,7 @@ def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:
 
 
 def _paid_twice(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> Answer:
-    """Note another payment of a booking that is paid: a person has to pay it back, at the processor's."""
+    """Record another payment of a paid booking. A person has to refund it at the processor's."""
     booking = replace(booking, payment_issue="paid_twice")
     unit.keep_booking(booking)
     facts = {"paymentId": payment.payment_id, "amountCents": payment.amount_cents, "currency": payment.currency}

@@ -1,6 +1,6 @@
-"""The rules of the booking ledger, pure: locked rows and messages go in, changes and answers come out.
+"""The rules of the booking ledger: locked rows and messages in, changes and answers out. Pure.
 
-Source of the rules: decisions, sections 6 to 8. Later messages of a batch see what earlier ones changed.
+Source of the rules: decisions, sections 6 to 8. Later messages of a batch see the changes of earlier ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,10 +34,10 @@ __all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", 
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """Which rows a batch names, each sorted; `LedgerStore.transact` says what follows from them.
+    """The rows that a batch names, each sorted; `LedgerStore.transact` says which rows follow from them.
 
-    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names; the
-    weeks of bookings that are named count too.
+    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
+    the weeks of named bookings count, too.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class LockSet:
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     tenants: set[str] = set()
     campaign_ids: set[str] = set()
     slot_ids: set[str] = set()

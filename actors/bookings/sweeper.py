@@ -1,7 +1,7 @@
-"""The cashier: ends holds that ran out and pays back what is due. Any number of nodes may run one without harm.
+"""The sweeper: ends expired holds and makes due refunds. Any number of nodes may run one.
 
-It finds work by asking the store and changes nothing itself: the ledger decides, and the processor moves money once a
-booking however often it is asked.
+It finds work in the store and changes nothing itself: the ledger decides, and the processor refunds a booking once
+however often it is asked.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,22 +14,23 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking, Mode
 from actors.bookings.store import SponsorshipStore
-from actors.clock import SECOND_MS, Clock
+from actors.clock import Clock
 from actors.periodic import PeriodicTask
+from actors.times import SECOND_MS
 from actors.values import CallFailed
 
 HOLDS, REFUNDS = 200, 20
-"""Most holds and refunds of one round; what is left is found by the next."""
+"""The most holds and refunds per round. The next round finds the rest."""
 
 PENDING_ROUNDS = 60
-"""How many retry pauses a refund that is under way may take until it is asked about again."""
+"""After how many retry pauses the processor is asked again about a refund in progress."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class SweeperLimits:
-    """How often to look, and how long to wait before a refund is tried again."""
+    """How often to sweep, and how long to wait before a refund is tried again."""
 
     sweep_seconds: float = 5.0
     refund_retry_seconds: float = 60.0
@@ -61,22 +62,22 @@ class HoldAndRefundSweeper(PeriodicTask):
 
     async def _round(self) -> None:
         now_ms = self._clock.now_ms()
-        await _each(await self._store.due_holds(now_ms, HOLDS), self._expire)
-        await _each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
+        await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)
+        await _for_each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
 
     async def _expire(self, booking_id: str) -> None:
         await self._ledger.expire_hold(booking_id)
 
     async def _pay_back(self, booking: Booking) -> None:
-        """Ask the processor, and tell the ledger what it said."""
+        """Ask the processor for a refund, and report its answer to the ledger."""
         pause_ms = int(self._limits.refund_retry_seconds * SECOND_MS)
         try:
             done = await self._refund(booking)
         except PaymentsRefused as error:
-            self._log.error("the refund of %s was declined: %s", booking.id, error)
+            self._log.error("refund of %s declined: %s", booking.id, error)
             await self._ledger.settle_refund(booking.id, str(error))
         except PaymentsUnavailable as error:
-            self._log.warning("the refund of %s has to wait: %s", booking.id, error)
+            self._log.warning("refund of %s postponed: %s", booking.id, error)
             await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
         else:
             if done:
@@ -92,8 +93,8 @@ class HoldAndRefundSweeper(PeriodicTask):
         raise PaymentsUnavailable("it was paid in live mode, and this service runs in test mode")
 
 
-async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
-    """Work on all items at once, so that the ledger takes them as one batch; one that fails does not stop the others."""
+async def _for_each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Work on all items at once, so that the ledger takes them as one batch. A failing item does not stop the others."""
     failures: list[Exception] = []
 
     async def one(item: T) -> None:

@@ -1,4 +1,4 @@
-"""What a batch of the ledger decides on: locked rows, with the changes of the batch laid over them. Pure."""
+"""The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     CampaignView,
+    IdempotencyRecord,
     Mode,
-    Remembered,
     Slot,
     Sponsor,
 )
-from actors.clock import MINUTE_MS
+from actors.times import MINUTE_MS
 from actors.values import Agent, AuditRecord
 from actors.weeks import weeks_from
 
@@ -29,7 +29,7 @@ Week = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class BookingRules:
-    """The numbers of decisions, sections 6 and 8. `mode` is that of new bookings, and of those that can be paid."""
+    """The numbers of decisions, sections 6 and 8. `mode` applies to new bookings; only those of this mode can be paid."""
 
     hold_ms: int = 30 * MINUTE_MS
     open_holds: int = 3
@@ -40,28 +40,26 @@ class BookingRules:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Rows that a batch touches, locked. Sponsors are by tenant; `weeks` names the booking that holds a week.
-
-    `delivered` has impressions and clicks of bookings, `events` those of the named events that were handled before.
-    """
+    """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
+    has the impressions and clicks of bookings, `events` the named events that were already handled."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks: dict[Week, str] = field(default_factory=dict)
-    remembered: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Decision:
-    """What to keep, and one answer for each message in order.
+    """The changes to commit, and one answer for each message in order.
 
-    Rows are whole, new or changed. Weeks are freed first (from the booking that held them; some may lie before those that
-    were read, as an open booking holds all of its own) and taken then. `events` are
-    pairs of a processor's event and a booking. `visible`: the public may see a difference.
+    Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
+    contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
+    processor's event and a booking. `visible`: the public may see a difference.
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
@@ -70,7 +68,7 @@ class Decision:
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks_freed: dict[Week, str] = field(default_factory=dict)
     weeks_taken: dict[Week, str] = field(default_factory=dict)
-    remembered: list[Remembered] = field(default_factory=list)
+    remembered: list[IdempotencyRecord] = field(default_factory=list)
     events: list[tuple[str, str]] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     visible: bool = False
@@ -78,14 +76,14 @@ class Decision:
 
 
 class UnitOfWork:
-    """Reads see what earlier messages of the batch have changed."""
+    """Reads see the changes of earlier messages of the batch."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
         self.now_ms = now_ms
         self.rules = rules
         self.decision = Decision()
         self._snapshot = snapshot
-        # An open booking holds all its weeks, also those before the first that the batch asked for, which were not read.
+        # An open booking holds all its weeks, also those before the first week that was read.
         self._held = {
             week: booking.id
             for booking in snapshot.bookings.values()
@@ -103,7 +101,7 @@ class UnitOfWork:
         return self.decision.sponsors.get(tenant_id) or self._snapshot.sponsors.get(tenant_id)
 
     def campaign(self, campaign_id: str, owner: str | None) -> Campaign | None:
-        """A campaign, if it is `owner`'s; None stands for an administrator."""
+        """A campaign, if it belongs to `owner`; None means an administrator."""
         campaign = self.decision.campaigns.get(campaign_id) or self._snapshot.campaigns.get(campaign_id)
         return campaign if campaign is not None and owner in (None, campaign.tenant_id) else None
 
@@ -111,12 +109,12 @@ class UnitOfWork:
         return self.decision.slots.get(slot_id) or self._snapshot.slots.get(slot_id)
 
     def booking(self, booking_id: str, owner: str | None = None) -> Booking | None:
-        """A booking, if it is `owner`'s; None stands for an administrator or the service itself."""
+        """A booking, if it belongs to `owner`; None means an administrator or the service itself."""
         booking = self.decision.bookings.get(booking_id) or self._snapshot.bookings.get(booking_id)
         return booking if booking is not None and owner in (None, booking.tenant_id) else None
 
     def holder(self, week: Week) -> Booking | None:
-        """The booking that holds a week; its hold may have run out."""
+        """The booking that holds a week. Its hold may have expired."""
         booking_id = self._weeks.get(week)
         if booking_id is None:
             return None
@@ -128,11 +126,11 @@ class UnitOfWork:
         return all(self._weeks.get(week) == booking.id for week in weeks_of(booking))
 
     def open_holds(self, tenant_id: str) -> int:
-        """How many bookings of an account hold weeks without being paid."""
+        """How many unpaid bookings of an account hold weeks."""
         bookings = self._snapshot.bookings | self.decision.bookings
         return sum(booking.tenant_id == tenant_id and booking.is_open(self.now_ms) for booking in bookings.values())
 
-    def recall(self, tenant_id: str, operation: str, key: str) -> Remembered | None:
+    def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
         return self._remembered.get((tenant_id, operation, key))
 
     def view(self, booking: Booking) -> BookingView:
@@ -169,15 +167,15 @@ class UnitOfWork:
         self._weeks.update(dict.fromkeys(weeks_of(booking), booking.id))
 
     def free_weeks(self, booking: Booking) -> None:
-        """Give back those weeks that the booking holds."""
+        """Free the weeks that the booking holds."""
         self._weeks.update((week, None) for week in weeks_of(booking) if self._weeks.get(week) == booking.id)
 
-    def remember(self, remembered: Remembered) -> None:
+    def remember(self, remembered: IdempotencyRecord) -> None:
         self._remembered[remembered.tenant_id, remembered.operation, remembered.key] = remembered
         self.decision.remembered.append(remembered)
 
     def is_first(self, event_id: str, booking_id: str) -> bool:
-        """Whether an event of the processor comes for the first time; from now on it does not."""
+        """Whether an event of the processor is new. It is recorded as handled."""
         if event_id in self._events:
             return False
         self._events.add(event_id)
@@ -204,7 +202,7 @@ class UnitOfWork:
         )
 
     def finished(self) -> Decision:
-        """The decision, with the difference that the batch has made to the weeks."""
+        """The decision, with the weeks that the batch freed and took."""
         before = self._held
         for week, booking_id in self._weeks.items():
             if before.get(week) == booking_id:
@@ -221,10 +219,10 @@ def weeks_of(booking: Booking) -> list[Week]:
 
 
 def _as_on_the_wire(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The audit is read by clients: its names are written as theirs, `targetUrl` and not `target_url`."""
+    """Audit records are read by clients, so their names are written as in the API: `targetUrl`, not `target_url`."""
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in changes.items()}
 
 
-def by_the_service(origin: Origin) -> Origin:
-    """The same occasion, with the service itself as who acts."""
+def as_system(origin: Origin) -> Origin:
+    """The same origin, with the service itself as the agent."""
     return Origin(Agent("system", "ledger"), origin.request_id, origin.audit_id)

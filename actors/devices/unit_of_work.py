@@ -1,16 +1,16 @@
-"""The locked rows of a batch, with the changes of the batch laid over them. Pure."""
+"""The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
 import json
 from dataclasses import dataclass, field, replace
 
-from actors.clock import MINUTE_MS
 from actors.devices.messages import OPEN, Answer, Decide, Device, FreshKey, Guesses, Poll, Status
+from actors.times import MINUTE_MS
 from actors.values import Account, AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRules:
-    """The numbers of section 3; times in milliseconds unless they say otherwise."""
+    """The numbers of decisions, section 3; times in milliseconds unless the name says otherwise."""
 
     life_ms: int = 15 * MINUTE_MS
     interval_seconds: int = 5
@@ -21,10 +21,10 @@ class DeviceRules:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Rows that a batch touches, locked. The same class holds what a decision changed.
+    """The locked rows of a batch. The same class holds the changes of a decision.
 
-    `guesses` has each wanted session that exists, also one that never guessed. `accounts` are those of the wanted emails
-    and of approved devices; `live_keys` counts, by tenant, full keys and approved devices that are still to get one.
+    `guesses` has every session asked for that exists, also without guesses. `accounts` are those of the emails asked
+    for and of approved devices. `live_keys` counts full keys and approved devices without their key, by tenant.
     """
 
     devices: dict[str, Device] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Decision:
-    """What to keep, and one answer for each message in order."""
+    """The changes to commit, and one answer for each message in order."""
 
     changed: Snapshot = field(default_factory=Snapshot)
     keys: list[FreshKey] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Decision:
 
 
 class UnitOfWork:
-    """Reads see what earlier messages of the batch changed; writes go into `decision`."""
+    """Reads see the changes of earlier messages of the batch; writes go into `decision`."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: DeviceRules) -> None:
         self._snapshot = snapshot
@@ -59,10 +59,11 @@ class UnitOfWork:
         return self.decision.changed.guesses.get(session_id) or self._snapshot.guesses.get(session_id)
 
     def _as_of_now(self, device_id: str) -> Device:
-        """The device; one whose time is over is kept as expired, so that it stays so on nodes whose clocks are behind."""
+        """The device as of now. An overdue one is stored as expired, so that it stays expired on nodes whose clocks are
+        behind."""
         device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
         if device.status in OPEN and device.expires_ms <= self._now_ms:
-            # An approved one is not among `live_keys` any more.
+            # `live_keys` no longer counts an overdue approved device.
             return self._keep(replace(device, status=Status.EXPIRED))
         return device
 
@@ -84,7 +85,7 @@ class UnitOfWork:
         target_id: str,
         changes: dict[str, str],
     ) -> None:
-        """Written in the name of the session that decided, also for the key that follows from it."""
+        """Record a change in the name of the session that decided, including the key that follows from it."""
         assert device.session_id is not None, "nobody has decided"
         self.decision.audits.append(
             AuditRecord(

@@ -10,10 +10,8 @@ RETRY_SECONDS = 5.0
 
 
 class PartitionKeeper(PeriodicTask):
-    """Keeps one partition per day. Sweeping twice, or on many nodes, is harmless.
-
-    The first event of a day creates a missing partition, so a late sweep loses nothing.
-    """
+    """Keeps one partition per day. Sweeping twice, or on many nodes, is harmless. The first event of a day creates a
+    missing partition, so a late sweep loses nothing."""
 
     name = "partitions"
 

@@ -1,4 +1,4 @@
-"""Where events are handed in: each goes to the deduper of its shard. Counts what became of them."""
+"""Routes each event to the deduper of its shard, and counts the outcomes."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from actors.events.state import shard_of
 
 
 class EventOutcome(StrEnum):
-    """What became of an event; all but `RECORDED` are the words of `X-Event-Dropped` (decisions, section 9)."""
+    """The outcome of an event. All but `RECORDED` are values of `X-Event-Dropped` (decisions, section 9)."""
 
     RECORDED = "recorded"
     DUPLICATE = "duplicate"
@@ -23,31 +23,30 @@ class EventOutcome(StrEnum):
 
 
 class EventRouter:
-    """One deduper for each shard, so that a transaction never spans two, and none waits for another's.
-
-    `place_of` names the deduper of a booking where the store has shards of its own."""
+    """Holds one deduper per shard, so that no transaction spans two shards or waits for another one. `place_of` returns
+    the index of a booking's deduper. Pass it if the store has shards of its own."""
 
     def __init__(self, dedupers: Sequence[EventDeduper], place_of: Callable[[str], int] | None = None) -> None:
         assert dedupers
         self.dedupers = tuple(dedupers)
         self._place_of = place_of or partial(shard_of, shards=len(self.dedupers))
-        self.fates: Counter[EventOutcome] = Counter()
+        self.outcomes: Counter[EventOutcome] = Counter()
 
     async def record(self, event: Event) -> EventOutcome:
-        """Record one event; raises as `Actor.ask` does."""
+        """Record one event. Raises as `Actor.ask` does."""
         deduper = self.dedupers[self._place_of(event.booking_id)]
         [recorded] = await deduper.record((event,))
-        return self.drop(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
+        return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
     async def record_all(self, events: Sequence[Event]) -> list[EventOutcome]:
-        """Record many events, each shard's by itself; raises what the first shard that failed has raised, when all are
-        done. What the others have recorded stays recorded, and is a duplicate when it comes again."""
+        """Record events, all shards at once. When all are done, raises the error of the first shard that failed. Events
+        that other shards recorded stay recorded, and are duplicates if they are sent again."""
         if len(self.dedupers) == 1:
-            return self._told(await self.dedupers[0].record(events))
+            return self._counted(await self.dedupers[0].record(events))
         places: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             places.setdefault(self._place_of(event.booking_id), []).append(place)
-        fates = [EventOutcome.DUPLICATE] * len(events)
+        outcomes = [EventOutcome.DUPLICATE] * len(events)
         errors: dict[int, Exception] = {}
 
         async def on(shard: int) -> None:
@@ -56,25 +55,25 @@ class EventRouter:
             except Exception as error:
                 errors[shard] = error
                 return
-            for place, fate in zip(places[shard], self._told(answers), strict=True):
-                fates[place] = fate
+            for place, outcome in zip(places[shard], self._counted(answers), strict=True):
+                outcomes[place] = outcome
 
         async with trio.open_nursery() as nursery:
             for shard in places:
                 nursery.start_soon(on, shard)
         if errors:
             raise errors[min(errors)]
-        return fates
+        return outcomes
 
-    def _told(self, answers: Sequence[bool]) -> list[EventOutcome]:
-        fates = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
-        self.fates.update(fates)
-        return fates
+    def _counted(self, answers: Sequence[bool]) -> list[EventOutcome]:
+        outcomes = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
+        self.outcomes.update(outcomes)
+        return outcomes
 
-    def drop(self, fate: EventOutcome) -> EventOutcome:
-        """Count what became of an event, here or before it was handed in; returns it."""
-        self.fates[fate] += 1
-        return fate
+    def count(self, outcome: EventOutcome) -> EventOutcome:
+        """Count the outcome of an event, here or before it was routed; returns it."""
+        self.outcomes[outcome] += 1
+        return outcome
 
     def __repr__(self) -> str:
-        return f"<EventRouter of {len(self.dedupers)}, {dict(self.fates)}>"
+        return f"<EventRouter of {len(self.dedupers)}, {dict(self.outcomes)}>"

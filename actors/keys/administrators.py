@@ -1,4 +1,4 @@
-"""Who is an administrator, and how one comes and goes: the rows with the changes of a batch laid over them. Pure.
+"""Granting, revoking and bootstrapping administrators, on locked rows. Pure.
 
 Source of the rules: decisions, section 10.
 """
@@ -11,7 +11,7 @@ from actors.values import Account, AuditRecord
 
 
 class Administrators:
-    """Writes into `decision`, and finds by `account` whose nodes have to be told."""
+    """The administrators as this batch has left them. Changes are written into `decision`; `account` looks up an email."""
 
     def __init__(
         self, snapshot: Snapshot, decision: Decision, account: Callable[[str], Account | None], now_ms: int
@@ -55,7 +55,7 @@ class Administrators:
         return True
 
     def _note(self, email: str, audit: AuditRecord) -> None:
-        """Audit a change, and announce the account, where there is one, so that every node forgets its keys."""
+        """Audit a change. If the account exists, announce it so that every node drops its cached keys."""
         self._decision.audits.append(audit)
         account = self._account(email)
         if account is not None:

@@ -1,20 +1,19 @@
-"""The key directory: from a key's text to what it stands for, by memory or one batched look-up."""
+"""The key cache: resolves a key's text from memory, or with one batched lookup."""
 
 from collections.abc import Iterable, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.clock import SECOND_MS, Clock
+from actors.clock import Clock
 from actors.credentials import digest, is_key
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
+from actors.times import SECOND_MS
 from actors.values import BatchId
 
 
 class KeyCache(Actor[bytes, Resolved | None]):
-    """Remembers keys it has seen for a short time; told of a change, it forgets.
-
-    A notification makes a change seen within a second; `life_seconds` makes it certain when the notification is lost.
-    """
+    """Caches resolved keys for `life_seconds`, and drops them when they change. Notifications make changes visible
+    within a second. `life_seconds` bounds the delay if one is lost."""
 
     def __init__(
         self,
@@ -31,10 +30,10 @@ class KeyCache(Actor[bytes, Resolved | None]):
         self._clock = clock
         self._life_ms = life_seconds * SECOND_MS
         self._capacity = capacity
-        # hash -> (what it stands for, when it was read); the oldest reading first.
+        # hash -> (resolved key, when it was read), oldest first.
         self._known: dict[bytes, tuple[Resolved, int]] = {}
         self._tenant_keys: dict[str, set[bytes]] = {}
-        # What was changed while a look-up is under way, whose rows may be older than the change.
+        # Keys and tenants that changed during a lookup, whose result may be older than the change.
         self._looking = False
         self._stale_hashes: set[bytes] = set()
         self._stale_tenants: set[str] = set()
@@ -43,10 +42,10 @@ class KeyCache(Actor[bytes, Resolved | None]):
     # Intents.
 
     async def resolve(self, text: str, *, fresh: bool = False) -> Resolved | None:
-        """What `text` stands for, revoked and expired keys too; None when there is no such key.
+        """The key with this text and its account, also if revoked or expired; None if there is no such key.
 
-        A text that is no key, or whose checksum is wrong, costs no look-up. A `fresh` answer comes from a look-up that
-        began after this call, whatever is remembered: a change that was committed before is seen, announced or not.
+        A text with the wrong format or checksum costs no lookup. `fresh` bypasses the cache: the answer includes every
+        change that was committed before this call.
         """
         if not is_key(text):
             return None
@@ -57,7 +56,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         return await self.ask(key_hash)
 
     def forget(self, hashes: Iterable[bytes] = (), tenants: Iterable[str] = ()) -> None:
-        """These keys, and all keys of these tenants, have changed."""
+        """Drop these keys, and all keys of these tenants, because they changed."""
         for key_hash in hashes:
             if self._looking:
                 self._stale_hashes.add(key_hash)
@@ -69,7 +68,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
                 self._drop(key_hash)
 
     def forget_all(self) -> None:
-        """Notifications may have been lost: trust nothing."""
+        """Drop everything, because notifications may have been lost."""
         self._all_stale = True
         self._known.clear()
         self._tenant_keys.clear()
@@ -79,7 +78,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
 
     # The batch.
 
-    async def commit(self, turn: BatchId, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
         self._stale_hashes.clear()
         self._stale_tenants.clear()
         self._all_stale, self._looking = False, True

@@ -1,23 +1,23 @@
-"""The rules of minting, claiming, issuing and revoking keys, pure.
+"""The rules of minting, claiming, issuing and revoking keys. Pure; source: decisions, sections 1 and 2.
 
-Source of the rules: decisions, sections 1 and 2. A snapshot of locked rows and messages go in; changes and answers come
-out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from actors.clock import day_of, month_of
 from actors.codes import guess, send, wrong_code
 from actors.keys.administrators import Administrators
-from actors.keys.granting import may_end, refused_grant
+from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     ByKey,
     Claim,
     Claimed,
+    CodeSent,
     CompleteClaim,
     GrantAdmin,
     Issue,
@@ -27,12 +27,12 @@ from actors.keys.messages import (
     Mint,
     Revoke,
     RevokeAdmin,
-    Sent,
     SetTier,
     StartClaim,
     TierSet,
 )
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, UnitOfWork
+from actors.times import day_of, month_of
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
@@ -40,10 +40,10 @@ __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "r
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants.
+    """The rows that a batch needs. The store follows claims to keys, and keys and accounts to tenants.
 
-    `admin_emails` are those whose membership counts; with `membership` the batch changes who is an administrator, and
-    no other may at the same time.
+    `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
+    which only one batch may do at a time.
     """
 
     token_hashes: tuple[bytes, ...]
@@ -54,7 +54,7 @@ class LockSet:
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     token_hashes: set[bytes] = set()
     key_ids: set[str] = set()
     emails: set[str] = set()
@@ -144,15 +144,15 @@ class _Batch(UnitOfWork):
         if claim is None:
             return _unknown_token()
         if claim.completed_ms is not None:
-            return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
+            return Refused(Code.ALREADY_UPGRADED, "This key has already been claimed.")
         if self._is_revoked(claim.key_id):
             return _unknown_token()
         sent = send(claim, start.proof, self._now_ms, self._rules.codes, "for this token")
         if isinstance(sent, Refused):
             return sent
         self._keep_claim(replace(sent, email=start.email))
-        self.decision.letters.append(start.letter)
-        return Sent()
+        self.decision.outbox.append(start.message)
+        return CodeSent()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:
         claim = self._claim(complete.token_hash)
@@ -162,7 +162,7 @@ class _Batch(UnitOfWork):
             if claim.completed_ms is not None:
                 return Refused(Code.ALREADY_UPGRADED, "This key has been claimed with another email.")
             return _unknown_token()
-        guessed, right = guess(claim, complete.proof, self._rules.codes, lives=self._code_lives(claim))
+        guessed, right = guess(claim, complete.proof, self._rules.codes, valid=self._code_is_valid(claim))
         if guessed is not claim:
             self._keep_claim(guessed)
         if not right:
@@ -176,8 +176,9 @@ class _Batch(UnitOfWork):
             return Claimed(key, self._live_tenant(key.tenant_id), complete.email)
         return self._claim_key(claim, key, complete)
 
-    def _code_lives(self, claim: Claim) -> bool:
-        """Until its time runs out; after success the same code answers the same for a while, for lost answers."""
+    def _code_is_valid(self, claim: Claim) -> bool:
+        """Whether the code still counts. After success the same code gives the same answer for `repeat_ms`, for lost
+        responses."""
         if claim.completed_ms is not None:
             return self._now_ms <= claim.completed_ms + self._rules.repeat_ms
         return self._now_ms < claim.code_expires_ms
@@ -239,7 +240,7 @@ class _Batch(UnitOfWork):
 
     def _revoke(self, revoke: Revoke) -> Answer:
         key = self._key(revoke.key_id)
-        if key is None or not may_end(revoke, key):
+        if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
         if key.revoked_ms is None:
             key = replace(key, revoked_ms=self._now_ms)
@@ -262,9 +263,7 @@ class _Batch(UnitOfWork):
         return TierSet(tenant)
 
     def _key_limit(self, most: int, what: str) -> Refused:
-        return Refused(
-            Code.KEY_LIMIT, f"This account has {most} live {what} keys, the most it may have. Revoke one first."
-        )
+        return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")
 
     def _announce(self, key: Key, tenant: Tenant) -> None:
         self.decision.touched_keys.append(key.hash)
@@ -272,7 +271,7 @@ class _Batch(UnitOfWork):
 
 
 def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
-    """`target` with the counts of `source` added, window by window; a window that has ended adds nothing."""
+    """`target` with the counts of `source` added, window by window. Ended windows add nothing."""
     day = max(target.day, source.day, day_of(now_ms))
     month = max(target.month, source.month, month_of(now_ms))
     both = (target, source)

@@ -1,17 +1,17 @@
-"""The locked rows of a batch, with the changes of the batch laid over them. Pure."""
+"""The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
 from dataclasses import dataclass, field
 
-from actors.clock import MINUTE_MS
 from actors.codes import CodeRules
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.standing import is_live
+from actors.times import MINUTE_MS
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """The numbers of sections 1 and 2; times in milliseconds."""
+    """The numbers of decisions, sections 1 and 2; times in milliseconds."""
 
     anonymous_life_ms: int = 72 * 60 * MINUTE_MS
     codes: CodeRules = field(default_factory=CodeRules)
@@ -22,11 +22,11 @@ class KeyRules:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Rows that a batch touches, locked. The same class holds what a decision changed.
+    """The locked rows of a batch. The same class holds the changes of a decision.
 
-    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not), and as full ones those that
-    approved devices are still to get. `administrators` has
-    those of the wanted emails, with when they became one; `administrator_count` counts all where the batch wants that.
+    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not); approved devices
+    without their key count as full ones. `administrators` maps the emails asked for to when they became one;
+    `administrator_count` is read if the batch changes administrators.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)
@@ -40,14 +40,15 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Decision:
-    """What to keep, and one answer for each message in order. `touched` names key hashes and tenants to announce.
+    """The changes to commit, and one answer for each message in order.
 
-    `dismissed` administrators go before those of `changed` come: an email may be in both.
+    `touched_keys` and `touched_tenants` are announced. `dismissed` administrators are deleted before those of `changed`
+    are inserted: an email may be in both.
     """
 
     changed: Snapshot = field(default_factory=Snapshot)
     dismissed: set[str] = field(default_factory=set)
-    letters: list[OutboxMessage] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     touched_keys: list[bytes] = field(default_factory=list)
     touched_tenants: list[str] = field(default_factory=list)
@@ -55,7 +56,7 @@ class Decision:
 
 
 class UnitOfWork:
-    """Reads see what earlier messages of the batch changed; writes go into `decision`."""
+    """Reads see the changes of earlier messages of the batch; writes go into `decision`."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: KeyRules) -> None:
         self._snapshot = snapshot

@@ -1,4 +1,4 @@
-"""When keys were last used: noted in memory at each request, written at intervals. Every node runs one.
+"""The last uses of keys: noted in memory at each request, written at intervals. Every node runs one.
 
 For display only; nothing is decided by it. A killed process loses the uses since its last write.
 """
@@ -13,10 +13,8 @@ from actors.periodic import PeriodicTask
 
 
 class KeyUses(PeriodicTask):
-    """Several nodes may write the same keys: the store keeps the latest use.
-
-    Remembers at most `capacity` keys between two writes, and forgets the least recently used beyond that.
-    """
+    """Several nodes may write the same keys: the store keeps the latest use. Remembers at most `capacity` keys between
+    two writes, and forgets the least recently used beyond that."""
 
     name = "key_uses"
 
@@ -50,10 +48,8 @@ class KeyUses(PeriodicTask):
             noted.popitem(last=False)
 
     async def last(self, key_ids: Sequence[str]) -> Mapping[str, int]:
-        """When these keys were last used, in epoch milliseconds; keys without a known use are left out.
-
-        Uses on other nodes are up to `write_seconds` late. Raises `StorageUnavailable`.
-        """
+        """The last uses of these keys in epoch milliseconds; keys without a known use are left out. Uses on other nodes
+        are up to `write_seconds` late. Raises `StorageUnavailable`."""
         found = dict(await self._store.uses_of(key_ids))
         for key_id in key_ids:
             if key_id in self._noted:

@@ -8,17 +8,15 @@ from collections.abc import Sequence
 
 import trio
 
-from actors.nodes.messages import NodeInfo, Seen
-from actors.nodes.state import NodeRules, known
+from actors.nodes.messages import LiveNode, NodeInfo
+from actors.nodes.state import NodeRules, live_nodes
 from actors.nodes.store import NodeStore
 from actors.periodic import PeriodicTask
 
 
 class Heartbeat(PeriodicTask):
-    """Sends a heartbeat before the node serves, then at every interval, and signs off on an orderly stop.
-
-    A node that is killed still counts for `live_seconds`.
-    """
+    """Sends a heartbeat before the node serves, then at every interval, and signs off on an orderly stop. A node that
+    is killed still counts for `live_seconds`."""
 
     name = "nodes"
     tolerated = (Exception,)
@@ -28,7 +26,7 @@ class Heartbeat(PeriodicTask):
         self.rules = rules or NodeRules()
         super().__init__(self.rules.beat_seconds)
         self._store = store
-        self._seen: Sequence[Seen] = ()
+        self._seen: Sequence[LiveNode] = ()
         self._heard: float | None = None
         # Cached, because every rate-limited request reads it.
         self._live = 1
@@ -39,9 +37,9 @@ class Heartbeat(PeriodicTask):
         """How many nodes are alive, including this one, as of the last heartbeat; 1 after `keep_seconds` without one."""
         return self._live
 
-    def nodes(self) -> Sequence[Seen]:
+    def nodes(self) -> Sequence[LiveNode]:
         """The live nodes, oldest first, each with the current age of its last heartbeat."""
-        return known(self.node, self._seen, self.age_seconds or 0.0, self.rules)
+        return live_nodes(self.node, self._seen, self.age_seconds or 0.0, self.rules)
 
     @property
     def age_seconds(self) -> float | None:
@@ -56,7 +54,7 @@ class Heartbeat(PeriodicTask):
 
     async def _round(self) -> None:
         try:
-            self._seen = await self._store.beat(self.node, self.rules.live_seconds)
+            self._seen = await self._store.heartbeat(self.node, self.rules.live_seconds)
             self._heard = trio.current_time()
         finally:
             self._count()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
-from actors.limits import Allowance, WindowLimiter, alone
+from actors.limits import Allowance, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
 from service.api.messages import Headers
@@ -41,7 +41,7 @@ class Budgets:
 
     config: Config
     clock: Clock
-    nodes: Callable[[], int] = alone
+    nodes: Callable[[], int] = single_node
     _minutes: WindowLimiter = field(init=False)
     _events: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)

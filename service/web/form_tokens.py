@@ -27,7 +27,7 @@ async def consume_form_token(sessions: SessionKeeper, visit: PageRequest, act: A
         return await act(visit)
     if not _FORM_ID.fullmatch(form_id):
         raise PageRefused(not_valid())
-    spent = await sessions.spend_form(person.session.id, form_id)
+    spent = await sessions.consume_form(person.session.id, form_id)
     if isinstance(spent, Refused):
         raise PageRefused(spent)
     if not spent.first:
@@ -46,6 +46,6 @@ async def _give_back(sessions: SessionKeeper, session_id: str, form_id: str) -> 
     """Where it is lost, the page is shown with a fresh form all the same."""
     with best_effort():
         try:
-            await sessions.give_back_form(session_id, form_id)
+            await sessions.release_form(session_id, form_id)
         except CallFailed as error:
             log.warning("a form of %s was not given back: %s", session_id, type(error).__name__)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from actors.bookings.demo import DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
+from actors.bookings.demo import DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.bookings.store import TOPIC
 from actors.values import Account, Tenant, Tier
@@ -40,13 +40,13 @@ class MemoryDemo:
         tables = self._memory
         return not (tables.sponsorship_revision or tables.slots or tables.sponsors or tables.bookings)
 
-    def _ground(self, data: DemoData) -> DemoGround:
+    def _ground(self, data: DemoData) -> ExistingRows:
         tables = self._memory
         emails = {account.email for account in data.accounts}
         tenants = {email: account.tenant_id for email, account in tables.accounts.items() if email in emails}
         real = [booking for booking in tables.bookings.values() if not booking.demo]
         authored = {campaign.tenant_id for campaign in tables.campaigns.values() if not campaign.demo}
-        return DemoGround(
+        return ExistingRows(
             tenants=tenants,
             sponsors=_found(tables.sponsors, set(tenants.values())),
             slots=_found(tables.slots, {row.id for row in data.slots}),

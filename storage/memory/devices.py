@@ -16,13 +16,13 @@ class MemoryDevices:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         def work() -> Decision:
-            decision = decide(self._snapshot(wanted, now_ms))
+            decision = decide(self._snapshot(locks, now_ms))
             self._keep(decision)
             return decision
 
-        return await self._memory.transact(turn, work)
+        return await self._memory.transact(batch_id, work)
 
     async def prune(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
@@ -32,19 +32,19 @@ class MemoryDevices:
             del devices[device_id]
         return len(ended[:limit])
 
-    def _snapshot(self, wanted: LockSet, now_ms: int) -> Snapshot:
+    def _snapshot(self, locks: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
         devices = {
             device.id: device
             for device in tables.devices.values()
-            if device.code_hash in wanted.code_hashes or device.user_code in wanted.user_codes
+            if device.code_hash in locks.code_hashes or device.user_code in locks.user_codes
         }
         approved = (device.email for device in devices.values() if device.status is Status.APPROVED)
-        emails = {*wanted.emails, *approved}
+        emails = {*locks.emails, *approved}
         accounts = {email: account for email, account in tables.accounts.items() if email in emails}
         guesses = {
             session_id: tables.device_guesses.get(session_id) or Guesses(session_id)
-            for session_id in wanted.session_ids
+            for session_id in locks.session_ids
             if session_id in tables.sessions
         }
         live = live_keys(tables, {account.tenant_id for account in accounts.values()}, now_ms)

@@ -15,7 +15,7 @@ class MemoryEvents:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         tables = self._memory
 
         def work() -> Collection[bytes]:
@@ -31,7 +31,7 @@ class MemoryEvents:
                 tables.delivery_days[row.booking_id, day] = (impressions, clicks)
             return [row.key for row in added]
 
-        return await tables.transact(turn, work)
+        return await tables.transact(batch_id, work)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         await self._memory.before()

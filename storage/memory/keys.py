@@ -17,18 +17,18 @@ class MemoryKeys:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         def work() -> Decision:
-            decision = decide(self._snapshot(wanted, now_ms))
+            decision = decide(self._snapshot(locks, now_ms))
             self._keep(decision)
             return decision
 
-        return await self._memory.transact(turn, work)
+        return await self._memory.transact(batch_id, work)
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         await self._memory.before()
-        wanted = set(hashes)
-        return {key.hash: self._resolved(key) for key in self._memory.keys.values() if key.hash in wanted}
+        locks = set(hashes)
+        return {key.hash: self._resolved(key) for key in self._memory.keys.values() if key.hash in locks}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         await self._memory.before()
@@ -60,18 +60,18 @@ class MemoryKeys:
         admin = email is not None and email in self._memory.administrators
         return Resolved(key, self._memory.tenants[key.tenant_id].tier, email, admin)
 
-    def _snapshot(self, wanted: LockSet, now_ms: int) -> Snapshot:
+    def _snapshot(self, locks: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
-        claims = {key: tables.claims[key] for key in wanted.token_hashes if key in tables.claims}
-        accounts = {email: tables.accounts[email] for email in wanted.emails if email in tables.accounts}
-        key_ids = sorted({*wanted.key_ids, *(claim.key_id for claim in claims.values())})
+        claims = {key: tables.claims[key] for key in locks.token_hashes if key in tables.claims}
+        accounts = {email: tables.accounts[email] for email in locks.emails if email in tables.accounts}
+        key_ids = sorted({*locks.key_ids, *(claim.key_id for claim in claims.values())})
         keys = {key_id: tables.keys[key_id] for key_id in key_ids if key_id in tables.keys}
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
         tenants = {tenant_id: tables.tenants[tenant_id] for tenant_id in tenant_ids}
         members = tables.administrators
-        admins = {email: members[email] for email in wanted.admin_emails if email in members}
-        count = len(members) if wanted.membership else 0
+        admins = {email: members[email] for email in locks.admin_emails if email in members}
+        count = len(members) if locks.membership else 0
         return Snapshot(keys, claims, accounts, tenants, live, admins, count)
 
     def _keep(self, decision: Decision) -> None:
@@ -88,7 +88,7 @@ class MemoryKeys:
         tables.administrators.update(changed.administrators)
         tables.keys.update(changed.keys)
         tables.claims.update(changed.claims)
-        tables.letters.update((letter.id, letter) for letter in decision.letters)
+        tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
         tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])
         tables.announce([f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants])

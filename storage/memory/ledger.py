@@ -13,30 +13,30 @@ class MemoryLedger:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         def work() -> Decision:
-            snapshot = self._snapshot(wanted)
+            snapshot = self._snapshot(locks)
             decision = decide(snapshot)
             self._keep(snapshot, decision)
             return decision
 
-        return await self._memory.transact(turn, work)
+        return await self._memory.transact(batch_id, work)
 
-    def _snapshot(self, wanted: LockSet) -> Snapshot:
+    def _snapshot(self, locks: LockSet) -> Snapshot:
         tables = self._memory
-        remembered = {key: tables.booking_keys[key] for key in wanted.keys if key in tables.booking_keys}
-        named_ids = {*wanted.booking_ids, *(known.booking_id for known in remembered.values())}
+        remembered = {key: tables.booking_keys[key] for key in locks.keys if key in tables.booking_keys}
+        named_ids = {*locks.booking_ids, *(known.booking_id for known in remembered.values())}
         named = [tables.bookings[booking_id] for booking_id in named_ids if booking_id in tables.bookings]
-        campaign_ids = {*wanted.campaign_ids, *(booking.campaign_id for booking in named)}
+        campaign_ids = {*locks.campaign_ids, *(booking.campaign_id for booking in named)}
         campaigns = {key: tables.campaigns[key] for key in campaign_ids if key in tables.campaigns}
         tenant_ids = {
-            *wanted.tenant_ids,
-            *(tenant_id for tenant_id, _, _ in wanted.keys),
+            *locks.tenant_ids,
+            *(tenant_id for tenant_id, _, _ in locks.keys),
             *(booking.tenant_id for booking in named),
-            *(campaign.tenant_id for key, campaign in campaigns.items() if key in wanted.campaign_ids),
+            *(campaign.tenant_id for key, campaign in campaigns.items() if key in locks.campaign_ids),
         }
-        slot_ids = {*wanted.slot_ids, *(booking.slot_id for booking in named)}
-        weeks = self._weeks(slot_ids, wanted.from_week_ms, named)
+        slot_ids = {*locks.slot_ids, *(booking.slot_id for booking in named)}
+        weeks = self._weeks(slot_ids, locks.from_week_ms, named)
         opened = [b for b in tables.bookings.values() if b.tenant_id in tenant_ids and b.status in OPEN]
         holders = [tables.bookings[booking_id] for booking_id in set(weeks.values())]
         return Snapshot(
@@ -46,7 +46,7 @@ class MemoryLedger:
             bookings={booking.id: booking for booking in (*named, *opened, *holders)},
             weeks=weeks,
             remembered=remembered,
-            events={event_id for event_id in wanted.event_ids if event_id in tables.payment_events},
+            events={event_id for event_id in locks.event_ids if event_id in tables.payment_events},
             delivered=self._delivered({booking.id for booking in named}),
         )
 

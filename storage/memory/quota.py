@@ -14,7 +14,7 @@ class MemoryQuota:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         tables = self._memory
 
         def work() -> Decision:
@@ -25,7 +25,7 @@ class MemoryQuota:
                 tables.usage_days[tenant.id, tenant.day] = tenant.day_used
             return decision
 
-        return await tables.transact(turn, work)
+        return await tables.transact(batch_id, work)
 
     async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
         await self._memory.before()

@@ -15,19 +15,19 @@ class MemorySessions:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         def work() -> Decision:
-            decision = decide(self._snapshot(wanted, now_ms))
+            decision = decide(self._snapshot(locks, now_ms))
             self._keep(decision)
             return decision
 
-        return await self._memory.transact(turn, work)
+        return await self._memory.transact(batch_id, work)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         await self._memory.before()
-        wanted, found = set(token_hashes), {}
+        locks, found = set(token_hashes), {}
         for session in self._memory.sessions.values():
-            if session.token_hash in wanted:
+            if session.token_hash in locks:
                 tenant = self._memory.tenants[self._memory.accounts[session.email].tenant_id]
                 admin = session.email in self._memory.administrators
                 found[session.token_hash] = SignedIn(session, tenant.id, tenant.tier, admin)
@@ -65,18 +65,18 @@ class MemorySessions:
             del rows[place]
         return len(gone)
 
-    def _snapshot(self, wanted: LockSet, now_ms: int) -> Snapshot:
+    def _snapshot(self, locks: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
-        named, entering = set(wanted.session_ids), set(wanted.entering)
+        named, entering = set(locks.session_ids), set(locks.entering)
         return Snapshot(
-            {email: tables.sign_ins[email] for email in wanted.emails if email in tables.sign_ins},
-            {email: tables.accounts[email] for email in wanted.entering if email in tables.accounts},
+            {email: tables.sign_ins[email] for email in locks.emails if email in tables.sign_ins},
+            {email: tables.accounts[email] for email in locks.entering if email in tables.accounts},
             {
                 each.id: each
                 for each in tables.sessions.values()
                 if each.id in named or (each.email in entering and each.is_live(now_ms))
             },
-            {place: tables.forms[place] for place in wanted.forms if place in tables.forms},
+            {place: tables.forms[place] for place in locks.forms if place in tables.forms},
         )
 
     def _keep(self, decision: Decision) -> None:
@@ -85,8 +85,8 @@ class MemorySessions:
         tables.accounts.update(changed.accounts)
         tables.sign_ins.update(changed.sign_ins)
         tables.sessions.update(changed.sessions)
-        for place in decision.given_back:
+        for place in decision.released_forms:
             del tables.forms[place]
         tables.forms.update(changed.forms)
-        tables.letters.update((letter.id, letter) for letter in decision.letters)
+        tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)

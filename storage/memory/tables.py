@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import trio
 
-from actors.bookings.records import Booking, Campaign, Remembered, Slot, Sponsor
+from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
-from actors.mail.messages import OutboxLetter
+from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
@@ -37,9 +37,9 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: dict[str, OutboxMessage] = field(default_factory=dict)
+    messages: dict[str, OutboxMessage] = field(default_factory=dict)
     # The delivery of those letters that were leased or marked, by the letter's id.
-    outbox: dict[str, OutboxLetter] = field(default_factory=dict)
+    outbox: dict[str, QueuedMessage] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
     # By email.
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Memory:
     # The booking that holds a week, by slot and start of the week.
     slot_weeks: dict[tuple[str, int], str] = field(default_factory=dict)
     # By tenant, operation and key.
-    booking_keys: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    booking_keys: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     # The booking of a handled event.
     payment_events: dict[str, str] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
@@ -74,14 +74,14 @@ class Memory:
     before: Callable[[], Awaitable[None]] = _checkpoint
     after: Callable[[], Awaitable[None]] = _checkpoint
 
-    async def transact(self, turn: BatchId, work: Callable[[], D]) -> D:
+    async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
         """Run `work` once per turn: what `storage.journal` does over Postgres."""
         await self.before()
-        if self.journal.get(turn.owner, 0) >= turn.seq:
-            decided: D = turn.decided
+        if self.journal.get(batch_id.owner, 0) >= batch_id.seq:
+            decided: D = batch_id.decided
         else:
-            decided = turn.decided = work()
-            self.journal[turn.owner] = turn.seq
+            decided = batch_id.decided = work()
+            self.journal[batch_id.owner] = batch_id.seq
         await self.after()
         return decided
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
+from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, Slot, Sponsor
 from actors.values import Account, Tenant, Tier
@@ -51,7 +51,7 @@ async def _is_untouched(connection: Connection) -> bool:
     return bool(await connection.fetchval(SQL.untouched))
 
 
-async def _ground(connection: Connection, data: DemoData) -> DemoGround:
+async def _ground(connection: Connection, data: DemoData) -> ExistingRows:
     """Lock what stands there, in the order of the ledger: sponsors, campaigns, slots, bookings, each sorted."""
     accounts = await connection.fetch(SQL.accounts, [account.email for account in data.accounts])
     tenants = {row["email"]: row["tenant_id"] for row in accounts}
@@ -67,7 +67,7 @@ async def _ground(connection: Connection, data: DemoData) -> DemoGround:
     slots = await lock(SQL.lock_slots, (row.id for row in data.slots))
     bookings = await lock(SQL.lock_bookings, (row.id for row in data.bookings))
     weeks = await connection.fetch(SQL.real_weeks, sorted(slots))
-    return DemoGround(
+    return ExistingRows(
         tenants=tenants,
         sponsors=sponsors,
         slots=slots,

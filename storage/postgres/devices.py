@@ -24,13 +24,13 @@ class PostgresDevices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
-            decision = decide(await _snapshot(connection, wanted, now_ms))
+            decision = decide(await _snapshot(connection, locks, now_ms))
             await _keep(connection, decision)
             return decision
 
-        return await decide_once(self._database, turn, work)
+        return await decide_once(self._database, batch_id, work)
 
     async def prune(self, before_ms: int, limit: int) -> int:
         async def work(connection: Connection) -> int:
@@ -39,18 +39,18 @@ class PostgresDevices:
         return await self._database.transact(work)
 
 
-async def _snapshot(connection: Connection, wanted: LockSet, now_ms: int) -> Snapshot:
+async def _snapshot(connection: Connection, locks: LockSet, now_ms: int) -> Snapshot:
     """Lock what is wanted in the order of the contract: devices, accounts, sessions, tenants, each sorted."""
     snapshot = Snapshot()
-    for row in await connection.fetch(SQL.lock_devices, list(wanted.code_hashes), list(wanted.user_codes)):
+    for row in await connection.fetch(SQL.lock_devices, list(locks.code_hashes), list(locks.user_codes)):
         snapshot.devices[row["id"]] = _device(row)
     approved = (device for device in snapshot.devices.values() if device.status is Status.APPROVED)
-    emails = {*wanted.emails, *(device.email for device in approved)}
+    emails = {*locks.emails, *(device.email for device in approved)}
     if emails:
         for row in await connection.fetch(KEYS.lock_accounts, sorted(filter(None, emails))):
             snapshot.accounts[row["email"]] = Account(**row)
-    if wanted.session_ids:
-        for row in await connection.fetch(SQL.lock_sessions, list(wanted.session_ids)):
+    if locks.session_ids:
+        for row in await connection.fetch(SQL.lock_sessions, list(locks.session_ids)):
             snapshot.guesses[row["id"]] = Guesses(row["id"])
         for row in await connection.fetch(SQL.guesses, list(snapshot.guesses)):
             snapshot.guesses[row["session_id"]] = Guesses(**row)

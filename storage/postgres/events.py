@@ -40,14 +40,14 @@ class PostgresEvents:
         self._days: set[int] = set()
         self._careful = 0
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         if day not in self._days:
             await self.prepare([day])
-        offered = turn.owner, turn.seq, day, *packed(rows)
-        if turn.decided is None and not self._careful:
+        offered = batch_id.owner, batch_id.seq, day, *packed(rows)
+        if batch_id.decided is None and not self._careful:
             # What such a batch adds is known before it is sent, so its statement may be its own transaction: should the
             # answer get lost, the next attempt learns from the journal whether this was kept.
-            turn.decided = [row.key for row in rows]
+            batch_id.decided = [row.key for row in rows]
             if await self._record_new(day, offered):
                 return [row.key for row in rows]
             self._careful = CAREFUL_BATCHES
@@ -58,8 +58,8 @@ class PostgresEvents:
                 kept = await connection.fetchrow(SQL.record, *offered)
             if kept["taken"]:
                 # It is heard before the commit is sent, whose outcome may stay unknown.
-                turn.decided = _keys_in(kept["added"] or b"")
-            added: Collection[bytes] = turn.decided
+                batch_id.decided = _keys_in(kept["added"] or b"")
+            added: Collection[bytes] = batch_id.decided
             return added
 
         return await self._database.transact(work)

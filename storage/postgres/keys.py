@@ -25,13 +25,13 @@ class PostgresKeys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
-            decision = decide(await _snapshot(connection, wanted, now_ms))
+            decision = decide(await _snapshot(connection, locks, now_ms))
             await _keep(connection, decision)
             return decision
 
-        return await decide_once(self._database, turn, work)
+        return await decide_once(self._database, batch_id, work)
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(hashes)))
@@ -58,22 +58,22 @@ class PostgresKeys:
         return int(await self._database.read(lambda connection: connection.fetchval(SQL.count_administrators)))
 
 
-async def _snapshot(connection: Connection, wanted: LockSet, now_ms: int) -> Snapshot:
+async def _snapshot(connection: Connection, locks: LockSet, now_ms: int) -> Snapshot:
     """Lock what is wanted in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
     snapshot = Snapshot()
-    if wanted.token_hashes:
-        for row in await connection.fetch(SQL.lock_claims, list(wanted.token_hashes)):
+    if locks.token_hashes:
+        for row in await connection.fetch(SQL.lock_claims, list(locks.token_hashes)):
             snapshot.claims[row["token_hash"]] = Claim(**row)
-    if wanted.emails:
-        for row in await connection.fetch(SQL.lock_accounts, list(wanted.emails)):
+    if locks.emails:
+        for row in await connection.fetch(SQL.lock_accounts, list(locks.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
-    if wanted.membership:
+    if locks.membership:
         await connection.execute(SQL.take_turns_with_administrators)
         snapshot.administrator_count = await connection.fetchval(SQL.count_administrators)
-    if wanted.admin_emails:
-        for row in await connection.fetch(SQL.lock_administrators, list(wanted.admin_emails)):
+    if locks.admin_emails:
+        for row in await connection.fetch(SQL.lock_administrators, list(locks.admin_emails)):
             snapshot.administrators[row["email"]] = row["granted_ms"]
-    key_ids = {*wanted.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
+    key_ids = {*locks.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
     if key_ids:
         for row in await connection.fetch(SQL.lock_keys, sorted(key_ids)):
             snapshot.keys[row["id"]] = _key(row)
@@ -113,8 +113,8 @@ async def _keep(connection: Connection, decision: Decision) -> None:
     if changed.claims:
         claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
         await connection.execute(SQL.keep_claims, *columns(Claim, claims))
-    if decision.letters:
-        await connection.execute(SQL.keep_letters, *columns(OutboxMessage, decision.letters))
+    if decision.outbox:
+        await connection.execute(SQL.keep_messages, *columns(OutboxMessage, decision.outbox))
     await keep_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]

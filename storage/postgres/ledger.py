@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.records import Booking, Remembered, Slot, Sponsor
+from actors.bookings.records import Booking, IdempotencyRecord, Slot, Sponsor
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
@@ -52,14 +52,14 @@ class PostgresLedger:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         async def work(connection: Connection) -> Decision:
-            snapshot = await _snapshot(connection, wanted)
+            snapshot = await _snapshot(connection, locks)
             decision = decide(snapshot)
             await _keep(connection, snapshot, decision)
             return decision
 
-        return await decide_once(self._database, turn, work)
+        return await decide_once(self._database, batch_id, work)
 
 
 @dataclass(slots=True)
@@ -81,14 +81,14 @@ class _Places:
             self.from_week_ms = row["week_start_ms"]
 
 
-async def _snapshot(connection: Connection, wanted: LockSet) -> Snapshot:
+async def _snapshot(connection: Connection, locks: LockSet) -> Snapshot:
     """Lock what is wanted and what follows from it; each kind is complete before the next begins."""
     snapshot = Snapshot()
-    places = await _places(connection, wanted)
+    places = await _places(connection, locks)
     if places.tenant_ids:
         for row in await connection.fetch(SQL.lock_sponsors, sorted(places.tenant_ids)):
             snapshot.sponsors[row["tenant_id"]] = sponsor_of(row)
-    await _recall(connection, wanted, places, snapshot)
+    await _recall(connection, locks, places, snapshot)
     if places.campaign_ids:
         for row in await connection.fetch(SQL.lock_campaigns, sorted(places.campaign_ids)):
             snapshot.campaigns[row["id"]] = campaign_of(row)
@@ -103,45 +103,45 @@ async def _snapshot(connection: Connection, wanted: LockSet) -> Snapshot:
     if booking_ids or places.tenant_ids:
         for row in await connection.fetch(SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids)):
             snapshot.bookings[row["id"]] = booking_of(row)
-    await _no_new_sponsors(connection, wanted, snapshot)
-    if wanted.event_ids:
-        snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(wanted.event_ids)))
+    await _no_new_sponsors(connection, locks, snapshot)
+    if locks.event_ids:
+        snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(locks.event_ids)))
     if places.booking_ids:
         for row in await connection.fetch(SQL.delivered, sorted(places.booking_ids)):
             snapshot.delivered[row["booking_id"]] = (row["impressions"], row["clicks"])
     return snapshot
 
 
-async def _places(connection: Connection, wanted: LockSet) -> _Places:
+async def _places(connection: Connection, locks: LockSet) -> _Places:
     """Where the named bookings and campaigns are. What is not there yet is not there for this batch at all."""
-    tenant_ids = {*wanted.tenant_ids, *(tenant_id for tenant_id, _, _ in wanted.keys)}
-    places = _Places(tenant_ids, set(), set(wanted.slot_ids), from_week_ms=wanted.from_week_ms)
-    if wanted.booking_ids:
-        for row in await connection.fetch(SQL.booking_places, list(wanted.booking_ids)):
+    tenant_ids = {*locks.tenant_ids, *(tenant_id for tenant_id, _, _ in locks.keys)}
+    places = _Places(tenant_ids, set(), set(locks.slot_ids), from_week_ms=locks.from_week_ms)
+    if locks.booking_ids:
+        for row in await connection.fetch(SQL.booking_places, list(locks.booking_ids)):
             places.add_booking(row["id"], row)
-    if wanted.campaign_ids:
-        for row in await connection.fetch(SQL.campaign_owners, list(wanted.campaign_ids)):
+    if locks.campaign_ids:
+        for row in await connection.fetch(SQL.campaign_owners, list(locks.campaign_ids)):
             places.campaign_ids.add(row["id"])
             places.tenant_ids.add(row["tenant_id"])
     return places
 
 
-async def _recall(connection: Connection, wanted: LockSet, places: _Places, snapshot: Snapshot) -> None:
+async def _recall(connection: Connection, locks: LockSet, places: _Places, snapshot: Snapshot) -> None:
     """What the idempotency keys have led to. Their sponsors are locked, so no other node adds to them."""
-    if not wanted.keys:
+    if not locks.keys:
         return
-    tenants, operations, keys = map(list, zip(*wanted.keys, strict=True))
+    tenants, operations, keys = map(list, zip(*locks.keys, strict=True))
     for row in await connection.fetch(SQL.recall, tenants, operations, keys):
         snapshot.remembered[row["tenant_id"], row["operation"], row["key"]] = remembered_of(row)
         places.add_booking(row["booking_id"], row)
 
 
-async def _no_new_sponsors(connection: Connection, wanted: LockSet, snapshot: Snapshot) -> None:
+async def _no_new_sponsors(connection: Connection, locks: LockSet, snapshot: Snapshot) -> None:
     """Begin again where another node has made a sponsor who was not there to be locked.
 
     Its idempotency keys were looked up too early then: a repeated request would find its weeks taken, by itself.
     """
-    absent = {tenant_id for tenant_id, _, _ in wanted.keys} - snapshot.sponsors.keys()
+    absent = {tenant_id for tenant_id, _, _ in locks.keys} - snapshot.sponsors.keys()
     if absent and await connection.fetch(SQL.new_sponsors, sorted(absent)):
         raise Contended("another node has just made this sponsor")
 
@@ -159,7 +159,7 @@ async def _keep(connection: Connection, before: Snapshot, decision: Decision) ->
     if decision.weeks_taken:
         await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
     if decision.remembered:
-        await connection.execute(SQL.remember, *columns(Remembered, decision.remembered))
+        await connection.execute(SQL.remember, *columns(IdempotencyRecord, decision.remembered))
     if decision.events:
         await connection.execute(SQL.keep_events, *map(list, zip(*decision.events, strict=True)))
     await keep_audits(connection, decision.audits)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.mail.messages import Again, GivenUp, Lease, Mark, OutboxLetter, Sent
+from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
 from storage.pool import Connection, Database
 from storage.statements import statements
 
@@ -19,15 +19,17 @@ class PostgresOutbox:
         async def work(connection: Connection) -> Lease:
             rows = await connection.fetch(SQL.lease, now_ms, limit, until_ms)
             next_due_ms: int | None = await connection.fetchval(SQL.next_due)
-            letters = sorted((OutboxLetter(**row) for row in rows), key=lambda letter: (letter.created_ms, letter.id))
-            return Lease(tuple(letters), next_due_ms)
+            messages = sorted(
+                (QueuedMessage(**row) for row in rows), key=lambda message: (message.created_ms, message.id)
+            )
+            return Lease(tuple(messages), next_due_ms)
 
         return await self._database.transact(work)
 
     async def mark(self, marks: Sequence[Mark]) -> None:
         async def work(connection: Connection) -> None:
             # Sorted, so that two nodes that mark the same letters do not deadlock.
-            for mark in sorted(marks, key=lambda mark: mark.letter_id):
+            for mark in sorted(marks, key=lambda mark: mark.message_id):
                 await _keep(connection, mark)
 
         await self._database.transact(work)
@@ -38,16 +40,16 @@ class PostgresOutbox:
 
         return await self._database.transact(work)
 
-    async def recent(self, limit: int) -> Sequence[OutboxLetter]:
+    async def recent(self, limit: int) -> Sequence[QueuedMessage]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.recent, limit))
-        return [OutboxLetter(**row) for row in rows]
+        return [QueuedMessage(**row) for row in rows]
 
 
 async def _keep(connection: Connection, mark: Mark) -> None:
     match mark:
-        case Sent(letter_id, sent_ms):
-            await connection.execute(SQL.mark_sent, letter_id, sent_ms)
-        case Again(letter_id, attempt, due_ms, error):
-            await connection.execute(SQL.mark_again, letter_id, attempt, due_ms, error)
-        case GivenUp(letter_id, attempt, failed_ms, error):
-            await connection.execute(SQL.mark_given_up, letter_id, attempt, failed_ms, error)
+        case Sent(message_id, sent_ms):
+            await connection.execute(SQL.mark_sent, message_id, sent_ms)
+        case RetryLater(message_id, attempt, due_ms, error):
+            await connection.execute(SQL.mark_again, message_id, attempt, due_ms, error)
+        case GivenUp(message_id, attempt, failed_ms, error):
+            await connection.execute(SQL.mark_given_up, message_id, attempt, failed_ms, error)

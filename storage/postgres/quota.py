@@ -19,7 +19,7 @@ class PostgresQuota:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         async def work(connection: Connection) -> Decision:
             rows = await connection.fetch(SQL.lock, sorted(tenant_ids))
             decision = decide({row["id"]: tenant_of(row) for row in rows})
@@ -37,7 +37,7 @@ class PostgresQuota:
                 )
             return decision
 
-        return await decide_once(self._database, turn, work)
+        return await decide_once(self._database, batch_id, work)
 
     async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.days, tenant_id, first, last))

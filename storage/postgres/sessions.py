@@ -22,14 +22,14 @@ class PostgresSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def work(connection: Connection) -> Decision:
-            snapshot = await _snapshot(connection, wanted, now_ms)
+            snapshot = await _snapshot(connection, locks, now_ms)
             decision = decide(snapshot)
             await _keep(connection, snapshot, decision)
             return decision
 
-        return await decide_once(self._database, turn, work)
+        return await decide_once(self._database, batch_id, work)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(token_hashes)))
@@ -60,20 +60,20 @@ class PostgresSessions:
         return await self._database.transact(work)
 
 
-async def _snapshot(connection: Connection, wanted: LockSet, now_ms: int) -> Snapshot:
+async def _snapshot(connection: Connection, locks: LockSet, now_ms: int) -> Snapshot:
     """Lock what is wanted in the order of the contract: sign-ins, accounts, sessions, each sorted."""
     snapshot = Snapshot()
-    if wanted.emails:
-        for row in await connection.fetch(SQL.lock_sign_ins, list(wanted.emails)):
+    if locks.emails:
+        for row in await connection.fetch(SQL.lock_sign_ins, list(locks.emails)):
             snapshot.sign_ins[row["email"]] = SignIn(**row)
-    if wanted.entering:
-        for row in await connection.fetch(SQL.lock_accounts, list(wanted.entering)):
+    if locks.entering:
+        for row in await connection.fetch(SQL.lock_accounts, list(locks.entering)):
             snapshot.accounts[row["email"]] = Account(**row)
-    if wanted.entering or wanted.session_ids:
-        rows = await connection.fetch(SQL.lock_sessions, list(wanted.session_ids), list(wanted.entering), now_ms)
+    if locks.entering or locks.session_ids:
+        rows = await connection.fetch(SQL.lock_sessions, list(locks.session_ids), list(locks.entering), now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
-    if wanted.forms:
-        for row in await connection.fetch(SQL.sent_forms, *_pairs(wanted.forms)):
+    if locks.forms:
+        for row in await connection.fetch(SQL.sent_forms, *_pairs(locks.forms)):
             snapshot.forms[row["session_id"], row["id"]] = row["sent_ms"]
     return snapshot
 
@@ -92,12 +92,12 @@ async def _keep(connection: Connection, snapshot: Snapshot, decision: Decision) 
         await connection.execute(SQL.keep_sign_ins, *columns(SignIn, known))
     if changed.sessions:
         await connection.execute(SQL.keep_sessions, *columns(Session, changed.sessions.values()))
-    if decision.given_back:
-        await connection.execute(SQL.give_back_forms, *_pairs(sorted(decision.given_back)))
+    if decision.released_forms:
+        await connection.execute(SQL.give_back_forms, *_pairs(sorted(decision.released_forms)))
     if changed.forms:
         await connection.execute(SQL.keep_forms, *_pairs(list(changed.forms)), list(changed.forms.values()))
-    if decision.letters:
-        await connection.execute(KEYS.keep_letters, *columns(OutboxMessage, decision.letters))
+    if decision.outbox:
+        await connection.execute(KEYS.keep_messages, *columns(OutboxMessage, decision.outbox))
     await keep_audits(connection, decision.audits)
 
 

@@ -39,8 +39,8 @@ class ShardedEvents(PostgresEvents):
         # for as long as the owners of turns live, so that a turn is looked for where it was kept.
         self._places: dict[int, str] = {}
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        turn.decided = turn.decided or {}
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        batch_id.decided = batch_id.decided or {}
         added: list[bytes] = []
         if not rows:
             await self.prepare([day])
@@ -48,7 +48,7 @@ class ShardedEvents(PostgresEvents):
             async with self._admitted(self.shards.shards[shard].worker):
                 if day not in self._days:
                     await self.prepare([day])
-                added += await self._keep(turn, shard, day, part)
+                added += await self._keep(batch_id, shard, day, part)
         return added
 
     def _parts(self, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
@@ -59,13 +59,13 @@ class ShardedEvents(PostgresEvents):
 
         return [(place, list(part)) for place, part in groupby(sorted(rows, key=shard), shard)]
 
-    async def _keep(self, turn: BatchId, shard: int, day: int, rows: Sequence[Row]) -> Added:
+    async def _keep(self, batch_id: BatchId, shard: int, day: int, rows: Sequence[Row]) -> Added:
         """One shard's part in one transaction; what it added, now or when it was kept before."""
         place = self._places.setdefault(shard, rows[0].booking_id)
-        decided: dict[int, Added] = turn.decided
+        decided: dict[int, Added] = batch_id.decided
 
         async def work(connection: Connection) -> Added:
-            if await connection.fetchval(SQL.take, place, turn.owner, turn.seq) is None:
+            if await connection.fetchval(SQL.take, place, batch_id.owner, batch_id.seq) is None:
                 return decided.get(shard, ())
             with self._partition(day):
                 kept = await connection.fetch(SQL.keep, day, *packed(rows))

@@ -13,9 +13,9 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
+    IdempotencyRecord,
     Mode,
     PackageKind,
-    Remembered,
     Side,
     Slot,
     Sponsor,
@@ -29,7 +29,7 @@ E = TypeVar("E", bound=StrEnum)
 _SPONSOR = tuple(field.name for field in fields(Sponsor))
 _SLOT = tuple(field.name for field in fields(Slot))
 _BOOKING = tuple(field.name for field in fields(Booking))
-_REMEMBERED = tuple(field.name for field in fields(Remembered))
+_REMEMBERED = tuple(field.name for field in fields(IdempotencyRecord))
 _CONTENT = tuple(field.name for field in fields(Content))
 _CAMPAIGN = (
     "id",
@@ -48,8 +48,8 @@ def sponsor_of(row: Row) -> Sponsor:
     return Sponsor(**_picked(row, _SPONSOR))
 
 
-def remembered_of(row: Row) -> Remembered:
-    return Remembered(**_picked(row, _REMEMBERED))
+def remembered_of(row: Row) -> IdempotencyRecord:
+    return IdempotencyRecord(**_picked(row, _REMEMBERED))
 
 
 def slot_of(row: Row) -> Slot:

@@ -94,7 +94,7 @@ on conflict (token_hash) do update set
     attempts = excluded.attempts, sent_ms = excluded.sent_ms, sent_day = excluded.sent_day,
     sent_today = excluded.sent_today, completed_ms = excluded.completed_ms
 
--- name: keep_letters
+-- name: keep_messages
 -- Put mail into the outbox, due at once.
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms)
 select id, recipient, template, nonce, created_ms, expires_ms, created_ms

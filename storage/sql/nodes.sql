@@ -1,6 +1,6 @@
 -- The nodes that serve from this database.
 
--- name: beat
+-- name: heartbeat
 -- Keep that a node lives, delete some that are long gone, and read which others are live, all by this server's clock. A row
 -- that somebody has locked is passed over: this node's own may be locked by an earlier beat whose connection hangs.
 with mine as (

@@ -25,7 +25,7 @@ def _complete(service: Service, claim: dict[str, str], code: str) -> None:
 
 
 def _wait_for_failure(service: Service, times: int) -> None:
-    until(lambda: service.log().count(" waits after attempt ") >= times, what="a failed attempt")
+    until(lambda: service.log().count(" failed on attempt ") >= times, what="a failed attempt")
 
 
 def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir: Path) -> None:
@@ -37,7 +37,7 @@ def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir
         with SmtpServer(office, port):
             for mood in (Mood.REFUSES, Mood.DROPS, Mood.HANGS):
                 office.mood = mood
-                failures, attempts = service.log().count(" waits after attempt "), office.attempts
+                failures, attempts = service.log().count(" failed on attempt "), office.attempts
                 claims.append(_start_claim(service, f"{mood.name.lower()}@example.com"))
                 until(
                     lambda before=attempts: office.attempts > before, what=f"an attempt at a server that {mood.value}"

@@ -1,4 +1,4 @@
-"""What tests of the deduper share: events, a deduper over a store in memory, and what is kept there."""
+"""Helpers of the deduper tests: events, a deduper over a store in memory, and its contents."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ def clicked(visitor: int, booking: int = 1) -> Event:
 
 
 def a_memory(before: Iterable[Step] = (), after: Iterable[Step] = ()) -> Memory:
-    """A store whose mishaps follow a script."""
+    """A store whose failures follow a script."""
     return Memory(before=Script(before), after=Script(after))
 
 
@@ -54,7 +54,7 @@ def deduper(
 
 
 def kept(memory: Memory) -> dict[int, int]:
-    """How many keys each day has; and the counts say the same."""
+    """The number of keys per day, checked against the counts."""
     counted: dict[tuple[str, int], list[int]] = {}
     for day, rows in memory.events.items():
         for row in rows.values():

@@ -1,4 +1,4 @@
-"""The deduper over a store in memory: true once, truthful whatever the store does, and across midnight."""
+"""The deduper over a store in memory: true once, correct whatever the store does, and across midnight."""
 
 import random
 from collections import Counter
@@ -121,7 +121,7 @@ async def test_what_was_not_committed_is_not_remembered(autojump_clock: MockCloc
 
 
 async def test_while_a_commit_is_under_way_nothing_is_known(autojump_clock: MockClock) -> None:
-    """The second caller must not hear that the event counts before it does: it may yet fail."""
+    """The second caller must not be told that the event counts, because the commit may still fail."""
     memory = a_memory(before=[2.0, AWAY])
     events = deduper(memory)
     memory.after = memory.before
@@ -156,7 +156,7 @@ def test_the_memory_of_keys_never_holds_more_than_its_capacity() -> None:
     assert repr(memory) == "<RecentKeys 10/10>"
 
 
-# Doubt.
+# Unknown outcomes.
 
 
 @pytest.mark.parametrize("was_kept", [True, False])
@@ -247,7 +247,7 @@ async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojum
     assert min(trues.total(), falses, refusals, *(node.statistics().settled for node in nodes)) > 0
 
 
-# The day turns.
+# Midnight.
 
 
 async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for_the_new_day(
@@ -256,7 +256,7 @@ async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for
     memory = a_memory(before=[0.1])
     events = deduper(memory, TrioClock(MIDNIGHT_MS - 50))
     async with running([events]):
-        # Both wait behind the first batch, the second having come in after midnight.
+        # Both wait behind the first batch; the second was received after midnight.
         answers = await together(
             now(events.record, [seen(1)]),
             after(0.02, events.record, [seen(1), seen(2)]),
@@ -302,7 +302,7 @@ async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojum
     assert kept(memory) == {DAY: 1, DAY + 1: 1}
 
 
-# Refusals, and callers who leave.
+# Refusals and cancelled callers.
 
 
 async def test_without_its_store_events_are_refused_and_come_in_again_when_it_is_back(
@@ -347,7 +347,7 @@ async def test_too_many_events_are_refused_at_once_and_known_ones_are_still_answ
     assert kept(memory) == {DAY: 6}
 
 
-async def test_the_events_of_a_caller_who_left_are_counted_and_his_retry_hears_so(autojump_clock: MockClock) -> None:
+async def test_the_events_of_a_cancelled_caller_are_counted_and_its_retry_is_told_so(autojump_clock: MockClock) -> None:
     memory = a_memory(before=[5.0])
     events = deduper(memory)
     async with running([events]):

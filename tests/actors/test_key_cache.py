@@ -1,4 +1,4 @@
-"""The directory over a store in memory: few look-ups, short memory, and no stale entry after a change."""
+"""The key cache over a store in memory: few lookups, a short memory, and no stale entry after a change."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ A, B, C = TEXTS[:3]
 
 
 class CountingKeys(MemoryKeys):
-    """Remembers which keys were looked up, a list for each look-up."""
+    """Records the keys of each lookup."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
@@ -34,13 +34,13 @@ class CountingKeys(MemoryKeys):
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         self.lookups.append(list(hashes))
         found = await super().resolve(hashes)
-        # What was read is on its way back, and may be old when it arrives.
+        # The result is on its way back, and may be stale when it arrives.
         await self._memory.after()
         return found
 
 
 class Office:
-    """A directory with its store: key `n` is `TEXTS[n]`, of the tenant `t{n // 2}`."""
+    """A cache with its store: key `n` is `TEXTS[n]`, of the tenant `t{n // 2}`."""
 
     def __init__(
         self, *texts: str, returns: Sequence[Step] = (), fails: Sequence[Step] = (), capacity: int = 100
@@ -340,7 +340,7 @@ async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(autojump_cloc
 
 
 async def test_who_asks_afresh_during_a_look_up_gets_the_next_one(autojump_clock: MockClock) -> None:
-    """The rows of the look-up under way may be older than the question."""
+    """The running lookup may have read rows that are older than the request."""
     office = Office(A, returns=[1.0])
 
     async def ask_afresh() -> bool:

@@ -1,4 +1,4 @@
-"""When keys were last used: noted at once, written now and then, and forgotten rather than in the way."""
+"""The last uses of keys: noted at once, written at intervals, and dropped rather than in the way."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""The partition keeper: days ahead are made, old ones dropped, and a store that is away is asked again."""
+"""The partition keeper: creates days ahead, drops old ones, and retries when the store is unavailable."""
 
 import logging
 

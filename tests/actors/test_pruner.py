@@ -1,4 +1,4 @@
-"""The pruner in virtual time: when it deletes, how much at once, and what it does when the store does not answer."""
+"""The pruner in virtual time: when and how much it deletes, and how it copes with an unavailable store."""
 
 import logging
 
@@ -16,7 +16,7 @@ LIMITS = PrunerLimits(sweep_seconds=100.0, rows=10, batches=3)
 
 
 class Heap:
-    """So many old rows; notes each call, and fails where a test says so."""
+    """A number of old rows. Records each call, and fails where a test says so."""
 
     def __init__(self, rows: int = 0) -> None:
         self.rows = rows

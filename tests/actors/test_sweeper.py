@@ -1,4 +1,4 @@
-"""The cashier over stores in memory: holds end by themselves, refunds are made once and tried again."""
+"""The cashier over stores in memory: holds end by themselves, refunds are made once and retried."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -40,7 +40,7 @@ SWEEP, RETRY = 5.0, 60.0
 
 @dataclass
 class Processor:
-    """A payment processor that does what its script says: True, False or an error; True after the last step."""
+    """A payment processor that follows its script: True, False or an error; True after the last step."""
 
     script: list[bool | Exception] = field(default_factory=list)
     refunds: list[str] = field(default_factory=list)
@@ -143,7 +143,7 @@ async def test_a_due_refund_is_made_once(autojump_clock: MockClock) -> None:
     assert memory.slot_weeks == {}
 
 
-async def test_a_nudge_makes_a_refund_at_once(autojump_clock: MockClock) -> None:
+async def test_a_wake_makes_a_refund_at_once(autojump_clock: MockClock) -> None:
     memory, processor = _memory(), Processor()
     async with _sweeping(memory, processor) as cashier:
         await trio.sleep(0.1)
@@ -194,7 +194,7 @@ async def test_one_refund_that_fails_does_not_hold_up_the_others(autojump_clock:
 
 
 async def test_money_of_another_mode_is_left_to_whom_it_belongs(autojump_clock: MockClock) -> None:
-    """Money that never moved needs no processor; money that did needs its own."""
+    """A test payment moved no money and needs no processor; a live one needs the live processor."""
     memory, processor = _memory(_paid_back("test"), _paid_back("live", mode=Mode.LIVE)), Processor()
     async with _sweeping(memory, processor, Mode.LIVE):
         await trio.sleep(1)

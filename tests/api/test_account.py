@@ -213,7 +213,7 @@ async def test_scopes_of_administrators_are_granted_by_one_only(world: World, an
     body = {"name": "Audit", "scopes": ["admin:read"]}
     refused = await ann.ask("POST", SCOPED, body)
     assert refused.words == "403 insufficient_scope"
-    assert refused.json["message"] == "This account cannot grant what it does not hold now: admin:read."
+    assert refused.json["message"] == "This account cannot grant scopes that it does not have: admin:read."
     boss = Browser(world, BOB, admin=True)
     assert (await boss.ask("POST", SCOPED, body)).words == "200"
     del world.memory.administrators[BOB]

@@ -26,9 +26,9 @@ def slow(actor: Actor[Any, Any], *seconds: float) -> None:
     """Let the next batches of an actor take so long each; those after them take no time."""
     rest, commit = iter(seconds), actor.commit
 
-    async def late(turn: Any, messages: Any) -> Any:
+    async def late(batch_id: Any, messages: Any) -> Any:
         await trio.sleep(next(rest, 0.0))
-        return await commit(turn, messages)
+        return await commit(batch_id, messages)
 
     setattr(actor, "commit", late)  # noqa: B010
 

@@ -80,7 +80,7 @@ async def test_each_event_is_answered_in_its_place(world: World) -> None:
     ]
     assert fates(await send(world, [each for each, _ in events])) == [expected for _, expected in events]
     assert (counted(world), counted(world, "b"), counted(world, "later")) == ((2, 1), (2, 0), (0, 0))
-    assert world.services.events.fates == {
+    assert world.services.events.outcomes == {
         EventOutcome.RECORDED: 5,
         EventOutcome.DUPLICATE: 5,
         EventOutcome.INACTIVE: 2,
@@ -115,7 +115,7 @@ async def test_whoever_sends_it_is_asked_once_for_all(world: World, headers: dic
     await stock(world, booking("later", start=1))
     assert fates(await send(world, [event(), event(bookingId="later")], headers=headers)) == [word, word]
     assert counted(world) == (0, 0)
-    assert world.services.events.fates == {EventOutcome(word): 2}
+    assert world.services.events.outcomes == {EventOutcome(word): 2}
 
 
 @pytest.mark.parametrize("unknown", ["bok_unknown", "no id", "\x00"])

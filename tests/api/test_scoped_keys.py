@@ -99,7 +99,7 @@ async def test_a_full_key_grants_every_scope_but_those_of_administrators(world: 
     for scope in ("admin:read", "admin:write"):
         refused = await create(world, ann, "sponsor:read", scope)
         assert refused.words == "403 insufficient_scope"
-        assert refused.json["message"] == f"This key cannot grant what it does not hold now: {scope}."
+        assert refused.json["message"] == f"This key cannot grant scopes that it does not have: {scope}."
     assert len(await listed(world, ann)) == 1
 
 

@@ -17,7 +17,7 @@ AWAY = StorageUnavailable("away")
 
 
 class Rounds(PeriodicTask):
-    """Notes when each round begins; `script` says what the rounds meet, and is as long as they may fail."""
+    """Records when each round begins. `script` says what happens in each round."""
 
     name = "rounds"
 

@@ -1,4 +1,4 @@
-"""The SMTP transport against real servers: mail arrives, and every way to fail is either for good or for now."""
+"""The SMTP transport against real servers: mail arrives, and each failure is either permanent or temporary."""
 
 import socket
 import ssl
@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from actors.mail.actor import MailSender
-from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.supervision import running
 from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
@@ -22,14 +22,14 @@ USER_AND_PASSWORD = "ann%40shop:p%3Aa%2Fs%40s"
 
 
 def mail(recipient: str = "anna@example.com") -> Mail:
-    return WRITER.write(OutboxLetter("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
+    return WRITER.write(QueuedMessage("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
 
 
 def to(server: servers.SmtpServer, before: str = "smtp://", after: str = "", seconds: float = 5.0) -> SmtpTransport:
     return SmtpTransport(f"{before}127.0.0.1:{server.port}{after}", seconds=seconds)
 
 
-# What arrives.
+# Delivery.
 
 
 async def test_a_mail_arrives_with_its_code_and_headers() -> None:
@@ -84,7 +84,7 @@ async def test_a_mail_that_was_taken_is_sent_whatever_the_farewell(mailbox: Mail
     assert len(mailbox.envelopes) == 1
 
 
-# What fails for good.
+# Permanent failures.
 
 
 @pytest.mark.parametrize("command", ["mail", "rcpt", "data"])
@@ -97,7 +97,7 @@ async def test_a_5xx_to_the_mail_is_a_refusal(command: str) -> None:
     assert server.taken.envelopes == []
 
 
-# What fails for now.
+# Temporary failures.
 
 
 @pytest.mark.parametrize("command", ["mail", "rcpt", "data"])
@@ -348,7 +348,7 @@ def test_no_representation_shows_the_password() -> None:
 # From the outbox to the mailbox, and without a server.
 
 
-async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> None:
+async def test_a_mail_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> None:
     class Telling:
         def __init__(self, transport: SmtpTransport) -> None:
             self.told = trio.Event()
@@ -365,7 +365,7 @@ async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() ->
             office.post()
             sender.wake()
             await transport.told.wait()
-        assert (await office.letter()).sent_ms is not None
+        assert (await office.message()).sent_ms is not None
     assert [message["Message-ID"] for message in server.taken.messages] == ["<let_1@catalog.example>"]
 
 

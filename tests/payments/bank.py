@@ -72,7 +72,7 @@ class Books:
     actions: list[str] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = _nothing
 
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         await self.before()
         decision = decide(self.tables)
         for name in ("sponsors", "campaigns", "slots", "bookings"):

@@ -122,14 +122,14 @@ class World:
         memory = Memory(nodes=self.rows, before=(line := Line(self)).before, after=line.after)
         node = NodeInfo(name, "host", 1, "1.0.0", "", int(trio.current_time() * 1_000))
         beat = self.parts.heartbeat(self.parts.store(memory), node, RULES)
-        async with running([beat], drain_seconds=60.0) as troupe:
+        async with running([beat], drain_seconds=60.0) as supervisor:
             self.up[name] = beat
             with trio.move_on_after(self.chance.uniform(1.0, 15.0)):
                 await self._end.wait()
             if self.healed:
                 await self._end.wait()
             elif self.chance.random() < 0.5:
-                troupe.kill()
+                supervisor.kill()
             del self.up[name]
 
     # What nodes may count at any moment.

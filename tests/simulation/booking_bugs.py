@@ -39,9 +39,9 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 class _StaleLedger(MemoryLedger):
     """Reads before it waits for its locks, and writes over what is there."""
 
-    async def transact(self, turn: BatchId, rows_to_lock: LockSet, decide: Decide) -> Decision:
-        found = self._snapshot(rows_to_lock)
-        return await super().transact(turn, rows_to_lock, lambda locked: decide(found))
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
+        found = self._snapshot(locks)
+        return await super().transact(batch_id, locks, lambda locked: decide(found))
 
     def _keep(self, before: Snapshot, decision: Decision) -> None:
         for week in decision.weeks_taken:
@@ -52,24 +52,24 @@ class _StaleLedger(MemoryLedger):
 class _EagerLedger(MemoryLedger):
     """Answers by what it sees, and commits in the background."""
 
-    async def transact(self, turn: BatchId, rows_to_lock: LockSet, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
-                await commit(turn, rows_to_lock, decide)
+                await commit(batch_id, locks, decide)
 
         link.node.server.start_soon(later)
         await trio.lowlevel.checkpoint()
-        return decide(self._snapshot(rows_to_lock))
+        return decide(self._snapshot(locks))
 
 
 class _TimelessLedger(BookingLedger):
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._began_ms = getattr(self, "_began_ms", 0) or self._clock.now_ms()
         decided = await self._store.transact(
-            turn, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
+            batch_id, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
         )
         return decided.answers
 
@@ -222,12 +222,14 @@ def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
 class _BlindLedger(BookingLedger):
     """Asks again after an unknown outcome as if it were another batch."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         try:
-            return await super().commit(turn, messages)
+            return await super().commit(batch_id, messages)
         except OutcomeUnknown:
             self._again = getattr(self, "_again", 0) + 1
-            return await super().commit(BatchId(f"{turn.owner.partition('/')[0]}/{self._again}/bookings", 1), messages)
+            return await super().commit(
+                BatchId(f"{batch_id.owner.partition('/')[0]}/{self._again}/bookings", 1), messages
+            )
 
 
 def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:

@@ -9,7 +9,7 @@ import trio
 
 from actors.clock import SECOND_MS
 from actors.devices import state
-from actors.devices.messages import OPEN, Decide, Device, Guesses, Look, Poll, Seen, Status
+from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, Look, Poll, Status
 from actors.devices.state import Decision, LockSet
 from actors.devices.store import Decide as Deciding
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
@@ -95,7 +95,7 @@ def _expiry_unwritten(unit: Any, device_id: str) -> Device:
 
 
 def _anybody_repeats(unit: Any, decide: Decide, device: Device) -> Any:
-    return Seen(device)
+    return DeviceView(device)
 
 
 def _last_word(unit: Any, decide: Decide, device: Device) -> Any:
@@ -183,13 +183,13 @@ class _GuessesOfRefused(LinkedDevices):
 
 
 class _Unlocked(LinkedDevices):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Deciding, now_ms: int) -> Decision:
-        found = self._snapshot(wanted, now_ms)
-        return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Deciding, now_ms: int) -> Decision:
+        found = self._snapshot(locks, now_ms)
+        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
 
 
 class _Eager(LinkedDevices):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Deciding, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Deciding, now_ms: int) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
@@ -198,10 +198,10 @@ class _Eager(LinkedDevices):
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
                 async with one_by_one:
-                    await commit(turn, wanted, decide, now_ms)
+                    await commit(batch_id, locks, decide, now_ms)
 
         link.node.server.start_soon(later)
-        decided = decide(self._snapshot(wanted, now_ms))
+        decided = decide(self._snapshot(locks, now_ms))
         await trio.lowlevel.checkpoint()
         return decided
 

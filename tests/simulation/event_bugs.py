@@ -38,13 +38,13 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 class _EagerStore(LinkedEvents):
     """Answers by what it sees, and commits in the background."""
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link, commit = self._memory, super().record
         assert isinstance(link, Link)
 
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
-                await commit(turn, day, rows)
+                await commit(batch_id, day, rows)
 
         link.node.server.start_soon(later)
         await trio.lowlevel.checkpoint()
@@ -55,17 +55,17 @@ class _EagerStore(LinkedEvents):
 class _RepeatingStore(LinkedEvents):
     """Takes every row for a new one; what is there twice would have two keys."""
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        await super().record(turn, day, rows)
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        await super().record(batch_id, day, rows)
         return [row.key for row in rows]
 
 
 class _UncountedStore(LinkedEvents):
     """Counts of a day begin, and do not grow."""
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         before = dict(self._memory.delivery_days)
-        added = await super().record(turn, day, rows)
+        added = await super().record(batch_id, day, rows)
         self._memory.delivery_days.update(before)
         return added
 
@@ -73,10 +73,10 @@ class _UncountedStore(LinkedEvents):
 class _CountingStore(LinkedEvents):
     """Counts apart from the rows, each time that a batch is run."""
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        again = (turn.owner, turn.seq) in getattr(self, "_seen", set())
-        self._seen = {*getattr(self, "_seen", set()), (turn.owner, turn.seq)}
-        added = await super().record(turn, day, rows)
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        again = (batch_id.owner, batch_id.seq) in getattr(self, "_seen", set())
+        self._seen = {*getattr(self, "_seen", set()), (batch_id.owner, batch_id.seq)}
+        added = await super().record(batch_id, day, rows)
         for row in rows if again else ():
             if row.key in added:
                 impressions, clicks = self._memory.delivery_days[row.booking_id, day]
@@ -98,18 +98,18 @@ _rows_of = deduper.rows_of
 class _HastyMemory(EventDeduper):
     """Remembers what is in a batch when it begins."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
             self.seen.add(*message.keys)
-        return await super().commit(turn, messages)
+        return await super().commit(batch_id, messages)
 
 
 class _StubbornMemory(EventDeduper):
     """Remembers what was in a batch, also when it failed."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
-            return await super().commit(turn, messages)
+            return await super().commit(batch_id, messages)
         except StorageUnavailable:
             for message in messages:
                 for key in message.keys:
@@ -120,29 +120,29 @@ class _StubbornMemory(EventDeduper):
 class _BlindDeduper(EventDeduper):
     """Asks again after an unknown outcome as if it were another batch."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
-            return await super().commit(turn, messages)
+            return await super().commit(batch_id, messages)
         except OutcomeUnknown:
             self._again = getattr(self, "_again", 0) + 1
-            node = turn.owner.partition("/")[0]
+            node = batch_id.owner.partition("/")[0]
             return await super().commit(BatchId(f"{node}/{self._again}/{self.name}", 1), messages)
 
 
 class _TodaysDeduper(EventDeduper):
     """Looks at its clock at each attempt."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        self._turn = None
-        return await super().commit(turn, messages)
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        self._batch_id = None
+        return await super().commit(batch_id, messages)
 
 
 class _TimelessDeduper(EventDeduper):
     """Looks at its clock once."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        self._turn, self._bucket = turn, self.__dict__.setdefault("_first", self._bucket_now())
-        return await super().commit(turn, messages)
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        self._batch_id, self._bucket = batch_id, self.__dict__.setdefault("_first", self._bucket_now())
+        return await super().commit(batch_id, messages)
 
     def _bucket_now(self) -> Bucket:
         return deduper.bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
@@ -151,8 +151,8 @@ class _TimelessDeduper(EventDeduper):
 class _GenerousDeduper(EventDeduper):
     """Equal events of one batch are all told the same."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        answers = await super().commit(turn, messages)
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        answers = await super().commit(batch_id, messages)
         won = {
             event
             for message, answer in zip(messages, answers, strict=True)
@@ -163,8 +163,8 @@ class _GenerousDeduper(EventDeduper):
 
 
 class _ReversedDeduper(EventDeduper):
-    async def commit(self, turn: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        answers = [answer for one in await super().commit(turn, messages) for answer in one]
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        answers = [answer for one in await super().commit(batch_id, messages) for answer in one]
         return [[answers.pop() for _ in message.events] for message in messages]
 
 
@@ -214,9 +214,9 @@ class _FrozenPlacements(CountedPlacements):
 class _RememberingReader(WindowReader):
     """What was asked about once is not asked about again."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
         known: dict[str, Window] = self.__dict__.setdefault("_known", {})
-        for found in await super().commit(turn, messages):
+        for found in await super().commit(batch_id, messages):
             known.update({booking_id: window for booking_id, window in found.items() if booking_id not in known})
         return [{each: known[each] for each in message if each in known} for message in messages]
 

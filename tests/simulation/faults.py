@@ -144,20 +144,20 @@ class Link(Memory):
     def sponsorship_revision(self, revision: int) -> None:
         self.node.world.memory.sponsorship_revision = revision
 
-    async def transact(self, turn: BatchId, work: Callable[[], D]) -> D:
+    async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
         late = self.node.world.late
-        if turn.owner in late:
-            await late[turn.owner].wait()
+        if batch_id.owner in late:
+            await late[batch_id.owner].wait()
         if self._faults.strikes("commits_late"):
-            late[turn.owner] = trio.Event()
-            self.node.world.start_soon(self._commit_late, turn, work)
+            late[batch_id.owner] = trio.Event()
+            self.node.world.start_soon(self._commit_late, batch_id, work)
             raise OutcomeUnknown("simulated: the commit is still under way")
-        return await super().transact(turn, self.node.world.watched(turn, work))
+        return await super().transact(batch_id, self.node.world.watched(batch_id, work))
 
-    async def _commit_late(self, turn: BatchId, work: Callable[[], D]) -> None:
+    async def _commit_late(self, batch_id: BatchId, work: Callable[[], D]) -> None:
         await trio.sleep(self._faults.stream("late").uniform(0.01, 0.8))
-        await self.node.world.memory.transact(turn, self.node.world.watched(turn, work))
-        self.node.world.late.pop(turn.owner).set()
+        await self.node.world.memory.transact(batch_id, self.node.world.watched(batch_id, work))
+        self.node.world.late.pop(batch_id.owner).set()
 
     async def _before(self) -> None:
         delays = self._faults.stream("delays")
@@ -249,16 +249,18 @@ class LinkedSponsorship(MemorySponsorship):
 class LinkedEvents(MemoryEvents):
     """Keys of events, whose look-ups may be old when they arrive. Holds callers to what the store may ask of them."""
 
-    async def record(self, turn: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link = self._memory
         assert isinstance(link, Link)
-        world, name = link.node.world, (turn.owner, turn.seq)
-        tick, waits = world.history.tick(), turn.owner in world.late
-        world.tally.attempted(turn, tick, trio.current_time())
+        world, name = link.node.world, (batch_id.owner, batch_id.seq)
+        tick, waits = world.history.tick(), batch_id.owner in world.late
+        world.tally.attempted(batch_id, tick, trio.current_time())
         if list(rows) != sorted(rows) or len({row.key for row in rows}) < len(rows):
-            world.violations.append(f"{turn!r} would deadlock with another: its rows are not sorted, or not distinct")
+            world.violations.append(
+                f"{batch_id!r} would deadlock with another: its rows are not sorted, or not distinct"
+            )
         try:
-            added = await super().record(turn, day, rows)
+            added = await super().record(batch_id, day, rows)
         except OutcomeUnknown:
             world.tally.doubted.add(name)
             raise

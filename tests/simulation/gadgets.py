@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.clock import SECOND_MS
-from actors.devices.actor import HandedOut, Started
+from actors.devices.actor import RedeemedKey, StartedLogin
 from actors.devices.codes import shown_code
 from actors.keys.actor import Issued
 from actors.values import Code, Refused
@@ -22,29 +22,29 @@ LIFE_SECONDS = DEVICES.life_ms / SECOND_MS
 WAITING = (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN)
 
 
-async def begin(me: Client) -> Started | None:
+async def begin(me: Client) -> StartedLogin | None:
     """A login whose user code is shown to everybody."""
     started = await me.ask("begin device", lambda node: node.reception.begin_device(f"{me.name}/1.0"))
-    if not isinstance(started, Started):
+    if not isinstance(started, StartedLogin):
         return None
     me.world.board.user_codes.append(shown_code(started.device.user_code))
     return started
 
 
-async def poll(me: Client, login: Started, node: "Node | None" = None) -> Any:
+async def poll(me: Client, login: StartedLogin, node: "Node | None" = None) -> Any:
     return await poll_with(me, login.device_code, node)
 
 
 async def poll_with(me: Client, device_code: str, node: "Node | None" = None) -> Any:
     answer = await me.ask("poll", lambda node: node.reception.poll(device_code), node)
-    if isinstance(answer, HandedOut):
+    if isinstance(answer, RedeemedKey):
         me.world.board.holdings.append(Holding(answer.api_key, answer.key.id, answer.key.tenant_id))
     return answer
 
 
 def is_over(answer: Any) -> bool:
     """Whether polling is of no use any more."""
-    return isinstance(answer, HandedOut) or (isinstance(answer, Refused) and answer.code not in WAITING)
+    return isinstance(answer, RedeemedKey) or (isinstance(answer, Refused) and answer.code not in WAITING)
 
 
 async def steady(me: Client) -> None:
@@ -57,7 +57,7 @@ async def steady(me: Client) -> None:
         if isinstance(answer, Refused) and answer.interval_seconds is not None:
             # The world is short: who waited for so long would not be seen again.
             seconds = min(float(answer.interval_seconds), 1.5)
-    if isinstance(answer, HandedOut):
+    if isinstance(answer, RedeemedKey):
         await me.at_once(*[partial(me.resolve, answer.api_key, node) for node in me.world.nodes])
         await me.read(answer.api_key)
     if login is not None:

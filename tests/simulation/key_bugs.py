@@ -38,45 +38,45 @@ async def _try(commit: Callable[[], Any]) -> None:
 
 
 class _EagerQuota(MemoryQuota):
-    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
         link, commit = self._memory, super().meter
         assert isinstance(link, Link)
         found = {key: link.tenants[key] for key in tenant_ids if key in link.tenants}
-        link.node.server.start_soon(_try, lambda: commit(turn, tenant_ids, decide))
+        link.node.server.start_soon(_try, lambda: commit(batch_id, tenant_ids, decide))
         await trio.lowlevel.checkpoint()
         return decide(found)
 
 
 class _EagerKeys(LinkedKeys):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
-        link.node.server.start_soon(_try, lambda: commit(turn, wanted, decide, now_ms))
-        decided = decide(self._snapshot(wanted, now_ms))
+        link.node.server.start_soon(_try, lambda: commit(batch_id, locks, decide, now_ms))
+        decided = decide(self._snapshot(locks, now_ms))
         await trio.lowlevel.checkpoint()
         return decided
 
 
 class _ForgetfulLink(Link):
-    async def transact(self, turn: BatchId, work: Callable[[], D]) -> D:
-        self.journal.pop(turn.owner, None)
-        return await super().transact(turn, work)
+    async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
+        self.journal.pop(batch_id.owner, None)
+        return await super().transact(batch_id, work)
 
 
 class _UnlockedQuota(MemoryQuota):
-    async def meter(self, turn: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
         found = {key: self._memory.tenants[key] for key in tenant_ids if key in self._memory.tenants}
-        return await super().meter(turn, tenant_ids, lambda locked: decide(found))
+        return await super().meter(batch_id, tenant_ids, lambda locked: decide(found))
 
 
 class _UnlockedKeys(LinkedKeys):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
-        found = self._snapshot(wanted, now_ms)
-        return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
+        found = self._snapshot(locks, now_ms)
+        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
 
 
 class _LateAuditKeys(LinkedKeys):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
         audits = []
 
         def without_audit(snapshot: Snapshot) -> KeyDecision:
@@ -84,7 +84,7 @@ class _LateAuditKeys(LinkedKeys):
             audits[:], decision.audits = decision.audits, []
             return decision
 
-        decision = await super().transact(turn, wanted, without_audit, now_ms)
+        decision = await super().transact(batch_id, locks, without_audit, now_ms)
         if audits:
             await _try(self._memory.before)
             self._memory.audits.extend(audits)
@@ -92,8 +92,8 @@ class _LateAuditKeys(LinkedKeys):
 
 
 class _Reversed(QuotaAccountant):
-    async def commit(self, turn: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
-        return list(reversed(await super().commit(turn, messages)))
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+        return list(reversed(await super().commit(batch_id, messages)))
 
 
 # Quota.
@@ -115,7 +115,7 @@ def _never_turned(tenant: Tenant, now_ms: int) -> Tenant:
     return tenant if tenant.day else _turned(tenant, now_ms)
 
 
-_turned = quota_state.turned
+_turned = quota_state.rolled_over
 
 
 def _one_too_many(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
@@ -133,7 +133,7 @@ def _one_too_few(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
 
 
 class _FreeAttempts(KeyKeeper):
-    async def commit(self, turn: BatchId, messages: Sequence[KeyMessage]) -> Any:
+    async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> KeyDecision:
@@ -143,13 +143,13 @@ class _FreeAttempts(KeyKeeper):
                 claims[token_hash] = replace(claim, attempts=0)
             return decision
 
-        return (await self._store.transact(turn, key_state.rows_to_lock(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
 class _LocalAttempts(KeyKeeper):
     """Counts on the node, in memory: every node has a budget of its own."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[KeyMessage]) -> Any:
+    async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
         local: dict[bytes, int] = self.__dict__.setdefault("_local", {})
 
@@ -162,7 +162,7 @@ class _LocalAttempts(KeyKeeper):
                 local[claim.proof or b""] = claim.attempts
             return decision
 
-        return (await self._store.transact(turn, key_state.rows_to_lock(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
 def _lossy_merge(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
@@ -212,7 +212,7 @@ BUGS: Mapping[str, Bug] = {
     "refund-not-followed": Bug(
         "A charge of a tenant that was merged meanwhile is not given back.", swapped(accountant=_NotFollowed)
     ),
-    "window-never-turned": Bug("A new day does not begin.", replaced(quota_state, "turned", _never_turned)),
+    "window-never-turned": Bug("A new day does not begin.", replaced(quota_state, "rolled_over", _never_turned)),
     "cap-one-too-high": Bug("One request a day too many.", replaced(quota_state, "charged", _one_too_many)),
     "cap-one-too-low": Bug("One request a day too few.", replaced(quota_state, "charged", _one_too_few)),
     "attempts-not-charged": Bug("A code may be guessed for ever.", swapped(keeper=_FreeAttempts)),

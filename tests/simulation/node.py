@@ -18,7 +18,7 @@ from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.cache import KeyCache
-from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
+from actors.keys.messages import Claimed, CodeSent, Kept, Resolved, TierSet
 from actors.mailbox import request_id
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
@@ -355,9 +355,9 @@ class Node:
     async def mint(self) -> Minted:
         return await self.intent("mint", None, self.keeper.mint)
 
-    async def start_claim(self, token: str, email: str) -> Sent | Refused:
+    async def start_claim(self, token: str, email: str) -> CodeSent | Refused:
         answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
-        if isinstance(answer, Sent):
+        if isinstance(answer, CodeSent):
             self.mailroom.sender.wake()
         return answer
 

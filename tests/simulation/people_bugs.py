@@ -35,27 +35,27 @@ def _used_again(unit: Any, row: sessions.SignIn) -> None:
     _keep_sign_in(unit, replace(row, code_expires_ms=row.sent_ms + life_ms) if not row.code_expires_ms else row)
 
 
-def _uncounted(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    guessed, right = _guess(row, proof, rules, lives=lives)
+def _uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    guessed, right = _guess(row, proof, rules, valid=valid)
     return replace(guessed, attempts=0), right
 
 
-def _compared_first(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    guessed, right = _guess(row, proof, rules, lives=lives)
-    return guessed, right or (lives and row.proof == proof)
+def _compared_first(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    guessed, right = _guess(row, proof, rules, valid=valid)
+    return guessed, right or (valid and row.proof == proof)
 
 
-def _spent_too_soon(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    return _guess(row, proof, replace(rules, attempts=rules.attempts - 1), lives=lives)
+def _spent_too_soon(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    return _guess(row, proof, replace(rules, attempts=rules.attempts - 1), valid=valid)
 
 
-def _immortal_code(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    return _guess(row, proof, rules, lives=row.code_expires_ms != 0)
+def _immortal_code(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    return _guess(row, proof, rules, valid=row.code_expires_ms != 0)
 
 
-def _dead_at_once(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
+def _dead_at_once(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
     """A wrong guess kills the code."""
-    guessed, right = _guess(row, proof, rules, lives=lives)
+    guessed, right = _guess(row, proof, rules, valid=valid)
     return (guessed if right else replace(guessed, attempts=rules.attempts)), right
 
 
@@ -132,9 +132,9 @@ def _ended_unrecorded(unit: Any, end: sessions.EndSession) -> Any:
 class _Remembering(SessionReader):
     """What it saw once it trusts."""
 
-    async def commit(self, turn: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         seen: dict[bytes, SignedIn] = self.__dict__.setdefault("_seen", {})
-        found = await super().commit(turn, [each for each in messages if each not in seen])
+        found = await super().commit(batch_id, [each for each in messages if each not in seen])
         fresh = (each for each in found)
         answers = [seen[each] if each in seen else next(fresh) for each in messages]
         seen.update((each, answer) for each, answer in zip(messages, answers, strict=True) if answer is not None)
@@ -148,15 +148,15 @@ def _never_spent(unit: Any, place: tuple[str, str]) -> bool:
     return False
 
 
-def _not_given_back(unit: Any, given: sessions.GiveBackForm) -> Any:
-    return sessions.GivenBack()
+def _not_given_back(unit: Any, given: sessions.ReleaseForm) -> Any:
+    return sessions.FormReleased()
 
 
 async def _given_back_after_work(keeper: Any, visit: Any, act: Any) -> Any:
     done = await _once(keeper, visit, act)
     if isinstance(done, SeeOther) and done.notice != "sent_already":
         with suppress(Exception):
-            await keeper.give_back_form(visit.caller.signed_in.session.id, visit.form["form_id"])
+            await keeper.release_form(visit.caller.signed_in.session.id, visit.form["form_id"])
     return done
 
 
@@ -164,7 +164,7 @@ async def _worked_first(keeper: Any, visit: Any, act: Any) -> Any:
     """The work, and then the spending."""
     done = await act(visit)
     with suppress(Exception):
-        await keeper.spend_form(visit.caller.signed_in.session.id, visit.form["form_id"])
+        await keeper.consume_form(visit.caller.signed_in.session.id, visit.form["form_id"])
     return done
 
 
@@ -172,13 +172,13 @@ async def _worked_first(keeper: Any, visit: Any, act: Any) -> Any:
 
 
 class _Unlocked(LinkedSessions):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
-        found = self._snapshot(wanted, now_ms)
-        return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
+        found = self._snapshot(locks, now_ms)
+        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
 
 
 class _Eager(LinkedSessions):
-    async def transact(self, turn: BatchId, wanted: LockSet, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
@@ -187,10 +187,10 @@ class _Eager(LinkedSessions):
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
                 async with one_by_one:
-                    await commit(turn, wanted, decide, now_ms)
+                    await commit(batch_id, locks, decide, now_ms)
 
         link.node.server.start_soon(later)
-        decided = decide(self._snapshot(wanted, now_ms))
+        decided = decide(self._snapshot(locks, now_ms))
         await trio.lowlevel.checkpoint()
         return decided
 
@@ -199,14 +199,14 @@ class _WithoutLetters(LinkedSessions):
     """Of two letters in one transaction the first is forgotten."""
 
     def _keep(self, decision: Decision) -> None:
-        super()._keep(replace(decision, letters=decision.letters[-1:]))
+        super()._keep(replace(decision, outbox=decision.outbox[-1:]))
 
 
 class _OneCandidate(LinkedSessions):
     """Only the sessions that are named are read: those that a sign-in may have to end are not."""
 
-    def _snapshot(self, wanted: LockSet, now_ms: int) -> Any:
-        return super()._snapshot(replace(wanted, entering=()), now_ms)
+    def _snapshot(self, locks: LockSet, now_ms: int) -> Any:
+        return super()._snapshot(replace(locks, entering=()), now_ms)
 
 
 class _ShortLock(LinkedSessions):

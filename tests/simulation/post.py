@@ -56,11 +56,11 @@ class PostOffice:
 
     def letters(self, recipient: str) -> Sequence[OutboxMessage]:
         """What lies in a box, each letter as often as it came, the newest last."""
-        return [self._world.memory.letters[letter_id] for letter_id in self.boxes.get(recipient, ())]
+        return [self._world.memory.messages[message_id] for message_id in self.boxes.get(recipient, ())]
 
     def deliver(self, handed: Handed) -> None:
         handed.delivered = True
-        self.boxes.setdefault(handed.mail.recipient, []).append(handed.mail.letter_id)
+        self.boxes.setdefault(handed.mail.recipient, []).append(handed.mail.message_id)
 
     def marked(self) -> None:
         """Marks of a node may have been kept."""
@@ -70,7 +70,9 @@ class PostOffice:
     async def empty(self) -> None:
         """Wait until every letter was sent or given up."""
         memory = self._world.memory
-        while not all(letter_id in memory.outbox and memory.outbox[letter_id].done_ms for letter_id in memory.letters):
+        while not all(
+            message_id in memory.outbox and memory.outbox[message_id].done_ms for message_id in memory.messages
+        ):
             await self._marked.wait()
 
 
@@ -83,7 +85,7 @@ class LinkedTransport:
 
     async def send(self, mail: Mail) -> None:
         post, name = self._node.world.post, self._node.name
-        handed = Handed(mail, name, post.leases[mail.letter_id, name], trio.current_time())
+        handed = Handed(mail, name, post.leases[mail.message_id, name], trio.current_time())
         post.handed.append(handed)
         try:
             await self._travel()
@@ -117,7 +119,7 @@ class LinkedOutbox(MemoryOutbox):
         lease = await super().lease(limit, now_ms, until_ms)
         link = self._memory
         assert isinstance(link, Link)
-        for letter in lease.letters:
+        for letter in lease.messages:
             link.node.world.post.leases[letter.id, link.node.name] = letter.due_ms
         return lease
 

@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Actor
-from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
-from actors.devices.messages import Seen
+from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
+from actors.devices.messages import DeviceView
 from actors.devices.state import Decision as DeviceDecision
 from actors.devices.state import LockSet as WantedDevices
 from actors.devices.store import Decide as DecideDevices
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
-from actors.sessions.actor import Begun, SessionKeeper
-from actors.sessions.messages import Kept, Sent, Session, SignedIn
+from actors.sessions.actor import SessionKeeper, StartedSession
+from actors.sessions.messages import CodeSent, Kept, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
 from actors.sessions.state import LockSet as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
@@ -54,10 +54,10 @@ class LinkedSessions(MemorySessions):
     """Sessions in memory: what is decided is written down, and look-ups fail plainly."""
 
     async def transact(
-        self, turn: BatchId, wanted: WantedSessions, decide: DecideSessions, now_ms: int
+        self, batch_id: BatchId, locks: WantedSessions, decide: DecideSessions, now_ms: int
     ) -> SessionDecision:
         register = _node_of(self._memory).world.register
-        return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
+        return await super().transact(batch_id, locks, register.deciding(batch_id, decide, now_ms), now_ms)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         return await plainly(super().resolve(token_hashes))
@@ -70,10 +70,10 @@ class LinkedDevices(MemoryDevices):
     """Device logins in memory: what is decided is written down."""
 
     async def transact(
-        self, turn: BatchId, wanted: WantedDevices, decide: DecideDevices, now_ms: int
+        self, batch_id: BatchId, locks: WantedDevices, decide: DecideDevices, now_ms: int
     ) -> DeviceDecision:
         register = _node_of(self._memory).world.register
-        return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
+        return await super().transact(batch_id, locks, register.deciding(batch_id, decide, now_ms), now_ms)
 
 
 def _node_of(link: Any) -> "Node":
@@ -108,13 +108,13 @@ class Reception:
 
     # Signing in.
 
-    async def ask_code(self, email: str) -> Sent | Refused:
+    async def ask_code(self, email: str) -> CodeSent | Refused:
         answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email))
-        if isinstance(answer, Sent):
+        if isinstance(answer, CodeSent):
             self.node.mailroom.sender.wake()
         return answer
 
-    async def sign_in(self, email: str, code: str) -> Begun | Refused:
+    async def sign_in(self, email: str, code: str) -> StartedSession | Refused:
         return await self.node.intent(
             "sign in", SignIn(email, code), lambda: self.sessions.complete_sign_in(email, code, "Browser")
         )
@@ -235,13 +235,13 @@ class Reception:
 
     # Device logins.
 
-    async def begin_device(self, agent: str) -> Started | Refused:
+    async def begin_device(self, agent: str) -> StartedLogin | Refused:
         return await self.node.intent("begin device", agent, lambda: self.devices.start(agent, ADDRESS))
 
-    async def poll(self, device_code: str) -> HandedOut | Refused:
+    async def poll(self, device_code: str) -> RedeemedKey | Refused:
         return await self.node.intent("poll", device_code, lambda: self.devices.poll(device_code))
 
-    async def look_at_device(self, token: str, typed: str) -> Seen | Refused:
+    async def look_at_device(self, token: str, typed: str) -> DeviceView | Refused:
         return await self._as(
             token,
             "look at device",
@@ -249,7 +249,7 @@ class Reception:
             lambda caller: self.devices.look(typed, caller.agent),
         )
 
-    async def decide_device(self, token: str, typed: str, *, approve: bool) -> Seen | Refused:
+    async def decide_device(self, token: str, typed: str, *, approve: bool) -> DeviceView | Refused:
         return await self._as(
             token,
             "decide device",

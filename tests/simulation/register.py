@@ -91,12 +91,12 @@ class Register:
     def answered(self, asked: Asked, answer: Any) -> None:
         asked.answer, asked.ended = answer, self._world.history.tick()
 
-    def batch(self, turn: BatchId, messages: Sequence[Any]) -> None:
-        self._batches[turn.owner, turn.seq] = tuple(messages)
+    def batch(self, batch_id: BatchId, messages: Sequence[Any]) -> None:
+        self._batches[batch_id.owner, batch_id.seq] = tuple(messages)
 
-    def deciding(self, turn: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
+    def deciding(self, batch_id: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
         """`decide`, with what it decided written down; a transaction that keeps it comes in the same step."""
-        messages = self._batches[turn.owner, turn.seq]
+        messages = self._batches[batch_id.owner, batch_id.seq]
 
         def on(snapshot: Any) -> Any:
             decision: Decision = decide(snapshot)
@@ -105,18 +105,18 @@ class Register:
 
         return on
 
-    def keep(self, turn: BatchId, work: Callable[[], Any]) -> tuple[Any, Kept]:
+    def keep(self, batch_id: BatchId, work: Callable[[], Any]) -> tuple[Any, Kept]:
         """Do a transaction's work, and write down what was kept."""
         memory = self._world.memory
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
         full_keys, audits = live_full_keys(memory), len(memory.audits)
-        letters, key_ids = set(memory.letters), set(memory.keys)
+        letters, key_ids = set(memory.messages), set(memory.keys)
         done, decided = work(), self._decided
         assert decided is not None, "a store that decides tells of it"
-        node = self._world.nodes[int(turn.owner[1:].partition(".")[0])]
+        node = self._world.nodes[int(batch_id.owner[1:].partition(".")[0])]
         kept = Kept(
             self._world.history.tick(),
-            turn.owner,
+            batch_id.owner,
             decided.now_ms,
             self._world.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS),
             decided.messages,
@@ -124,7 +124,7 @@ class Register:
             accounts,
             full_keys,
             tuple(memory.audits[audits:]),
-            tuple(letter for letter in memory.letters.values() if letter.id not in letters),
+            tuple(letter for letter in memory.messages.values() if letter.id not in letters),
             tuple(key_id for key_id in memory.keys if key_id not in key_ids),
         )
         self.kept.append(kept)
@@ -147,10 +147,10 @@ class Registered(Actor[Any, Any]):
 
     at: "Node"
 
-    async def ask(self, message: Any, *, in_any_case: bool = False) -> Any:
+    async def ask(self, message: Any, *, no_timeout: bool = False) -> Any:
         register = self.at.world.register
         asked = register.ask(self.at.name, message)
-        answer = await super().ask(message, in_any_case=in_any_case)
+        answer = await super().ask(message, no_timeout=no_timeout)
         register.answered(asked, answer)
         return answer
 
@@ -158,6 +158,6 @@ class Registered(Actor[Any, Any]):
         self.at.world.register.ask(self.at.name, message)
         return super().tell(message)
 
-    async def commit(self, turn: BatchId, messages: Sequence[Any]) -> Sequence[Any]:
-        self.at.world.register.batch(turn, messages)
-        return await super().commit(turn, messages)
+    async def commit(self, batch_id: BatchId, messages: Sequence[Any]) -> Sequence[Any]:
+        self.at.world.register.batch(batch_id, messages)
+        return await super().commit(batch_id, messages)

@@ -8,8 +8,8 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     Content,
+    IdempotencyRecord,
     Mode,
-    Remembered,
     Side,
     Slot,
     Sponsor,
@@ -79,7 +79,9 @@ def _sell(world: "World", booking_id: str, slot: Slot, week_ms: int) -> None:
         payment_id=payment_id,
     )
     memory.slot_weeks.update(((slot.id, week), booking_id) for week in weeks_from(week_ms, slot.weeks))
-    memory.booking_keys[TENANT, "stage", booking_id] = Remembered(TENANT, "stage", booking_id, b"", booking_id, made_ms)
+    memory.booking_keys[TENANT, "stage", booking_id] = IdempotencyRecord(
+        TENANT, "stage", booking_id, b"", booking_id, made_ms
+    )
     told = PaymentTold(f"evt_{booking_id}", booking_id, payment_id, cents, "usd")
     world.processor.payments[payment_id] = Payment(told)
     world.board.bookings.append(booking_id)

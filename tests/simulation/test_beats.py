@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from actors.nodes.heartbeat import Heartbeat
-from actors.nodes.messages import Seen
+from actors.nodes.messages import LiveNode
 from storage.memory.nodes import MemoryNodes
 from tests.simulation.beats import CHAOS_SECONDS, Parts, World, run
 
@@ -39,22 +39,23 @@ def test_the_same_seed_gives_the_same_trace() -> None:
 class NeverForgets(Heartbeat):
     """The last number holds for ever."""
 
-    def nodes(self) -> Sequence[Seen]:
-        return [Seen(self.node, 0.0), *(each for each in self._seen if each.node.id != self.node.id)]
+    def nodes(self) -> Sequence[LiveNode]:
+        return [LiveNode(self.node, 0.0), *(each for each in self._seen if each.node.id != self.node.id)]
 
 
 class ForgetsAtOnce(Heartbeat):
     """A beat that fails is taken for the end of all others."""
 
-    def _on_silence(self, error: Exception) -> None:
+    def _on_error(self, error: Exception) -> None:
         self._seen = ()
-        super()._on_silence(error)
+        super()._on_error(error)
+        self._count()
 
 
 class SaysNoGoodbye(Heartbeat):
     """A node that stops in order leaves its row behind."""
 
-    async def _leave(self) -> None:
+    async def _finish(self) -> None:
         await trio.lowlevel.checkpoint()
 
 
@@ -68,14 +69,14 @@ class CountsOnlyOthers(Heartbeat):
 class CountsAllRows(MemoryNodes):
     """Rows of nodes that have died count as well."""
 
-    def _live(self, now: float, live_seconds: float) -> Sequence[Seen]:
+    def _live(self, now: float, live_seconds: float) -> Sequence[LiveNode]:
         return self._by_age(now)
 
 
 class CountsTheYoungest(MemoryNodes):
     """A row counts only right after its beat."""
 
-    def _live(self, now: float, live_seconds: float) -> Sequence[Seen]:
+    def _live(self, now: float, live_seconds: float) -> Sequence[LiveNode]:
         return super()._live(now, live_seconds / 4)
 
 

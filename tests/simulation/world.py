@@ -216,10 +216,10 @@ class World:
 
     # What is watched from outside while it happens.
 
-    def watched(self, turn: BatchId, work: Callable[[], D]) -> Callable[[], D]:
+    def watched(self, batch_id: BatchId, work: Callable[[], D]) -> Callable[[], D]:
         """`work`, with the promises that hold for each transaction checked around it."""
-        watch = self._watches.get(turn.owner.rpartition("/")[2].partition("-")[0])
-        return work if watch is None else lambda: watch(self, turn, work)
+        watch = self._watches.get(batch_id.owner.rpartition("/")[2].partition("-")[0])
+        return work if watch is None else lambda: watch(self, batch_id, work)
 
     def wall_ms(self, node: Node) -> int:
         """What the clock of a node shows now."""
@@ -258,7 +258,7 @@ def run(
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
         world = World(seed, scene, seconds, parts, impatient=bug is not None)
-        with patched(codes, "same", world.compare):
+        with patched(codes, "constant_time_equal", world.compare):
             try:
                 _, trace = kernel.simulate(seed, world.run, keep=keep_trace, alarm=Assassin(world.faults, world.nodes))
             except Exception:

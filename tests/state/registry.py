@@ -1,4 +1,4 @@
-"""Rows of keys, claims and accounts that a test can look at, and a decision applied to them: a store without I/O."""
+"""Rows of keys, claims and accounts in memory, with decisions applied to them: a store without I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ RIGHT, WRONG = b"right", b"wrong"
 
 @dataclass
 class Registry:
-    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+    """All rows. `act` decides on exactly the rows that a batch locks, and applies the decision."""
 
     rules: KeyRules = field(default_factory=KeyRules)
     now_ms: int = NOON
@@ -45,12 +45,12 @@ class Registry:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: list[OutboxMessage] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
 
     def act(self, *messages: Message) -> list[Answer]:
-        """Decide one batch, keep it, and return its answers."""
+        """Decide one batch, apply it, and return its answers."""
         self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
         self.keys |= decision.changed.keys
         self.claims |= decision.changed.claims
@@ -60,7 +60,7 @@ class Registry:
             del self.administrators[email]
         assert not self.administrators.keys() & decision.changed.administrators.keys(), "a row that is there is added"
         self.administrators |= decision.changed.administrators
-        self.letters += decision.letters
+        self.outbox += decision.outbox
         self.audits += decision.audits
         well_said(decision.answers)
         return decision.answers
@@ -86,14 +86,14 @@ class Registry:
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
 
-    # Messages with the names of this world: key k1 has the token of `token("1")` and the tenant t1.
+    # Messages. Key k1 has the token `token("1")` and the tenant t1.
 
     def mint(self, name: str) -> Mint:
         return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
 
     def start(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> StartClaim:
-        letter = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
-        return StartClaim(token(name), email, proof, letter)
+        message = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
+        return StartClaim(token(name), email, proof, message)
 
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:
         return CompleteClaim(token(name), email, proof, f"aud_{name}", "req-1")
@@ -128,7 +128,7 @@ class Registry:
     def audit(self, action: str, target_id: str) -> AuditRecord:
         return AuditRecord("aud_1", self.now_ms, "cli", "root", action, "key", target_id)
 
-    # What many tests begin with.
+    # Common starting points.
 
     def claim(self, name: str, email: str = ANN) -> Claimed:
         """Mint, start and complete, one after the other."""

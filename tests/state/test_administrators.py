@@ -1,4 +1,4 @@
-"""The rules of who is an administrator."""
+"""The rules of administrators."""
 
 import pytest
 
@@ -103,7 +103,7 @@ def test_the_configured_ones_count_what_came_before_them_in_the_batch(registry: 
     assert registry.administrators.keys() == {BOB}
 
 
-def test_changes_of_membership_take_turns_and_lock_what_they_announce() -> None:
+def test_changes_of_membership_exclude_each_other_and_lock_what_they_announce() -> None:
     registry = Registry()
     both = LockSet((), (), (ANN, BOB), (ANN, BOB), membership=True)
     assert rows_to_lock([registry.bootstrap(BOB, ANN)]) == both

@@ -1,4 +1,4 @@
-"""The demo as data: every state is there, nothing is out of bounds or sold twice, and each moment has the same demo."""
+"""The demo as data: every state occurs, nothing is out of bounds or sold twice, and each moment has the same demo."""
 
 import re
 from collections import Counter
@@ -56,7 +56,7 @@ def bookings_of(data: DemoData, *statuses: BookingStatus) -> list[Booking]:
     return [booking for booking in data.bookings if booking.status in statuses]
 
 
-# What is there.
+# Contents.
 
 
 def test_slots_are_of_every_kind(data: DemoData, now_ms: int) -> None:
@@ -185,7 +185,7 @@ def test_every_row_is_marked_as_demo(data: DemoData) -> None:
     assert {booking.mode for booking in data.bookings} == {Mode.TEST}
 
 
-# What belongs together.
+# Relations.
 
 
 def test_bookings_are_as_the_ledger_would_have_made_them(data: DemoData) -> None:

@@ -103,7 +103,7 @@ def test_keys_are_equal_where_everything_is_and_nowhere_else(one: tuple[Bucket, 
 
 @given(st.text("01ic", max_size=12), st.integers(0, 12), st.integers(0, 12), st.sampled_from(Kind))
 def test_no_two_events_read_alike_wherever_the_same_text_is_cut(text: str, one: int, other: int, kind: Kind):
-    """Digits and letters as they stand between the parts: a length before the first part tells them apart."""
+    """Digits and letters that could belong to either part: the length before the first part tells them apart."""
     seals = VisitorHasher(SECRET)
     cuts = [Event(text[:cut], kind, text[cut:]) for cut in (min(one, len(text)), min(other, len(text)))]
     assert (seals.key(BUCKET, cuts[0]) == seals.key(BUCKET, cuts[1])) == (cuts[0] == cuts[1])

@@ -1,4 +1,4 @@
-"""The ledger under random histories: no week is sold twice, every move is one of the tables, each key has one outcome."""
+"""The ledger under random histories: no week is sold twice, every move is in the tables, each key has one outcome."""
 
 import json
 from copy import copy
@@ -40,7 +40,7 @@ owners = st.sampled_from([ANN, BOB])
 slots = st.sampled_from([SLOT, PAIR, PAIR])
 weeks = st.integers(0, 3)
 which = st.integers(0, 7)
-"""Of the newest bookings, this one."""
+"""An index into the newest bookings."""
 keys = st.sampled_from(["", "", "k1", "k2", "k3"])
 declined = st.sampled_from([None, None, "No"])
 recipes = st.one_of(
@@ -64,7 +64,7 @@ recipes = st.one_of(
 
 
 WITHOUT_WEEKS = ("booking.paid_too_late", "booking.refund_failed")
-"""What leads to a refund of a booking that holds no weeks."""
+"""Moves that lead to a refund of a booking without weeks."""
 
 
 class Bookings(RuleBasedStateMachine):
@@ -104,7 +104,7 @@ class Bookings(RuleBasedStateMachine):
         assert singly == replace(self.ledger, last=singly.last)
 
     def decide_one(self, ledger: Ledger, message: Message) -> Answer:
-        """One message alone, with what is true of each."""
+        """Decide one message alone, and check what holds for each."""
         known, records = {**ledger.bookings}, len(ledger.audits)
         answer = ledger.one(message)
         told = {record.target_id for record in ledger.audits[records:] if record.target_type == "booking"}
@@ -190,7 +190,7 @@ class Bookings(RuleBasedStateMachine):
 
     @invariant()
     def every_move_is_one_of_the_tables(self) -> None:
-        """The audit tells each move; together they lead from nothing to the state that is there."""
+        """The audit reports every move; together they lead from nothing to the current state."""
         for record in self.ledger.audits[self.followed :]:
             changes = json.loads(record.changes)
             if record.action in ("booking.reserved", "campaign.created"):

@@ -1,4 +1,4 @@
-"""The rules of quota: each cap at its edge, windows that turn, refunds, and batches decided in order."""
+"""The rules of quota: each cap at its edge, windows that end, refunds, and batches decided in order."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -147,14 +147,18 @@ def test_of_several_reasons_the_most_lasting_is_told(tenant: Tenant, code: Code)
 
 def test_a_refusal_names_the_cap() -> None:
     assert refused(replace(anonymous, lifetime_used=1_000), charge).message == (
-        "This key has used all of its 1000 requests. Claim it to go on."
+        "This key has used all of its 1000 requests. Claim it to continue."
     )
     assert (
-        refused(replace(claimed, month_used=100_000), charge).message == "All 100000 requests of this month are used."
+        refused(replace(claimed, month_used=100_000), charge).message
+        == "All 100000 requests of this month are used. Try again next month."
     )
-    assert refused(replace(claimed, day_used=10_000), charge).message == "All 10000 requests of today are used."
+    assert (
+        refused(replace(claimed, day_used=10_000), charge).message
+        == "All 10000 requests of today are used. Try again after 00:00 UTC."
+    )
     assert refused(replace(anonymous, usecase_reads=200), usecase).message == (
-        "An unclaimed key may read use cases 200 times. Claim it to go on."
+        "An unclaimed key may read use cases 200 times. Claim it to continue."
     )
 
 
@@ -259,7 +263,7 @@ def test_a_refund_makes_room_for_the_next_request() -> None:
     assert [isinstance(answer, Metered) for answer in answers] == [False, True, True, False]
 
 
-# Reading, and tenants that are gone.
+# Reading, and tenants that do not exist.
 
 
 def test_reading_shows_the_counters_as_of_now_and_changes_nothing() -> None:
@@ -362,7 +366,7 @@ def test_a_batch_decides_as_a_naive_model_does_one_by_one(tenant: Tenant, batch:
 
 
 class Model:
-    """The rules once more, in the plainest words."""
+    """A second, simpler implementation of the rules."""
 
     def __init__(self, tenant: Tenant) -> None:
         self.caps = TIGHT[tenant.tier]

@@ -1,4 +1,4 @@
-"""Answers about refunds that come in another order than they were given."""
+"""Answers about refunds that arrive out of order."""
 
 from actors.bookings.messages import Origin, SettleRefund
 from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, Content, Mode
@@ -10,7 +10,7 @@ MONDAY_MS = 1_795_996_800_000
 
 
 def refunded() -> Snapshot:
-    """A booking that was paid back."""
+    """A refunded booking."""
     content = Content("Now", "A bot.", "Try it", "https://tools.example.com/", "ET")
     booking = Booking(
         id="bok_1",
@@ -41,7 +41,8 @@ def declined(event_id: str | None) -> Decision:
 
 
 def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_made():
-    """The simulation found it: one node is declined and slow to say so, another asks again and the money moves."""
+    """Found by the simulation: one node is declined and reports it late, after another node's retry has moved the
+    money."""
     decision = declined(event_id=None)
     assert isinstance(decision.answers[0], BookingView)
     assert decision.answers[0].booking.refunded_cents == 12_000

@@ -1,4 +1,4 @@
-"""From a booking to its shard: the ranges, and the hash as a few values of Postgres's own fix it."""
+"""From a booking to its shard: the ranges, and the hash, compared with some values of Postgres's own."""
 
 import pytest
 from hypothesis import given
@@ -42,7 +42,7 @@ def test_a_booking_lies_in_the_one_shard_whose_range_holds_its_hash(booking_id: 
 
 
 def test_a_shard_may_hold_a_single_hash():
-    """As the engine makes one for a booking that is set apart."""
+    """The engine makes such a shard to isolate a booking."""
     alone = text_hash("bok_1")
     shards = ShardMap([Shard(1, FIRST, alone - 1), Shard(2, alone, alone), Shard(3, alone + 1, LAST)])
     assert shards.shard_of("bok_1").id == 2
@@ -61,5 +61,5 @@ def test_a_shard_may_hold_a_single_hash():
     ids=["none", "no last", "no first", "a gap", "one twice"],
 )
 def test_ranges_that_leave_hashes_out_or_hold_some_twice_are_no_map(shards: list[Shard]):
-    with pytest.raises(ValueError, match="leave hashes out, or hold some twice"):
+    with pytest.raises(ValueError, match="leave gaps or overlap"):
         ShardMap(shards)

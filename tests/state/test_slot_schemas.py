@@ -1,4 +1,4 @@
-"""What administrators may write of slots: bounds, what is absent, and what is null."""
+"""The input of administrators for slots: bounds, absent fields, and null."""
 
 import json
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""The rules of slots: creating, editing, retiring, and when one is sold."""
+"""The rules of slots: creating, editing, retiring, and selling."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Weeks: they start on Mondays at midnight UTC, whatever the moment."""
+"""Weeks start on Mondays at midnight UTC."""
 
 from datetime import UTC, datetime
 

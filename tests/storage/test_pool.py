@@ -85,10 +85,10 @@ async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Pr
 
 @pytest.mark.parametrize("weather", [Weather.CUT_AFTER_COMMIT, Weather.CUT_BEFORE_COMMIT])
 async def test_a_turn_in_doubt_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
-    turn = BatchId("node/actor", 1)
+    batch_id = BatchId("node/actor", 1)
 
     async def batch(connection: Connection) -> None:
-        if await take_turn(connection, turn):
+        if await take_turn(connection, batch_id):
             await note(connection)
 
     async with open_database(proxy.target) as database:

@@ -11,9 +11,9 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     Content,
+    IdempotencyRecord,
     Mode,
     PackageKind,
-    Remembered,
     Side,
     Slot,
     Sponsor,
@@ -109,8 +109,8 @@ FULL_BOOKING = booking(
 )
 
 
-def remembered(booking_id: str, number: int = 1, tenant: int = 1, operation: str = OPERATION) -> Remembered:
-    return Remembered(f"ten_{tenant}", operation, f"{KEY}{number}", b"\x00fingerprint\xff", booking_id, NOW)
+def remembered(booking_id: str, number: int = 1, tenant: int = 1, operation: str = OPERATION) -> IdempotencyRecord:
+    return IdempotencyRecord(f"ten_{tenant}", operation, f"{KEY}{number}", b"\x00fingerprint\xff", booking_id, NOW)
 
 
 def audit(number: int, **changes: Any) -> AuditRecord:
@@ -149,20 +149,22 @@ class Books:
 
     stores: Stores
     owner: str = "one/bookings"
-    turns: int = 0
+    batch_ids: int = 0
 
-    def turn(self) -> BatchId:
-        self.turns += 1
-        return BatchId(self.owner, self.turns)
+    def batch_id(self) -> BatchId:
+        self.batch_ids += 1
+        return BatchId(self.owner, self.batch_ids)
 
     async def tenants(self, *numbers: int) -> None:
         made = {f"ten_{number}": Tenant(f"ten_{number}", Tier.CLAIMED) for number in numbers}
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
-        await self.stores.keys.transact(self.turn(), KeysWanted((), (), ()), lambda _: changed, NOW)
+        await self.stores.keys.transact(self.batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
-    async def keep(self, decision: Decision, rows: LockSet | None = None, turn: BatchId | None = None) -> Decision:
+    async def keep(self, decision: Decision, rows: LockSet | None = None, batch_id: BatchId | None = None) -> Decision:
         """Keep a decision as it is."""
-        kept: Decision = await self.stores.ledger.transact(turn or self.turn(), rows or LockSet(), lambda _: decision)
+        kept: Decision = await self.stores.ledger.transact(
+            batch_id or self.batch_id(), rows or LockSet(), lambda _: decision
+        )
         return kept
 
     async def see(self, rows: LockSet) -> Snapshot:
@@ -173,19 +175,19 @@ class Books:
             seen.append(snapshot)
             return Decision()
 
-        await self.stores.ledger.transact(self.turn(), rows, look)
+        await self.stores.ledger.transact(self.batch_id(), rows, look)
         return seen[0]
 
     async def send(
         self,
         *messages: Message,
         now_ms: int = NOW,
-        turn: BatchId | None = None,
+        batch_id: BatchId | None = None,
         rows: Callable[[LockSet], LockSet] = lambda rows: rows,
     ) -> list[Answer]:
         """Have the real rules decide on messages."""
         decision = await self.stores.ledger.transact(
-            turn or self.turn(),
+            batch_id or self.batch_id(),
             rows(rows_to_lock(messages)),
             lambda snapshot: decide(snapshot, messages, now_ms, BookingRules()),
         )

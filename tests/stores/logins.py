@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from actors.credentials import Kind
-from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Poll, Redeemed, Seen, Start
+from actors.devices.messages import Answer, Decide, Device, DeviceView, FreshKey, Look, Poll, Redeemed, Start
 from actors.devices.state import DeviceRules, decide, rows_to_lock
 from actors.keys.messages import Issue, Key
 from actors.keys.state import KeyRules
@@ -68,17 +68,17 @@ class Logins:
         self.stores = stores
         self.node = node
         self.rules = rules or DeviceRules()
-        self.turns = 0
+        self.batch_ids = 0
 
-    def turn(self) -> BatchId:
-        self.turns += 1
-        return BatchId(f"{self.node}/devices", self.turns)
+    def batch_id(self) -> BatchId:
+        self.batch_ids += 1
+        return BatchId(f"{self.node}/devices", self.batch_ids)
 
     async def send(
-        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, turn: BatchId | None = None
+        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, batch_id: BatchId | None = None
     ) -> Sequence[Answer]:
         decision = await self.stores.devices.transact(
-            turn or self.turn(),
+            batch_id or self.batch_id(),
             rows_to_lock(messages),
             lambda snapshot: decide(snapshot, messages, now_ms, self.rules),
             now_ms,
@@ -92,7 +92,7 @@ class Logins:
         """Issue a full key; "kept", or the code of the refusal."""
         message = issue(number, email)
         decision = await self.stores.keys.transact(
-            BatchId(f"{self.node}/keys", self.turn().seq),
+            BatchId(f"{self.node}/keys", self.batch_id().seq),
             wanted_of_keys([message]),
             lambda snapshot: decide_keys(snapshot, [message], now_ms, KeyRules()),
             now_ms,
@@ -136,7 +136,7 @@ def word(answer: Answer) -> str:
     match answer:
         case Refused(code=refused):
             return str(refused)
-        case Seen(device=seen):
+        case DeviceView(device=seen):
             return str(seen.status)
         case Redeemed():
             return "a key"

@@ -35,18 +35,18 @@ class Tally:
 
     stores: Stores
     owner: str = "one/events"
-    turns: int = 0
+    batch_ids: int = 0
 
-    def turn(self) -> BatchId:
-        self.turns += 1
-        return BatchId(self.owner, self.turns)
+    def batch_id(self) -> BatchId:
+        self.batch_ids += 1
+        return BatchId(self.owner, self.batch_ids)
 
-    async def record(self, day: int, some: Sequence[Row], turn: BatchId | None = None) -> Collection[bytes]:
+    async def record(self, day: int, some: Sequence[Row], batch_id: BatchId | None = None) -> Collection[bytes]:
         """Record until it is not contended any more, as an actor does."""
-        turn = turn or self.turn()
+        batch_id = batch_id or self.batch_id()
         for _ in range(20):
             try:
-                return await self.stores.events.record(turn, day, some)
+                return await self.stores.events.record(batch_id, day, some)
             except Contended:
                 pass
         raise AssertionError("contended again and again")

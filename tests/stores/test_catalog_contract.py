@@ -154,8 +154,8 @@ async def test_imports_at_the_same_time_happen_one_after_the_other(store: Catalo
 
 async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> None:
     pairs = [
-        Import({Kind.BOTS: many(job=f"Job {turn}."), Kind.USECASES: [usecase("u", roi=f"Job {turn}.")]})
-        for turn in range(4)
+        Import({Kind.BOTS: many(job=f"Job {batch_id}."), Kind.USECASES: [usecase("u", roi=f"Job {batch_id}.")]})
+        for batch_id in range(4)
     ]
     await store.replace(pairs[0])
     results = [Loaded() for _ in range(6)]

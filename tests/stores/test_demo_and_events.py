@@ -119,7 +119,7 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
         chance = random.Random(place)
         for _ in range(25):
             some = sorted({of(chance.choice(SHOWN), chance.randrange(10_000)) for _ in range(40)})
-            added = await tallies[place].stores.events.record(tallies[place].turn(), TODAY, some)
+            added = await tallies[place].stores.events.record(tallies[place].batch_id(), TODAY, some)
             said += len(added)
 
     async def seeder() -> None:

@@ -77,9 +77,9 @@ async def test_a_batch_of_two_thousand(tally: Tally):
 
 async def test_a_turn_that_was_kept_is_not_kept_again_and_tells_what_it_added(tally: Tally):
     await tally.record(DAY, rows([1]))
-    turn = tally.turn()
+    batch_id = tally.batch_id()
     for _ in range(3):
-        assert set(await tally.record(DAY, rows([1, 2, 3]), turn)) == keys_of(rows([2, 3]))
+        assert set(await tally.record(DAY, rows([1, 2, 3]), batch_id)) == keys_of(rows([2, 3]))
     assert await tally.counts() == {("bok_1", DAY): (3, 0)}
 
 
@@ -96,7 +96,7 @@ async def test_turns_of_other_actors_are_their_own(tally: Tally, stores: Stores)
 
 async def test_a_turn_that_comes_late_is_not_kept(stores: Stores, tally: Tally):
     """An attempt that was given up may reach the database after those that came later."""
-    late = tally.turn()
+    late = tally.batch_id()
     late.decided = []
     await tally.record(DAY, rows([1]), BatchId(tally.owner, 7))
     assert list(await stores.events.record(late, DAY, rows([2]))) == []
@@ -164,10 +164,10 @@ async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: 
 async def test_a_turn_that_was_kept_is_not_kept_again_when_its_day_was_dropped_meanwhile(
     store: EventStore, tally: Tally
 ):
-    turn = tally.turn()
-    await tally.record(DAY, rows([1]), turn)
+    batch_id = tally.batch_id()
+    await tally.record(DAY, rows([1]), batch_id)
     await store.drop_before(DAY + 1)
-    assert set(await tally.record(DAY, rows([1]), turn)) == keys_of(rows([1]))
+    assert set(await tally.record(DAY, rows([1]), batch_id)) == keys_of(rows([1]))
     assert await tally.counts() == {("bok_1", DAY): (1, 0)}
 
 

@@ -66,10 +66,10 @@ async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_o
         for _ in range(30):
             numbers = [apart * place + chance.randrange(60) for _ in range(200)]
             some = sorted({row(number, chance.randrange(20), chance.choice([*Kind])) for number in numbers})
-            turn = tallies[place].turn()
+            batch_id = tallies[place].batch_id()
             while True:
                 try:
-                    said.extend(await tallies[place].stores.events.record(turn, DAY, some))
+                    said.extend(await tallies[place].stores.events.record(batch_id, DAY, some))
                     break
                 except Contended as error:
                     contended.append(str(error))
@@ -110,8 +110,8 @@ async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database:
     """The first attempt's connection is lost to the node, not to the server: its commit may come at any time."""
     one = Tally(stores_over(database))
     await one.stores.events.prepare([DAY])
-    turn = one.turn()
-    attempts = [partial(one.stores.events.record, turn, DAY, rows([1, 2])) for _ in range(2)]
+    batch_id = one.batch_id()
+    attempts = [partial(one.stores.events.record, batch_id, DAY, rows([1, 2])) for _ in range(2)]
     results = await while_held(database, COUNTING, *attempts, undo=True)
     assert [set(result) for result in results] == [keys_of(rows([1, 2]))] * 2
     assert await one.counts() == {("bok_1", DAY): (2, 0)}
@@ -145,10 +145,10 @@ async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database
     one, two = nodes(database)
     await one.record(DAY, rows([1]))
     await two.stores.events.drop_before(DAY + 1)
-    turn = one.turn()
+    batch_id = one.batch_id()
     with pytest.raises(Contended, match=f"another node has dropped day {DAY}"):
-        await one.stores.events.record(turn, DAY, rows([1]))
-    assert set(await one.record(DAY, rows([1]), turn)) == keys_of(rows([1]))
+        await one.stores.events.record(batch_id, DAY, rows([1]))
+    assert set(await one.record(DAY, rows([1]), batch_id)) == keys_of(rows([1]))
     assert await one.counts() == {("bok_1", DAY): (2, 0)}
 
 

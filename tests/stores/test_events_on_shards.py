@@ -95,14 +95,14 @@ async def test_of_a_batch_over_several_shards_what_was_kept_stays_and_the_same_t
         some = sorted(each for booking in range(12) for each in rows(range(3), booking))
         places = sorted({store.shards.place_of(each.booking_id) for each in some})
         await set_away(database, [store.shards.shards[places[-1]].id])
-        turn = tally.turn()
+        batch_id = tally.batch_id()
         with pytest.raises(StorageUnavailable):
-            await store.record(turn, DAY, some)
+            await store.record(batch_id, DAY, some)
         before = {key for keys in (await tally.keys()).values() for key in keys}
         assert before == keys_of(each for each in some if store.shards.place_of(each.booking_id) != places[-1])
         await set_away(database, [])
         for _ in range(2):
-            assert set(await store.record(turn, DAY, some)) == keys_of(some)
+            assert set(await store.record(batch_id, DAY, some)) == keys_of(some)
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(12)}
 
 
@@ -113,16 +113,16 @@ async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_s
         tally = Tally(await stores_over_shards(database))
         store = tally.stores.events
         await store.prepare([DAY])
-        turn = tally.turn()
+        batch_id = tally.batch_id()
         proxy.weather = weather
         with pytest.raises(OutcomeUnknown):
-            await store.record(turn, DAY, some)
+            await store.record(batch_id, DAY, some)
         proxy.weather = Weather.FAIR
         kept = sum(map(len, (await tally.keys()).values()))
         assert (0 < kept < len(some)) == (weather is Weather.CUT_AFTER_COMMIT), "the first shard's part, or none"
         for _ in range(2):
-            assert set(await store.record(turn, DAY, some)) == keys_of(some)
-        assert list(await store.record(tally.turn(), DAY, some)) == []
+            assert set(await store.record(batch_id, DAY, some)) == keys_of(some)
+        assert list(await store.record(tally.batch_id(), DAY, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(6)}
 
 

@@ -46,11 +46,11 @@ steps = st.one_of(
 )
 
 
-async def take(tally: Tally, turn: BatchId, step: Step) -> list[Any]:
+async def take(tally: Tally, batch_id: BatchId, step: Step) -> list[Any]:
     """What the store answers to a step; keys come in no order."""
     match step:
         case Recorded(_, day, rows, again):
-            return [sorted(await tally.record(day, rows, turn)) for _ in range(1 + again)]
+            return [sorted(await tally.record(day, rows, batch_id)) for _ in range(1 + again)]
         case Prepared(some):
             await tally.stores.events.prepare(some)
             return []

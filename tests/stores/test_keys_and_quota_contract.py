@@ -12,6 +12,7 @@ from actors.keys.messages import (
     ByAccount,
     ByKey,
     Claimed,
+    CodeSent,
     CompleteClaim,
     GrantAdmin,
     Issue,
@@ -21,7 +22,6 @@ from actors.keys.messages import (
     Mint,
     Revoke,
     RevokeAdmin,
-    Sent,
     SetTier,
     StartClaim,
 )
@@ -83,25 +83,25 @@ class Desk:
     def __init__(self, stores: Stores, owner: str = "node/keys") -> None:
         self.stores = stores
         self.owner = owner
-        self.turns = 0
+        self.batch_ids = 0
 
-    def turn(self) -> BatchId:
-        self.turns += 1
-        return BatchId(self.owner, self.turns)
+    def batch_id(self) -> BatchId:
+        self.batch_ids += 1
+        return BatchId(self.owner, self.batch_ids)
 
-    async def keys(self, *messages, turn: BatchId | None = None, now_ms: int = NOW):
+    async def keys(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
         decision = await self.stores.keys.transact(
-            turn or self.turn(),
+            batch_id or self.batch_id(),
             rows_to_lock(messages),
             lambda snapshot: decide(snapshot, messages, now_ms, RULES),
             now_ms,
         )
         return decision.answers
 
-    async def quota(self, *messages, turn: BatchId | None = None, now_ms: int = NOW):
+    async def quota(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
         tenant_ids = sorted({message.tenant_id for message in messages})
         decision = await self.stores.quota.meter(
-            turn or BatchId("node/quota", self.turn().seq),
+            batch_id or BatchId("node/quota", self.batch_id().seq),
             tenant_ids,
             lambda tenants: decide_quota(tenants, messages, now_ms, CAPS),
         )
@@ -128,7 +128,7 @@ async def test_a_minted_key_is_resolved_with_its_tenants_tier(desk: Desk):
 
 async def test_a_claim_moves_the_key_removes_its_expiry_and_gives_it_the_email(desk: Desk):
     await desk.keys(mint(1))
-    assert await desk.keys(start(1)) == [Sent()]
+    assert await desk.keys(start(1)) == [CodeSent()]
     (claimed,) = await desk.keys(complete(1))
     assert isinstance(claimed, Claimed)
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
@@ -158,9 +158,9 @@ async def test_charges_are_granted_in_order_up_to_the_cap_and_kept(desk: Desk):
 
 async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(desk: Desk):
     await desk.keys(mint(1))
-    turn = BatchId("other/quota", 1)
-    first = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
-    again = await desk.quota(Charge("ten_1", usecase=False), turn=turn)
+    batch_id = BatchId("other/quota", 1)
+    first = await desk.quota(Charge("ten_1", usecase=False), batch_id=batch_id)
+    again = await desk.quota(Charge("ten_1", usecase=False), batch_id=batch_id)
     assert again == first
     assert (await desk.tenant(1)).lifetime_used == 1
 
@@ -169,8 +169,8 @@ async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(desk: Desk):
     await desk.keys(mint(1))
     late = BatchId("other/quota", 1)
     late.decided = QuotaDecision()
-    await desk.quota(Charge("ten_1", usecase=False), turn=BatchId("other/quota", 2))
-    assert await desk.quota(Charge("ten_1", usecase=False), turn=late) == []
+    await desk.quota(Charge("ten_1", usecase=False), batch_id=BatchId("other/quota", 2))
+    assert await desk.quota(Charge("ten_1", usecase=False), batch_id=late) == []
     assert (await desk.tenant(1)).lifetime_used == 1
 
 
@@ -232,10 +232,10 @@ async def test_two_nodes_that_make_one_account_at_once_make_one(stores: Stores):
     await one.keys(start(1), start(2))
 
     async def claim(desk: Desk, number: int) -> None:
-        turn = desk.turn()
+        batch_id = desk.batch_id()
         for _ in range(5):
             try:
-                await desk.keys(complete(number), turn=turn)
+                await desk.keys(complete(number), batch_id=batch_id)
                 return
             except Contended:
                 pass
@@ -420,10 +420,10 @@ async def test_the_configured_administrators_come_only_to_a_database_without_any
 
 async def settled(desk: Desk, *messages):
     """As an actor does it: contended batches run again."""
-    turn = desk.turn()
+    batch_id = desk.batch_id()
     for _ in range(10):
         try:
-            return await desk.keys(*messages, turn=turn)
+            return await desk.keys(*messages, batch_id=batch_id)
         except Contended:
             pass
     raise AssertionError("always contended")

@@ -132,10 +132,10 @@ async def test_a_large_batch_is_kept_whole(books: Books):
 
 async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_decision(books: Books):
     await a_world(books)
-    turn = BatchId("other/bookings", 1)
-    first = await books.keep(took(bookings={"bok_1": booking(1)}, visible=True), turn=turn)
+    batch_id = BatchId("other/bookings", 1)
+    first = await books.keep(took(bookings={"bok_1": booking(1)}, visible=True), batch_id=batch_id)
     revision = await books.stores.sponsorship.revision()
-    assert await books.keep(Decision(bookings={"bok_2": booking(2)}, visible=True), turn=turn) is first
+    assert await books.keep(Decision(bookings={"bok_2": booking(2)}, visible=True), batch_id=batch_id) is first
     assert list((await books.see(ALL)).bookings) == ["bok_1"]
     assert await books.stores.sponsorship.revision() == revision
 
@@ -145,19 +145,19 @@ async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that
 ):
     await a_world(books)
     await books.lay_out(booking(1))
-    turn = BatchId("other/bookings", 1)
+    batch_id = BatchId("other/bookings", 1)
     with pytest.raises(Contended):
-        await books.keep(took(held="bok_1"), turn=turn)
-    second = await books.keep(Decision(audits=[audit(2)]), turn=turn)
-    assert await books.keep(Decision(audits=[audit(3)]), turn=turn) is second
+        await books.keep(took(held="bok_1"), batch_id=batch_id)
+    second = await books.keep(Decision(audits=[audit(2)]), batch_id=batch_id)
+    assert await books.keep(Decision(audits=[audit(3)]), batch_id=batch_id) is second
     assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
 
 
 async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(books: Books):
     late = BatchId("other/bookings", 1)
     late.decided = Decision()
-    await books.keep(Decision(audits=[audit(1)]), turn=BatchId("other/bookings", 2))
-    assert await books.keep(Decision(audits=[audit(2)]), turn=late) is late.decided
+    await books.keep(Decision(audits=[audit(1)]), batch_id=BatchId("other/bookings", 2))
+    assert await books.keep(Decision(audits=[audit(2)]), batch_id=late) is late.decided
     assert await books.stores.sponsorship.audit(None, 10) == [audit(1)]
 
 
@@ -189,7 +189,7 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
     await books.lay_out(booking(1), booking(2, slot_id="right-1"))
     before = (await books.see(ALL), await books.stores.sponsorship.overview(0))
     topics = await books.listen()
-    turn = BatchId("other/bookings", 1)
+    batch_id = BatchId("other/bookings", 1)
     batch = Decision(
         sponsors={"ten_1": sponsor(name="Other")},
         slots={"left-1": slot(name="Other")},
@@ -203,14 +203,14 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
         visible=True,
     )
     with pytest.raises(Contended):
-        await books.keep(batch, ALL, turn)
+        await books.keep(batch, ALL, batch_id)
     assert (await books.see(ALL), await books.stores.sponsorship.overview(0)) == before
     seen = await books.see(LockSet(keys=(("ten_1", OPERATION, f"{KEY}1"),), event_ids=("evt_1",)))
     assert (seen.remembered, seen.events) == ({}, set())
     assert await books.stores.sponsorship.audit(None, 10) == []
     assert await topics() == []
     # The turn was not taken either.
-    await books.keep(Decision(audits=[audit(2)]), turn=turn)
+    await books.keep(Decision(audits=[audit(2)]), batch_id=batch_id)
     assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
 
 

@@ -128,14 +128,14 @@ async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_t
         row = booking(number, number)
         return Decision(bookings={row.id: row}, weeks_taken=dict.fromkeys(weeks_of(row), row.id), visible=True)
 
-    turn = two.turn()
+    batch_id = two.batch_id()
     kept, contended = await while_held(
-        database, AT_THE_END, partial(one.keep, taking(1)), partial(two.keep, taking(2), turn=turn)
+        database, AT_THE_END, partial(one.keep, taking(1)), partial(two.keep, taking(2), batch_id=batch_id)
     )
     assert isinstance(kept, Decision)
     assert isinstance(contended, Contended)
     assert "slot_weeks" in str(contended)
-    assert refusal(await two.send(reserve(2, 2), turn=turn)) is Code.SLOT_UNAVAILABLE
+    assert refusal(await two.send(reserve(2, 2), batch_id=batch_id)) is Code.SLOT_UNAVAILABLE
     seen = await two.see(LockSet(slot_ids=("left-1",), from_week_ms=week(1)))
     assert seen.bookings == {"bok_1": booking(1, 1)}
 
@@ -144,15 +144,15 @@ async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Da
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"), slot("left-2"))
-    turn = two.turn()
+    batch_id = two.batch_id()
     beginnings = beginning(1, 1, "left-1"), beginning(2, 1, "left-2")
     first, contended = await while_held(
-        database, AT_THE_END, partial(one.send, beginnings[0]), partial(two.send, beginnings[1], turn=turn)
+        database, AT_THE_END, partial(one.send, beginnings[0]), partial(two.send, beginnings[1], batch_id=batch_id)
     )
     assert view(first).booking.id == "bok_1"
     assert isinstance(contended, Contended)
     assert "sponsors" in str(contended)
-    assert view(await two.send(beginnings[1], turn=turn)).booking.id == "bok_2"
+    assert view(await two.send(beginnings[1], batch_id=batch_id)).booking.id == "bok_2"
     kept = await two.stores.sponsorship.sponsor("ten_1")
     assert kept is not None
     assert kept.id == "spo_of_1"
@@ -163,12 +163,12 @@ async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(datab
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
     same = beginning(1, 1), replace(beginning(2, 1), key=beginning(1, 1).key)
-    turn = two.turn()
+    batch_id = two.batch_id()
     first, contended = await while_held(
-        database, AT_THE_END, partial(one.send, same[0]), partial(two.send, same[1], turn=turn)
+        database, AT_THE_END, partial(one.send, same[0]), partial(two.send, same[1], batch_id=batch_id)
     )
     assert isinstance(contended, Contended)
-    assert await two.send(same[1], turn=turn) == first
+    assert await two.send(same[1], batch_id=batch_id) == first
     assert len(await one.stores.sponsorship.bookings(None, None, 10)) == 1
 
 
@@ -177,13 +177,13 @@ async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(da
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
-    turn = two.turn()
+    batch_id = two.batch_id()
     hold = "lock table booking_keys in access exclusive mode"
     # The second node has looked for the sponsor in vain when it comes to the keys; then all of them are kept at once.
     both = "; ".join((*(_inserts()), hold))
-    (contended,) = await while_held(database, both, partial(two.send, beginning(2, 1, key="a-key"), turn=turn))
+    (contended,) = await while_held(database, both, partial(two.send, beginning(2, 1, key="a-key"), batch_id=batch_id))
     assert isinstance(contended, Contended)
-    again = view(await two.send(beginning(2, 1, key="a-key", fingerprint=b"f"), turn=turn))
+    again = view(await two.send(beginning(2, 1, key="a-key", fingerprint=b"f"), batch_id=batch_id))
     assert (again.booking.id, again.sponsor_name) == ("bok_1", "Brand")
 
 
@@ -299,11 +299,11 @@ async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_w
     async def node(place: int) -> None:
         traffic = Traffic(seed=place, first=100_000 * (place + 1))
         for _ in range(40):
-            messages, turn = traffic.batch(), books[place].turn()
+            messages, batch_id = traffic.batch(), books[place].batch_id()
             while True:
                 try:
                     answers = await books[place].send(
-                        *messages, now_ms=traffic.now_ms, turn=turn, rows=_reversed if place else replace
+                        *messages, now_ms=traffic.now_ms, batch_id=batch_id, rows=_reversed if place else replace
                     )
                     break
                 except Contended as error:

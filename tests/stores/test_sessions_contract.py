@@ -11,16 +11,16 @@ from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
 from actors.sessions.messages import (
+    CodeSent,
     CompleteSignIn,
+    ConsumeForm,
     EndSession,
-    GiveBackForm,
-    GivenBack,
+    FormConsumed,
+    FormReleased,
     Kept,
-    Sent,
+    ReleaseForm,
     Session,
     SignedIn,
-    SpendForm,
-    Spent,
     StartSignIn,
     Touch,
 )
@@ -68,16 +68,16 @@ class Desk:
     def __init__(self, stores: Stores, owner: str = "node/sessions") -> None:
         self.stores = stores
         self.owner = owner
-        self.turns = 0
+        self.batch_ids = 0
         self.contended = 0
 
-    async def act(self, *messages, now_ms: int = NOW, turn: BatchId | None = None, rules: SessionRules = RULES):
-        self.turns += 1
-        turn = turn or BatchId(self.owner, self.turns)
+    async def act(self, *messages, now_ms: int = NOW, batch_id: BatchId | None = None, rules: SessionRules = RULES):
+        self.batch_ids += 1
+        batch_id = batch_id or BatchId(self.owner, self.batch_ids)
         while True:
             try:
                 decision = await self.stores.sessions.transact(
-                    turn, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, rules), now_ms
+                    batch_id, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, rules), now_ms
                 )
             except Contended:
                 self.contended += 1
@@ -90,7 +90,7 @@ class Desk:
         return answer
 
     async def sign_in(self, number: int, email: str = ANN, now_ms: int = NOW) -> Session:
-        assert await self.one(start(number, email), now_ms) == Sent()
+        assert await self.one(start(number, email), now_ms) == CodeSent()
         answer = await self.one(complete(number, email), now_ms)
         assert isinstance(answer, Kept), answer
         return answer.session
@@ -145,15 +145,15 @@ async def test_attempts_and_codes_are_counted_over_batches(desk: Desk):
     assert wrong == [Code.INVALID_CODE] * 5
     assert code_of(await desk.one(complete(8))) is Code.INVALID_CODE
     assert code_of(await desk.one(start(2))) is Code.RATE_LIMITED
-    assert await desk.one(start(3), NOW + MINUTE_MS) == Sent()
+    assert await desk.one(start(3), NOW + MINUTE_MS) == CodeSent()
     assert isinstance(await desk.one(complete(9), NOW + MINUTE_MS), Kept)
 
 
 async def test_a_turn_that_runs_again_begins_nothing_twice(desk: Desk):
     await desk.one(start(1))
-    turn = BatchId("another/sessions", 1)
-    first = await desk.act(complete(1), turn=turn)
-    assert await desk.act(complete(1), turn=turn) == first
+    batch_id = BatchId("another/sessions", 1)
+    first = await desk.act(complete(1), batch_id=batch_id)
+    assert await desk.act(complete(1), batch_id=batch_id) == first
     assert isinstance(first[0], Kept)
     assert len(await desk.stores.sessions.of_email(ANN, NOW)) == 1
 
@@ -189,24 +189,24 @@ async def test_only_its_own_account_ends_a_session(desk: Desk):
 async def test_a_form_is_spent_once_and_again_after_it_was_given_back(desk: Desk):
     await desk.sign_in(1)
     await desk.sign_in(2, BOB)
-    spend = SpendForm("ses_1", "f")
-    assert await desk.act(spend, spend) == [Spent(True), Spent(False)]
-    assert await desk.act(spend, SpendForm("ses_2", "f")) == [Spent(False), Spent(True)]
-    assert await desk.one(GiveBackForm("ses_1", "f")) == GivenBack()
-    assert await desk.act(spend, GiveBackForm("ses_1", "f"), spend, spend) == [
-        Spent(True),
-        GivenBack(),
-        Spent(True),
-        Spent(False),
+    spend = ConsumeForm("ses_1", "f")
+    assert await desk.act(spend, spend) == [FormConsumed(True), FormConsumed(False)]
+    assert await desk.act(spend, ConsumeForm("ses_2", "f")) == [FormConsumed(False), FormConsumed(True)]
+    assert await desk.one(ReleaseForm("ses_1", "f")) == FormReleased()
+    assert await desk.act(spend, ReleaseForm("ses_1", "f"), spend, spend) == [
+        FormConsumed(True),
+        FormReleased(),
+        FormConsumed(True),
+        FormConsumed(False),
     ]
-    assert await desk.act(GiveBackForm("ses_1", "f"), spend) == [GivenBack(), Spent(True)]
-    assert await desk.one(spend) == Spent(False)
+    assert await desk.act(ReleaseForm("ses_1", "f"), spend) == [FormReleased(), FormConsumed(True)]
+    assert await desk.one(spend) == FormConsumed(False)
 
 
 async def test_an_ended_session_sends_no_form(desk: Desk):
     await desk.sign_in(1)
     await desk.one(end(1))
-    assert [code_of(each) for each in await desk.act(SpendForm("ses_1", "f"), SpendForm("ses_9", "f"))] == [
+    assert [code_of(each) for each in await desk.act(ConsumeForm("ses_1", "f"), ConsumeForm("ses_9", "f"))] == [
         Code.UNAUTHORIZED
     ] * 2
 
@@ -214,7 +214,7 @@ async def test_an_ended_session_sends_no_form(desk: Desk):
 async def test_what_is_old_is_pruned_in_bounded_batches(desk: Desk):
     for number, email in enumerate((ANN, BOB, "cat@example.com"), 1):
         await desk.sign_in(number, email, NOW + number)
-        await desk.one(SpendForm(f"ses_{number}", "f"), NOW + number)
+        await desk.one(ConsumeForm(f"ses_{number}", "f"), NOW + number)
         await desk.one(EndSession(f"ses_{number}", email, audit(10 + number)), NOW + number)
     sessions = desk.stores.sessions
     for prune in (sessions.prune_sign_ins, sessions.prune_forms, sessions.prune_sessions):
@@ -226,7 +226,7 @@ async def test_what_is_old_is_pruned_in_bounded_batches(desk: Desk):
 
 async def test_a_session_goes_with_its_forms(desk: Desk):
     await desk.sign_in(1)
-    await desk.act(SpendForm("ses_1", "f"), SpendForm("ses_1", "g"), end(1))
+    await desk.act(ConsumeForm("ses_1", "f"), ConsumeForm("ses_1", "g"), end(1))
     assert await desk.stores.sessions.prune_sessions(NOW + 1, 5) == 1
     assert await desk.stores.sessions.prune_forms(NOW + 1, 5) == 0
 
@@ -269,7 +269,7 @@ async def test_two_first_codes_at_once_send_one_letter(nodes: list[Desk]):
 async def test_a_form_sent_to_two_nodes_at_once_works_once(nodes: list[Desk]):
     await nodes[0].sign_in(1)
     for number in range(8):
-        answers = await together(*(now(desk.one, SpendForm("ses_1", f"f{number}")) for desk in nodes))
+        answers = await together(*(now(desk.one, ConsumeForm("ses_1", f"f{number}")) for desk in nodes))
         assert sorted(answer.first for answer in answers) == [False, True]
 
 

@@ -176,7 +176,7 @@ async def test_a_page_that_is_stale_approves_nothing_and_says_why(world: World) 
     refused = await visitor.send("/admin", do="approve", note="Fine", **read)
     shown = Seen.of(refused)
     assert refused.status == 409
-    assert "This campaign was edited since. Read it again." in shown.text
+    assert "This campaign has been edited since you read it. Read it again." in shown.text
     assert "Something else" in shown.text
     assert "Fine" in shown.text, "what was typed is not lost"
     assert world.memory.campaigns[campaign].status == "pending"
@@ -195,7 +195,7 @@ async def test_an_approval_is_not_for_another_name_than_was_read(world: World) -
     await person.patch("/api/v1/sponsors/profile", renamed)
     refused = await visitor.send("/admin", do="approve", **read)
     assert refused.status == 409
-    assert "sponsor was renamed since" in Seen.of(refused).text
+    assert "sponsor has been renamed since" in Seen.of(refused).text
     assert world.memory.campaigns[campaign].status == "pending"
 
 
@@ -415,7 +415,7 @@ async def test_the_video_of_a_package_is_described(world: World) -> None:
     form = {"booking": booking, "youtubeStatus": "published", "youtubeNotes": "Recorded", "youtubeUrl": ""}
     refused = await visitor.send("/admin/bookings", do="describe", **form)
     assert refused.status == 400
-    assert "A published video needs its youtubeUrl." in Seen.of(refused).text
+    assert "A published video needs a youtubeUrl." in Seen.of(refused).text
     assert "Recorded" in Seen.of(refused).text
     address = "https://video.example.com/watch/1"
     after = await visitor.led("/admin/bookings", do="describe", **(form | {"youtubeUrl": address}))

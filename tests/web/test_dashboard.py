@@ -183,7 +183,7 @@ async def test_the_eleventh_full_key_is_refused_on_the_page(ann: Browser) -> Non
         assert (await ann.send({"do": "create-full"})).status == 200
     refused = await ann.send({"do": "create-full"})
     assert refused.status == 409
-    assert "10 live full keys, the most it may have" in refused.body.decode()
+    assert "10 live full keys, the maximum" in refused.body.decode()
 
 
 async def test_each_form_that_makes_a_key_carries_a_name_by_which_it_does_so_once(ann: Browser) -> None:

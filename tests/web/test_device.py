@@ -131,7 +131,7 @@ async def test_a_code_that_has_ended_is_explained(world: World, ann: Browser, fa
 
 
 async def test_a_wrong_code_is_explained_and_stays_in_the_form(world: World, ann: Browser) -> None:
-    assert "No device shows this code." in await ann.send("look", "WDJB-MJHT")
+    assert "No device is showing this code." in await ann.send("look", "WDJB-MJHT")
     assert ann.last.status == 400
     assert 'value="WDJB-MJHT"' in ann.last.body.decode()
     assert "Type the code that the device shows." in await ann.send("look", "  ")

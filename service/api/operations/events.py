@@ -46,7 +46,7 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
     if fate is None:
         fate = await services.events.record(_event(body))
     else:
-        services.events.drop(fate)
+        services.events.count(fate)
     return told(fate)
 
 
@@ -88,7 +88,7 @@ async def _fates(
     fates = []
     for each in events:
         fate = known[each.bookingId]
-        fates.append(next(recorded) if fate is None else services.events.drop(fate))
+        fates.append(next(recorded) if fate is None else services.events.count(fate))
     return fates
 
 

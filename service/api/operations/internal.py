@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pydantic import BaseModel
 
 from actors.bookings.records import OPEN, Booking, BookingView, Mode
-from actors.mail.messages import Shown
+from actors.mail.messages import RenderedMessage
 from actors.values import Agent, Code, Refused
 from service.api.context import Services
 from service.api.messages import NO_STORE, Answer, Request
@@ -35,7 +35,7 @@ async def count_catalog(services: Services, call: Call) -> Answer | Refused:
 async def list_outbox(services: Services, call: Call) -> Answer | Refused:
     if not outbox_is_open(services.config, call.request):
         return _not_found()
-    mails = [_outbox_mail(shown) for shown in await services.mail.recent(OUTBOX_MAILS)]
+    mails = [_outbox_mail(rendered) for rendered in await services.mail.recent(OUTBOX_MAILS)]
     return Answer.of(OutboxMails(mails=mails), [*NO_STORE])
 
 
@@ -48,20 +48,20 @@ def outbox_is_open(config: Config, request: Request) -> bool:
     return not config.mail.smtp_url and not forwarded and is_loopback(request.client)
 
 
-def _outbox_mail(shown: Shown) -> OutboxMail:
-    letter, mail = shown.letter, shown.mail
+def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
+    message, mail = rendered.message, rendered.mail
     return OutboxMail(
-        id=letter.id,
-        recipient=letter.recipient,
-        template=letter.template,
+        id=message.id,
+        recipient=message.recipient,
+        template=message.template,
         subject=None if mail is None else mail.subject,
         text=None if mail is None else mail.text,
-        createdAt=letter.created_ms,
-        expiresAt=letter.expires_ms,
-        sentAt=letter.sent_ms,
-        failedAt=letter.failed_ms,
-        attempts=letter.attempts,
-        lastError=letter.last_error,
+        createdAt=message.created_ms,
+        expiresAt=message.expires_ms,
+        sentAt=message.sent_ms,
+        failedAt=message.failed_ms,
+        attempts=message.attempts,
+        lastError=message.last_error,
     )
 
 

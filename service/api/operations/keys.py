@@ -1,7 +1,7 @@
 """Operations 1 to 3: mint an anonymous key, claim it by an emailed code."""
 
 from actors.credentials import is_claim_token
-from actors.keys.messages import Claimed, Sent
+from actors.keys.messages import Claimed, CodeSent
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import too_fast, unavailable
@@ -35,7 +35,7 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     outcome = await services.keys.start_claim(body.claimToken, body.email)
     if isinstance(outcome, Refused):
         return outcome
-    assert isinstance(outcome, Sent)
+    assert isinstance(outcome, CodeSent)
     services.mail.wake()
     return Answer.of(ClaimSent(sent=True), [*NO_STORE])
 

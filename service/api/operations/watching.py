@@ -46,7 +46,7 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
         actors=[_actor(actor) for actor in services.health.actors()],
         database=_pool(watch.pool()),
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
-        events=EventsStatus(**{fate.value: services.events.fates.get(fate, 0) for fate in EventOutcome}),
+        events=EventsStatus(**{fate.value: services.events.outcomes.get(fate, 0) for fate in EventOutcome}),
         refusals=_refusals(watch),
     )
     return Answer.of(shown, [*NO_STORE])

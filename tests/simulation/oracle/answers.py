@@ -13,7 +13,7 @@ from actors.bookings.records import (
     BookingView,
     CampaignStatus,
     CampaignView,
-    Remembered,
+    IdempotencyRecord,
     Slot,
     Sponsor,
 )
@@ -113,7 +113,7 @@ def _taken(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
     )
 
 
-def _is_body_of(case: Case, about: Book, known: Remembered) -> bool:
+def _is_body_of(case: Case, about: Book, known: IdempotencyRecord) -> bool:
     """Whether this is the body that the key was used with first, by what came of it."""
     booking = case.memory.bookings[known.booking_id]
     made: tuple[str | int, ...] = (booking.slot_id, booking.week_start_ms, booking.campaign_id)
@@ -143,7 +143,7 @@ def each_key_has_one_outcome(case: Case) -> Iterator[str]:
             yield from _contradicts(case, operation, known)
 
 
-def _contradicts(case: Case, operation: Operation, known: Remembered) -> Iterator[str]:
+def _contradicts(case: Case, operation: Operation, known: IdempotencyRecord) -> Iterator[str]:
     """A refusal of what had led to a booking before it was asked, where the body is the same."""
     if _is_body_of(case, operation.about, known):
         yield f"{operation.about} leads to {known.booking_id}, and {operation.node} answered {operation.result}"

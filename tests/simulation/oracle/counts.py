@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-def judge(world: "World", turn: str, before: Before, kept: Sequence[Kept]) -> Iterator[str]:
+def judge(world: "World", batch_id: str, before: Before, kept: Sequence[Kept]) -> Iterator[str]:
     """Rows are added, and none changed or lost; counts are what the rows add up to."""
     events = world.memory.events
     for day, rows in before.events.items():
         if any(events.get(day, {}).get(key) is not row for key, row in rows.items()):
-            yield f"{turn} changed rows of the day {day}, or lost some"
+            yield f"{batch_id} changed rows of the day {day}, or lost some"
     for each in kept:
         if each.row.booking_id not in world.memory.bookings:
-            yield f"{turn} kept an event of {each.row.booking_id}, which does not exist"
-    yield from counts_are_sums_of_rows(world, turn)
+            yield f"{batch_id} kept an event of {each.row.booking_id}, which does not exist"
+    yield from counts_are_sums_of_rows(world, batch_id)
 
 
 def counts_are_sums_of_rows(world: "World", when: str) -> Iterator[str]:

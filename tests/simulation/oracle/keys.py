@@ -8,7 +8,7 @@ from actors.clock import day_of
 from actors.credentials import Kind, digest
 from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
-from actors.keys.messages import Claimed, Sent, TierSet
+from actors.keys.messages import Claimed, CodeSent, TierSet
 from actors.values import BatchId, Code, OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete, Nothing, Operation
 from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before
@@ -94,7 +94,7 @@ def _sending(case: Case, about: Complete) -> Operation | None:
     starts = [
         each for each in case.starts.get(about.token, []) if not each.fruitless and each.about.email == about.email
     ]
-    return starts[0] if len(starts) == 1 and isinstance(starts[0].result, Sent) else None
+    return starts[0] if len(starts) == 1 and isinstance(starts[0].result, CodeSent) else None
 
 
 def right_codes_are_accepted(case: Case) -> Iterator[str]:
@@ -214,7 +214,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
     """Letters that were answered as sent are in the outbox; no more of them than a day allows, not too close."""
     for token in sorted(case.starts):
-        sent = [each for each in case.starts[token] if isinstance(each.result, Sent)]
+        sent = [each for each in case.starts[token] if isinstance(each.result, CodeSent)]
         days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
         for day in sorted({end for _, end in days}):
             within = days.count((day, day))
@@ -226,8 +226,8 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
                 yield f"two codes for one token within {gap_ms} ms"
     for email in sorted({each.about.email for each in case.of("start")}):
         asked = [each for each in case.of("start") if each.about.email == email and not each.fruitless]
-        answered = sum(isinstance(each.result, Sent) for each in asked)
-        letters = sum(letter.recipient == email for letter in case.memory.letters.values())
+        answered = sum(isinstance(each.result, CodeSent) for each in asked)
+        letters = sum(letter.recipient == email for letter in case.memory.messages.values())
         if not answered <= letters <= len(asked):
             yield f"{email} got {letters} letters; {answered} were answered as sent and {len(asked)} asked for"
 
@@ -296,7 +296,7 @@ def tiers_follow_their_audit(case: Case) -> Iterator[str]:
             yield f"{operation.about.email} has an account and got {operation.result}"
 
 
-def too_many_keys(world: "World", turn: BatchId) -> Iterator[str]:
+def too_many_keys(world: "World", batch_id: BatchId) -> Iterator[str]:
     """No account has more live keys than it may, at no time."""
     full: dict[str, int] = {}
     scoped: dict[str, int] = {}
@@ -307,7 +307,7 @@ def too_many_keys(world: "World", turn: BatchId) -> Iterator[str]:
     for counts, most in ((full, RULES.full_keys_per_account), (scoped, RULES.scoped_keys_per_account)):
         for tenant_id, live in counts.items():
             if live > most:
-                yield f"{turn!r} left {tenant_id} with {live} live keys of {most}"
+                yield f"{batch_id!r} left {tenant_id} with {live} live keys of {most}"
 
 
 CHECKS = (

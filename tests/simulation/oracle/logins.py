@@ -219,7 +219,7 @@ def described(device: devices.Device) -> str:
 def said(answer: Any) -> str:
     """An answer in the words that the reckoning uses."""
     match answer:
-        case devices.Seen(device):
+        case devices.DeviceView(device):
             return described(device)
         case devices.Redeemed(key):
             return f"key {key.id} of {key.tenant_id}"

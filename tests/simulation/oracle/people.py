@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from actors.credentials import digest
-from actors.devices.actor import HandedOut
+from actors.devices.actor import RedeemedKey
 from actors.keys.actor import Issued
-from actors.sessions.actor import Begun
+from actors.sessions.actor import StartedSession
 from actors.values import Code, Refused
 from service.api.authentication import Caller
 from service.web.pages.page import SeeOther
@@ -80,13 +80,13 @@ def codes_come_by_mail_and_open_one_session(case: Case) -> Iterator[str]:
     """Whoever is signed in had read a letter, one for each session."""
     opened: dict[tuple[str, str], int] = {}
     for operation in case.of("sign in"):
-        if isinstance(operation.result, Begun):
+        if isinstance(operation.result, StartedSession):
             place = operation.about.email, operation.about.code
             opened[place] = opened.get(place, 0) + 1
             if operation.result.session.email != operation.about.email:
                 yield f"{operation.about.email} was signed in as {operation.result.session.email}"
     sent: dict[tuple[str, str], int] = {}
-    for letter in case.memory.letters.values():
+    for letter in case.memory.messages.values():
         place = letter.recipient, case.world.code_of(letter)
         sent[place] = sent.get(place, 0) + 1
     for (email, code), times in opened.items():
@@ -187,7 +187,7 @@ def keys_that_were_handed_out_are_known(case: Case) -> Iterator[str]:
     texts: dict[str, str] = {}
     by_code: dict[str, list[str]] = {}
     for operation in case.of("poll"):
-        if isinstance(operation.result, HandedOut):
+        if isinstance(operation.result, RedeemedKey):
             kept = case.memory.keys.get(operation.result.key.id)
             texts[operation.result.api_key] = operation.result.key.id
             by_code.setdefault(operation.about, []).append(operation.result.key.id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.devices.actor import HandedOut
+from actors.devices.actor import RedeemedKey
 from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
@@ -38,7 +38,7 @@ def of_mail(case: Case) -> dict[str, int]:
     """How letters ended, and what became of them on the way."""
     came: dict[str, int] = {}
     for handed in case.world.post.handed:
-        came[handed.mail.letter_id] = came.get(handed.mail.letter_id, 0) + handed.delivered
+        came[handed.mail.message_id] = came.get(handed.mail.message_id, 0) + handed.delivered
     rows = [row for row in case.memory.outbox.values() if row.done_ms is not None]
     given_up = [row for row in rows if row.sent_ms is None]
     return {
@@ -56,7 +56,7 @@ def of_mail(case: Case) -> dict[str, int]:
 def of_people(case: Case) -> dict[str, int]:
     """What became of codes, sessions, forms and device logins."""
     register = case.world.register
-    told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, HandedOut)}
+    told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, RedeemedKey)}
     redeemed = [device.key_id for device in case.memory.devices.values() if device.key_id is not None]
     return {
         **case.world.visits.met,

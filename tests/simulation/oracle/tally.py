@@ -44,7 +44,7 @@ class Tally:
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
     totals: dict[str, list[tuple[int, Counts]]] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
-    turns: dict[tuple[str, int], Began] = field(default_factory=dict)
+    batch_ids: dict[tuple[str, int], Began] = field(default_factory=dict)
     committed: dict[tuple[str, int], int] = field(default_factory=dict)
     doubted: set[tuple[str, int]] = field(default_factory=set)
 
@@ -54,18 +54,18 @@ class Tally:
             self.counts[booking_id, day] = counts
             self.totals[booking_id] = [(0, added(self.total(booking_id, 0), counts))]
 
-    def attempted(self, turn: BatchId, tick: int, seconds: float) -> None:
-        self.turns.setdefault((turn.owner, turn.seq), Began(tick, seconds))
+    def attempted(self, batch_id: BatchId, tick: int, seconds: float) -> None:
+        self.batch_ids.setdefault((batch_id.owner, batch_id.seq), Began(tick, seconds))
 
     def picture(self, memory: Memory) -> Before:
         return Before({day: dict(rows) for day, rows in memory.events.items()})
 
-    def note(self, memory: Memory, before: Before, turn: BatchId, tick: int) -> list[Kept]:
+    def note(self, memory: Memory, before: Before, batch_id: BatchId, tick: int) -> list[Kept]:
         """Write down which rows are new."""
-        name = (turn.owner, turn.seq)
+        name = (batch_id.owner, batch_id.seq)
         self.committed[name] = tick
         fresh = [
-            Kept(tick, turn.owner.partition("/")[0], self.turns[name], day, row)
+            Kept(tick, batch_id.owner.partition("/")[0], self.batch_ids[name], day, row)
             for day, rows in memory.events.items()
             for key, row in rows.items()
             if before.events.get(day, {}).get(key) is not row

@@ -112,19 +112,19 @@ class Visits:
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
-            case sessions.SpendForm():
+            case sessions.ConsumeForm():
                 return self._spend(message.session_id, message.form_id)
-            case sessions.GiveBackForm():
+            case sessions.ReleaseForm():
                 self.met["a form was given back"] += 1
                 self.forms.discard((message.session_id, message.form_id))
                 return "given back"
 
     def _start(self, start: sessions.StartSignIn) -> str:
-        right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.letter.nonce))
+        right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.message.nonce))
         answer = self.codes.setdefault(start.email, Codes()).send(right, self._kept.now_ms)
         self._proofs.add(right)
         if answer == "sent":
-            self._sent.append(start.letter)
+            self._sent.append(start.message)
         return answer
 
     def _complete(self, complete: sessions.CompleteSignIn) -> str:
@@ -223,14 +223,14 @@ def waiting(wait_ms: int) -> str:
 def said(answer: Any) -> str:
     """An answer in words that the reckoning uses."""
     match answer:
-        case sessions.Sent():
+        case sessions.CodeSent():
             return "sent"
         case sessions.Kept(session):
             ended = session.revoked_ms is not None
             return f"kept {session.id} seen {session.seen_ms} ends {session.expires_ms} ended {ended}"
-        case sessions.Spent(first):
+        case sessions.FormConsumed(first):
             return "sent for the first time" if first else "sent before"
-        case sessions.GivenBack():
+        case sessions.FormReleased():
             return "given back"
         case Refused(retry_after_seconds=int() as seconds):
             return f"{answer.code} for {seconds} s"

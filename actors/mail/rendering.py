@@ -1,6 +1,6 @@
-"""What letters say: an outbox letter in, a mail out, and a mail as an internet message. Pure.
+"""Renders messages of the outbox as mails, and mails as internet messages. Pure.
 
-Knows nothing of how mails travel. A code exists in clear only in what this makes.
+Knows nothing of how mails travel. Only its results contain codes in clear.
 """
 
 import re
@@ -11,12 +11,12 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime, getaddresses
 
-from actors.clock import MINUTE_MS, SECOND_MS
-from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
+from actors.times import MINUTE_MS, SECOND_MS
 
-# Neither space, control, nor any character that means something in a list of addresses: no header can be broken out of.
+# Neither whitespace, control characters nor any that mean something in address lists: no header injection.
 _PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
-_LETTER_ID = re.compile(r"[0-9A-Za-z_]+")
+_MESSAGE_ID = re.compile(r"[0-9A-Za-z_]+")
 
 _CLAIM_CODE = """\
 Hello,
@@ -51,15 +51,13 @@ TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
 }
-"""Template -> subject and text. A subject is seen on locked screens and in the logs of servers, so it holds no code."""
+"""Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""
 
 
 @dataclass(frozen=True, slots=True)
-class LetterWriter:
-    """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`.
-
-    `code_of` derives the code that a letter's nonce stands for. Raises ValueError on a sender that is no address.
-    """
+class MailRenderer:
+    """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
+    code from a message's nonce. Raises ValueError if the sender is not an address."""
 
     sender: str
     site: str
@@ -68,47 +66,47 @@ class LetterWriter:
     def __post_init__(self) -> None:
         sender_address(self.sender)
 
-    def write(self, letter: OutboxLetter) -> Mail:
-        """The letter in words; raises `MailRefused` where its recipient is no plain address, and `MailFailed` on a
+    def write(self, message: QueuedMessage) -> Mail:
+        """Render a message. Raises `MailRefused` if its recipient is not a plain address, and `MailFailed` for the
         template of a newer version of this program: a node of that version will send it."""
-        if not _PLAIN_ADDRESS.fullmatch(letter.recipient):
+        if not _PLAIN_ADDRESS.fullmatch(message.recipient):
             raise MailRefused("the recipient is not a plain address")
-        if letter.template not in TEMPLATES:
-            raise MailFailed(f"this node does not know the template {letter.template!r}")
-        subject, text = TEMPLATES[letter.template]
+        if message.template not in TEMPLATES:
+            raise MailFailed(f"this node does not know the template {message.template!r}")
+        subject, text = TEMPLATES[message.template]
         return Mail(
-            letter_id=letter.id,
+            message_id=message.id,
             sender=self.sender,
-            recipient=letter.recipient,
+            recipient=message.recipient,
             subject=subject,
             text=text.format(
                 site=self.site,
-                code=self.code_of(letter.nonce),
-                minutes=_minutes(letter.expires_ms - letter.created_ms),
-                until=f"{_moment(letter.expires_ms):%H:%M}",
+                code=self.code_of(message.nonce),
+                minutes=_minutes(message.expires_ms - message.created_ms),
+                until=f"{_moment(message.expires_ms):%H:%M}",
             ),
-            created_ms=letter.created_ms,
+            created_ms=message.created_ms,
         )
 
 
 def as_message(mail: Mail) -> EmailMessage:
-    """The mail as an internet message. A repeat of a letter has the same Message-ID, so that it can be recognised."""
-    assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "the writer lets plain addresses through only"
-    assert _LETTER_ID.fullmatch(mail.letter_id), f"not an id: {mail.letter_id!r}"
+    """The mail as an internet message. A retry has the same Message-ID, so that duplicates can be recognised."""
+    assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "only plain addresses are rendered"
+    assert _MESSAGE_ID.fullmatch(mail.message_id), f"not a message id: {mail.message_id!r}"
     sender = sender_address(mail.sender)
     message = EmailMessage()
     message["From"] = sender
     message["To"] = _address(mail.recipient)
     message["Subject"] = mail.subject
     message["Date"] = format_datetime(_moment(mail.created_ms))
-    message["Message-ID"] = f"<{mail.letter_id}@{sender.domain}>"
+    message["Message-ID"] = f"<{mail.message_id}@{sender.domain}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(mail.text)
     return message
 
 
 def sender_address(text: str) -> Address:
-    """The configured sender; raises ValueError unless it is `address` or `Name <address>` in ASCII."""
+    """The configured sender. Raises ValueError unless it is `address` or `Name <address>` in ASCII."""
     match getaddresses([text]):
         case [(name, address)] if text.isascii() and text.isprintable() and _PLAIN_ADDRESS.fullmatch(address):
             return _address(address, name)
