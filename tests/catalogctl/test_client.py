@@ -85,7 +85,7 @@ def test_no_redirect_is_followed(stage: Stage, status: int) -> None:
             logged_in(stage, server.url)
             assert stage.run("usage") == 3
         assert elsewhere.heard == []
-    assert f"leads to {target}, which is not followed" in stage.err
+    assert f"a redirect to {target}, which is not followed" in stage.err
 
 
 @pytest.mark.parametrize(
@@ -99,23 +99,23 @@ def test_no_redirect_is_followed(stage: Stage, status: int) -> None:
         (
             refuses(401, "invalid_api_key", hint="/api/v1/auth/agent"),
             1,
-            "(invalid_api_key; catalogctl login gets a key)",
+            "(invalid_api_key; run catalogctl login to get a key)",
         ),
         (refuses(403, "claim_required", hint="/api/v1/auth/claim"), 1, "/api/v1/auth/claim)"),
         (says(429, {"error": "rate_limited", "message": "Too fast."}, Retry_After="7"), 1, "try again in 7 s"),
         (refuses(503, "service_unavailable", "Later."), 1, "Later. (service_unavailable)"),
         (refuses(500, "bad\x1b[31m", "\x1b]0;title\x07 No.\r\nfake line"), 1, "No. fake line"),
-        (Line(502, b"<html>"), 3, "an answer 502, which is not the service's"),
-        (Line(200, b"<html>"), 3, "an answer 200, which is not the service's"),
+        (Line(502, b"<html>"), 3, "a response that is not the service's: status 502"),
+        (Line(200, b"<html>"), 3, "a response that is not the service's: status 200"),
         (Line(200, b"[" * 100_000), 3, "not the service's"),
         (Line(200, b'{"data": 7}'), 3, "no list of data"),
         (Line(200, b'{"data": [7]}'), 3, "no list of data"),
         (
             Line(200, b'{"data": []}', {"Content-Length": "400"}),
             3,
-            "the connection was lost in the middle of an answer",
+            "the connection was lost in the middle of a response",
         ),
-        (Line(200, b"\x1b[31m", {"X": "y" * 70_000}), 3, "what it answers is not HTTP"),
+        (Line(200, b"\x1b[31m", {"X": "y" * 70_000}), 3, "the response is not HTTP"),
         (HANGS_UP, 3, "the connection was lost"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_service_that_is_not_there_is_told_by_its_address(stage: Stage) -> Non
     with scripted() as gone:
         pass
     assert stage.run("bots", "--url", gone.url) == 3
-    assert stage.err == f"catalogctl: cannot reach {gone.url.removeprefix('http://')}: the connection is refused\n"
+    assert stage.err == f"catalogctl: cannot reach {gone.url.removeprefix('http://')}: the connection was refused\n"
 
 
 def test_a_host_that_has_no_address_is_told_so(stage: Stage) -> None:
@@ -167,13 +167,13 @@ def one_that(behaves: bytes, *, drip: bytes = b"") -> Iterator[str]:
 
 
 def test_a_server_that_says_nothing_is_given_up() -> None:
-    with one_that(b"") as url, pytest.raises(Unreachable, match="it does not answer in time"):
+    with one_that(b"") as url, pytest.raises(Unreachable, match="it did not respond in time"):
         send(Asked("GET", url), silence_seconds=0.05)
 
 
 @pytest.mark.parametrize("behaves", [b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
 def test_a_server_that_drips_is_given_up(behaves: bytes) -> None:
-    with one_that(behaves, drip=b"x") as url, pytest.raises(Unreachable, match=r"did not answer within 0\.1 s"):
+    with one_that(behaves, drip=b"x") as url, pytest.raises(Unreachable, match=r"did not respond within 0\.1 s"):
         send(Asked("GET", url), silence_seconds=5, answer_seconds=0.1)
 
 
@@ -194,7 +194,7 @@ def test_the_variable_and_the_option_give_a_key_for_one_call(stage: Stage) -> No
         assert stage.run("bots") == 0
         assert stage.err == ""
         assert stage.run("bots", "--key", "cs_user_option") == 0
-        assert "--key shows the key in the list of processes" in stage.err
+        assert "--key exposes the key in the process list" in stage.err
     assert [heard.headers["authorization"] for heard in server.heard] == [
         "Bearer cs_user_variable",
         "Bearer cs_user_option",

@@ -126,8 +126,8 @@ async def test_an_anonymous_key_sees_its_life_and_what_it_may_not(desk: Desk) ->
     desk.stage.environment["CATALOGCTL_KEY"] = desk.world.key()
     out = await desk.out("usage")
     assert "none: the key is not claimed" in out
-    assert "In its life" in out
-    assert "Expires      2026-11-18 13:00 UTC\n" in out
+    assert "Lifetime" in out
+    assert "Expires   2026-11-18 13:00 UTC\n" in out
     assert "(claim_required)" in await desk.refused("sponsor", "me")
 
 
@@ -135,7 +135,7 @@ async def test_without_a_key_what_is_public_is_shown_and_nothing_else_is_asked_f
     del desk.stage.environment["CATALOGCTL_KEY"]
     assert column(await desk.out("bots", "--limit", "1")) == ["bot-00"]
     assert "There are no slots." in await desk.out("sponsor", "inventory")
-    assert await desk.out("sponsor", "placements") == "Nothing is placed now.\n"
+    assert await desk.out("sponsor", "placements") == "There are no placements now.\n"
     asked = len(desk.asked)
     for words in ("usage", "whoami", "sponsor me", "sponsor campaigns", "sponsor bookings", "sponsor keys"):
         assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=2)
@@ -228,7 +228,7 @@ async def test_a_booking_whose_answer_was_lost_is_found_again_by_its_key(desk: D
     book = ("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
     desk.loses_answers = True
     line = await desk.refused(*book, code=3)
-    assert f"the same command with --idempotency-key {IDS} finds out, and never books twice" in line
+    assert f"repeat the command with --idempotency-key {IDS} to find out; it never books twice" in line
     desk.loses_answers = False
     found = await desk.json(*book, "--idempotency-key", IDS.upper())
     assert [found["booking"]["id"]] == column(await desk.out("sponsor", "bookings"))
@@ -261,4 +261,4 @@ async def test_scoped_keys_are_made_listed_and_revoked(desk: Desk) -> None:
     desk.stage.environment["CATALOGCTL_KEY"] = desk.key
     assert await desk.out("sponsor", "revoke-key", made["id"]) == f"{made['id']} is revoked.\n"
     assert "Key     cs_scoped_" in await desk.out("sponsor", "create-key", "--name", "A", "--scopes", "sponsor:read")
-    assert "shown this once" in desk.stage.err
+    assert "shown only once" in desk.stage.err

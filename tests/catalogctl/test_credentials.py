@@ -100,9 +100,7 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(stage: Stage, text: s
     stage.file.chmod(0o600)
     for command in ("usage", "login"):
         assert stage.run(command, "--url", ONE) == 2
-        assert stage.err == (
-            f"catalogctl: {stage.file} is not what catalogctl has written; remove it and log in again\n"
-        )
+        assert stage.err == (f"catalogctl: {stage.file} is damaged or of another version; remove it and log in again\n")
     assert stage.file.read_text() == text
 
 

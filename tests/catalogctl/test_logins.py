@@ -49,7 +49,7 @@ def test_every_request_of_a_login_is_a_form_as_the_rfc_has_it_and_carries_no_key
     for heard in server.heard:
         assert heard.headers["content-type"] == "application/x-www-form-urlencoded"
         assert "authorization" not in heard.headers
-    assert "CATALOGCTL_KEY is set and goes before this login" in stage.err
+    assert "CATALOGCTL_KEY is set and takes precedence over this login" in stage.err
 
 
 def test_a_login_goes_on_over_slow_down_lost_connections_and_overload(stage: Stage) -> None:
@@ -76,10 +76,10 @@ def test_a_login_goes_on_over_slow_down_lost_connections_and_overload(stage: Sta
     [
         (
             refuses(400, "expired_token"),
-            "catalogctl: the code has expired before it was approved; run catalogctl login again",
+            "catalogctl: the code expired before it was approved; run catalogctl login again",
         ),
         (refuses(400, "access_denied"), "catalogctl: the login was denied in the browser"),
-        (refuses(400, "invalid_code"), "catalogctl: the service does not know this login any more"),
+        (refuses(400, "invalid_code"), "catalogctl: the service no longer knows this login"),
         (refuses(400, "invalid_request", "The form is odd."), "catalogctl: The form is odd. (invalid_request)"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_login_whose_service_stays_away_ends_with_its_code(stage: Stage) -> No
     with scripted(says(200, {**START, "expires_in": 100})) as server:
         assert stage.run("login", "--url", server.url) == 3
     assert sum(stage.slept) == 100
-    assert "could not be reached until the code expired" in stage.err
+    assert "could not be reached before the code expired" in stage.err
 
 
 def test_ctrl_c_ends_a_login_with_one_line(stage: Stage) -> None:
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_a_login_with_one_line(stage: Stage) -> None:
             1,
             "again in 90 s",
         ),
-        (says(200, {"device_code": "x"}), 3, "not one of RFC 8628"),
+        (says(200, {"device_code": "x"}), 3, "does not follow RFC 8628"),
         (Line(200, b"<html>welcome</html>"), 3, "not the service's"),
         (HANGS_UP, 3, "the connection was lost"),
     ],
@@ -156,7 +156,7 @@ def test_a_second_login_replaces_the_key_and_says_that_the_first_one_lives(stage
         logged_in(stage, server.url, "cs_user_earlier")
         assert stage.run("login", "--url", server.url) == 0
     assert saved(stage) == {server.url: "cs_user_secretsecret"}
-    assert "cs_user_earl..., lives until you revoke it" in stage.err
+    assert "cs_user_earl..., stays valid until you revoke it" in stage.err
     assert f"{server.url}/dashboard" in stage.err
 
 
@@ -173,7 +173,7 @@ def test_a_logout_forgets_one_service_and_says_that_the_key_lives(stage: Stage) 
     logged_in(stage, "https://b.example.com", "cs_user_b")
     assert stage.run("logout") == 0
     assert saved(stage) == {"https://a.example.com": "cs_user_of_this_test"}
-    assert "lives until you revoke it at https://b.example.com/dashboard" in stage.err
+    assert "stays valid until you revoke it at https://b.example.com/dashboard" in stage.err
     assert stage.run("logout", "--url", "https://b.example.com") == 2
     assert stage.err == "catalogctl: you are not logged in to https://b.example.com\n"
 

@@ -137,4 +137,4 @@ def test_a_list_that_leads_in_a_circle_is_left(stage: Stage) -> None:
     with scripted(*[says(200, {"data": [], "nextCursor": "again"})] * 3) as server:
         assert stage.run("bots", "--url", server.url, "--all") == 3
         assert len(server.heard) == 2
-    assert "leads back to a page" in stage.err
+    assert "led back to a page" in stage.err
