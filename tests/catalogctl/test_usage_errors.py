@@ -1,4 +1,4 @@
-"""What is not a command, or not a valid one: one line, exit code 2, and nothing is asked of anybody."""
+"""Invalid commands: one line, exit code 2, and nothing is sent."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from tests.catalogctl.stage import Stage, no_network
         ("bots \udcff", "an argument is not valid UTF-8"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_before_anything_is_asked(
+def test_an_invalid_command_is_refused_before_anything_is_sent(
     stage: Stage, capsys: pytest.CaptureFixture[str], words: str, line: str
 ) -> None:
     stage.send = no_network
@@ -35,7 +35,7 @@ def test_what_cannot_be_sent_is_refused_before_anything_is_asked(
     assert len(told.splitlines()) == 1
 
 
-def test_each_command_says_what_it_is_for(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_has_help(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("", "login", "usecases", "sponsor", "sponsor book", "sponsor create-key"):
         assert stage.run(*words.split(), "--help") == 0
         told = capsys.readouterr().out

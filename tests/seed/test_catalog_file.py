@@ -37,7 +37,7 @@ def bot_line(**fields: Any) -> str:
     return json.dumps(BOT | fields)
 
 
-# What is accepted.
+# Accepted files.
 
 
 @pytest.mark.parametrize(
@@ -78,19 +78,19 @@ def test_a_document_has_the_fields_of_the_specification_and_no_absent_ones() -> 
     assert document == usecase_fields("a-case", guide=guide_fields())
 
 
-def test_a_file_of_one_kind_does_not_speak_of_the_other() -> None:
+def test_a_file_of_one_kind_has_no_entry_for_the_other() -> None:
     assert list(parsed(lines(BOT)).entries) == [Kind.BOTS]
     assert list(parsed(json.dumps({"usecases": [], "bots": [BOT]})).entries) == [Kind.USECASES, Kind.BOTS]
 
 
-def test_bots_that_exist_nowhere_are_a_warning() -> None:
+def test_unknown_bots_are_a_warning() -> None:
     guide = guide_fields(botSlugs=["a-bot", "in-catalog", "nowhere"])
     found = parsed(lines(usecase_fields("a-case", guide=guide) | {"type": "usecase"}, BOT))
     assert found.report() == []
     assert unknown_bots(found, {"in-catalog"}) == ['line 1: the guide names the bot "nowhere", which does not exist']
 
 
-# What is refused, as a whole.
+# Files refused as a whole.
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_file_that_is_too_large_is_refused() -> None:
     assert errors(lines(BOT), max_bytes=100) == ["the file is larger than 9.53674e-05 MiB"]
 
 
-# What is refused, line by line.
+# Lines that are refused.
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_use_case_and_a_bot_may_share_a_slug() -> None:
     assert errors(lines(BOT, USECASE | {"slug": "a-bot"})) == []
 
 
-def test_fifty_errors_are_told_and_the_rest_is_counted() -> None:
+def test_fifty_errors_are_listed_and_the_rest_is_counted() -> None:
     found = errors("7\n" * 61)
     assert len(found) == 51
     assert found[0] == "line 1: is not an object"
@@ -251,7 +251,7 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
 
 
 @given(st.integers(0, 2_000))
-def test_a_file_cut_anywhere_never_passes_for_whole(end: int) -> None:
+def test_a_truncated_file_is_always_refused(end: int) -> None:
     whole = json.dumps({"usecases": [USECASE], "bots": [BOT]}, indent=1)
     if end < len(whole):
         assert errors(whole[:end])
