@@ -21,6 +21,7 @@ from actors.waiting import WaitingCallers
 
 M = TypeVar("M")
 R = TypeVar("R")
+K = TypeVar("K")
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +131,12 @@ class Actor(Generic[M, R]):
         if not no_timeout:
             self._waiting.add(envelope)
         return await envelope.reply.wait()
+
+    async def ask_for(self, message: M, *kinds: type[K]) -> K:
+        """`ask`, for a message whose answer is one of `kinds`."""
+        answer = await self.ask(message)
+        assert isinstance(answer, kinds)
+        return answer
 
     def tell(self, message: M) -> bool:
         """Post a message without waiting for its answer. Returns False if the mailbox rejected it; the message is then

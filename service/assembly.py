@@ -6,9 +6,8 @@ They differ only in the arguments: stores in Postgres or in memory, real or simu
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
-from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.bookings.sweeper import HoldAndRefundSweeper
@@ -139,91 +138,76 @@ class Assembly:
 
     services: Services
     metrics: Metrics
-    invalidator: CacheInvalidator
     partitions: PartitionKeeper
-    pruner: Pruner
-    actors: Sequence[Actor[Any, Any]]
     members: Sequence[Member]
 
 
 def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None = None) -> Assembly:
     """Wire a node. `limits` follow the configuration when they are None. Raises `ConfigError` for unusable mail settings."""
     limits = limits or Limits.of(config)
+    services = _services(config, stores, ports, limits)
+    actors, clock, sweep_seconds = services.actors, ports.clock, limits.event_sweep_seconds
+    catalog, placements = services.catalog, services.placements
+    partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
+    invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
+    background = (services.mail, services.sweeper, services.key_uses, services.nodes, partitions)
+    return Assembly(
+        services=services,
+        metrics=_metrics(services, stores.database.statistics),
+        partitions=partitions,
+        members=[invalidator, catalog, placements, *actors, *background, Pruner(_prunings(stores), clock)],
+    )
+
+
+def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
     base_url = config.server.base_url or ports.node.url
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
-    node, actor_limits = ports.node.id, limits.actors
-
-    keys = key_keeper(stores.keys, ports, limits)
-    key_cache = classes.key_cache(
-        stores.keys,
-        clock,
-        node=node,
-        limits=actor_limits,
-        life_seconds=limits.key_cache_seconds,
-        capacity=limits.key_cache_size,
-    )
-    session_reader = classes.session_reader(stores.sessions, node=node, limits=actor_limits)
-    sessions = classes.sessions(
-        stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=actor_limits
-    )
-    devices = classes.devices(stores.devices, clock, entropy, limits.devices, node=node, limits=actor_limits)
+    node, bounds = ports.node.id, limits.actors
     nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
-    quota = classes.quota(
-        stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=actor_limits, nodes=nodes.live
-    )
-    mail = _mail_sender(config, base_url, stores.outbox, ports, limits)
     links = Links(base_url, secrets.links)
     payments = ports.payments or payment_gateway(config, links, clock)
-    ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=actor_limits)
-    sweeper = classes.sweeper(stores.sponsorship, ledger, payments.payments, clock, limits.sweeper)
-    events = _event_router(stores, ports, limits)
-    windows = classes.windows(stores.events, node=node, limits=limits.events)
-    partitions = classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=limits.event_sweep_seconds)
-    catalog = Catalog(stores.catalog, limits.catalog)
-    placements = classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements)
-    invalidator = CacheInvalidator(stores.announcements, key_cache, catalog, placements)
-    pruner = Pruner(_prunings(stores), clock)
-    key_uses = KeyUses(stores.keys, clock, write_seconds=limits.key_uses_seconds, capacity=limits.key_cache_size)
-    actors: list[Actor[Any, Any]] = [keys, key_cache, session_reader, devices, sessions, quota, ledger]
-    actors += [*events.dedupers, windows]
+    ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(
         config=config,
         base_url=base_url,
         clock=clock,
         entropy=entropy,
-        keys=keys,
-        key_cache=key_cache,
-        key_uses=key_uses,
-        session_reader=session_reader,
-        devices=devices,
-        sessions=sessions,
-        quota=quota,
-        mail=mail,
-        catalog=catalog,
-        placements=placements,
+        keys=key_keeper(stores.keys, ports, limits),
+        key_cache=classes.key_cache(
+            stores.keys,
+            clock,
+            node=node,
+            limits=bounds,
+            life_seconds=limits.key_cache_seconds,
+            capacity=limits.key_cache_size,
+        ),
+        key_uses=KeyUses(stores.keys, clock, write_seconds=limits.key_uses_seconds, capacity=limits.key_cache_size),
+        session_reader=classes.session_reader(stores.sessions, node=node, limits=bounds),
+        devices=classes.devices(stores.devices, clock, entropy, limits.devices, node=node, limits=bounds),
+        sessions=classes.sessions(
+            stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
+        ),
+        quota=classes.quota(
+            stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
+        ),
+        mail=_mail_sender(config, base_url, stores.outbox, ports, limits),
+        catalog=Catalog(stores.catalog, limits.catalog),
+        placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,
-        sweeper=sweeper,
-        events=events,
-        windows=windows,
+        sweeper=classes.sweeper(stores.sponsorship, ledger, payments.payments, clock, limits.sweeper),
+        events=_event_router(stores, ports, limits),
+        windows=classes.windows(stores.events, node=node, limits=limits.events),
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),
-        health=Health(stores.database.ping, lambda: [*(each.statistics() for each in actors), mail.statistics()]),
+        health=Health(stores.database.ping, lambda: services.actor_statistics()),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         links=links,
         payments=payments.payments,
         webhook=payments.webhook,
     )
-    return Assembly(
-        services=services,
-        metrics=_metrics(services, actors, stores.database.statistics),
-        invalidator=invalidator,
-        partitions=partitions,
-        pruner=pruner,
-        actors=actors,
-        members=[invalidator, catalog, placements, *actors, mail, sweeper, key_uses, nodes, partitions, pruner],
-    )
+    return services
 
 
 def key_keeper(store: KeyStore, ports: Ports, limits: Limits) -> KeyKeeper:
@@ -280,9 +264,9 @@ def _prunings(stores: Stores) -> list[Pruning]:
     ]
 
 
-def _metrics(services: Services, actors: Sequence[Actor[Any, Any]], pool: Callable[[], Pool]) -> Metrics:
+def _metrics(services: Services, pool: Callable[[], Pool]) -> Metrics:
     metrics = Metrics()
-    for actor in actors:
+    for actor in services.actors:
         actor.observer = partial(metrics.committed, actor.name)
     metrics.watch(services.health.actors, pool)
     metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)

@@ -1,7 +1,4 @@
-"""Configuration: `config.toml` and the environment become one frozen model whose relations are checked.
-
-Knows nothing of what the settings are for. A setting that does not exist is an error that names it.
-"""
+"""The configuration: one frozen model. Its validators check how settings relate, and say why."""
 
 import sys
 from typing import Annotated, Literal, Self

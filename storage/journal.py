@@ -1,4 +1,4 @@
-"""The journal of turns: what makes a batch safe to run again."""
+"""The journal of batch ids, which makes it safe to run a batch again."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -7,33 +7,45 @@ from actors.values import BatchId
 from storage.pool import Connection, Database
 from storage.statements import statements
 
-SQL = statements("turns")
+SQL = statements("journal")
 
+S = TypeVar("S")
 D = TypeVar("D")
 
 
-async def take_turn(connection: Connection, batch_id: BatchId) -> bool:
-    """Journal the turn in this transaction; False when it was committed before, and the batch must not run again.
+async def record_batch(connection: Connection, batch_id: BatchId) -> bool:
+    """Write the batch id in this transaction. Returns False if the batch has already committed and must not run again.
 
-    The owner's row stays locked until the transaction ends, so an earlier attempt of the same turn whose fate is
-    unknown has ended, one way or the other, before this returns.
+    The owner's row stays locked until the transaction ends. An earlier attempt of the same batch has therefore ended,
+    committed or not, before this returns.
     """
-    return await connection.fetchval(SQL.take, batch_id.owner, batch_id.seq) is not None
+    return await connection.fetchval(SQL.record, batch_id.owner, batch_id.seq) is not None
 
 
-async def decide_once(database: Database, batch_id: BatchId, work: Callable[[Connection], Awaitable[D]]) -> D:
-    """Run `work`, which decides and keeps, in the transaction of its turn. A turn that was kept before is not decided again:
-    its decision is returned."""
+async def decide_once(
+    database: Database,
+    batch_id: BatchId,
+    read: Callable[[Connection], Awaitable[S]],
+    decide: Callable[[S], D],
+    write: Callable[[Connection, S, D], Awaitable[None]],
+) -> D:
+    """Read and lock, decide, and write, in one transaction with the batch id.
 
-    async def once(connection: Connection) -> D:
-        if await take_turn(connection, batch_id):
-            batch_id.decided = await work(connection)
+    A batch that has already committed is not decided again; its decision is returned.
+    """
+
+    async def work(connection: Connection) -> D:
+        if await record_batch(connection, batch_id):
+            before = await read(connection)
+            decision = decide(before)
+            await write(connection, before, decision)
+            batch_id.decided = decision
         decided: D = batch_id.decided
         return decided
 
-    return await database.transact(once)
+    return await database.transact(work)
 
 
-async def forget_ended(database: Database) -> None:
-    """Drop the journal rows of nodes that ended long ago; done at each start."""
-    await database.read(lambda connection: connection.execute(SQL.forget))
+async def prune_journal(database: Database) -> None:
+    """Delete the journal rows of nodes that ended long ago. Runs at each start."""
+    await database.read(lambda connection: connection.execute(SQL.prune))

@@ -54,7 +54,7 @@ def connections_of(limits: PoolLimits) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where Postgres is: a URL, or the socket directory, role and database of the embedded one."""
+    """The address of Postgres: a URL, or the socket directory, role and database of the embedded one."""
 
     url: str | None = None
     host: str | None = None

@@ -86,9 +86,9 @@ class BookingLedger(Actor[Message, Answer]):
 
     async def create_campaign(self, owner: str, name: str, content: Content, agent: Agent) -> CampaignView:
         """Create a campaign, which waits for review."""
-        answer = await self.ask(CreateCampaign(self._campaign(owner, name, content), self._origin(agent)))
-        assert isinstance(answer, CampaignView)
-        return answer
+        return await self.ask_for(
+            CreateCampaign(self._campaign(owner, name, content), self._origin(agent)), CampaignView
+        )
 
     async def edit_campaign(self, owner: str, campaign_id: str, agent: Agent, **fields: Any) -> CampaignView | Refused:
         """Change fields of `EditCampaign`. Absent ones and None stay as they are."""

@@ -91,18 +91,14 @@ class DeviceAuthorizer(Actor[Message, Answer]):
 
     async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
         """The device login with the user code that was typed in a session."""
-        answer = await self.ask(Look(read_code(typed), agent.id))
-        assert isinstance(answer, DeviceView | Refused)
-        return answer
+        return await self.ask_for(Look(read_code(typed), agent.id), DeviceView, Refused)
 
     async def decide(self, typed: str, agent: Agent, *, approve: bool) -> DeviceView | Refused:
         """Approve or deny the device login with the user code that was typed in a session, for the session's account."""
         assert agent.type == "session", "a person decides, in a browser"
         assert agent.email is not None, "a session belongs to an account"
         message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get())
-        answer = await self.ask(message)
-        assert isinstance(answer, DeviceView | Refused)
-        return answer
+        return await self.ask_for(message, DeviceView, Refused)
 
     # The batch.
 

@@ -116,18 +116,14 @@ class KeyKeeper(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = code_proof(self._secret, token_hash, email, code_from(self._secret, nonce))
-        answer = await self.ask(StartClaim(token_hash, email, proof, message))
-        assert isinstance(answer, CodeSent | Refused)
-        return answer
+        return await self.ask_for(StartClaim(token_hash, email, proof, message), CodeSent, Refused)
 
     async def complete_claim(self, claim_token: str, email: str, code: str) -> Claimed | Refused:
         """Claim the key of `claim_token` for the account of `email`, using the emailed code."""
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
         message = CompleteClaim(token_hash, email, proof, self._id("aud"), request_id.get())
-        answer = await self.ask(message)
-        assert isinstance(answer, Claimed | Refused)
-        return answer
+        return await self.ask_for(message, Claimed, Refused)
 
     async def issue(
         self,
@@ -155,36 +151,30 @@ class KeyKeeper(Actor[Message, Answer]):
     ) -> Kept | Refused:
         """Revoke a key for good. Revoking it again changes nothing. With `owner`, only a key of that tenant, and a full
         one only with `full`."""
-        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full))
-        assert isinstance(answer, Kept | Refused)
-        return answer
+        return await self.ask_for(
+            Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
+        )
 
     async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
         """Set the tier of the account of `email`: claimed or upgraded."""
         assert tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
-        answer = await self.ask(SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")))
-        assert isinstance(answer, TierSet | Refused)
-        return answer
+        return await self.ask_for(
+            SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
+        )
 
     async def grant_admin(self, email: str, agent: Agent) -> Membership:
         """Make the account of `email` (normalised) an administrator, now or once it exists."""
-        answer = await self.ask(GrantAdmin(email, self._audit(agent, "admin.granted", "account", email)))
-        assert isinstance(answer, Membership)
-        return answer
+        return await self.ask_for(GrantAdmin(email, self._audit(agent, "admin.granted", "account", email)), Membership)
 
     async def revoke_admin(self, email: str, agent: Agent) -> Membership:
         """Remove `email` from the administrators. Changes nothing if it is not one."""
-        answer = await self.ask(RevokeAdmin(email, self._audit(agent, "admin.revoked", "account", email)))
-        assert isinstance(answer, Membership)
-        return answer
+        return await self.ask_for(RevokeAdmin(email, self._audit(agent, "admin.revoked", "account", email)), Membership)
 
     async def bootstrap_admins(self, emails: Sequence[str], agent: Agent) -> Membership:
         """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""
         several = tuple(dict.fromkeys(emails))
         audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
-        answer = await self.ask(BootstrapAdmins(several, audits))
-        assert isinstance(answer, Membership)
-        return answer
+        return await self.ask_for(BootstrapAdmins(several, audits), Membership)
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
         """The live keys of an account's tenant, full and scoped, newest first. Raises `StorageUnavailable`."""

@@ -81,9 +81,7 @@ class SessionKeeper(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = self._proof(email, code_from(self._secret, nonce))
-        answer = await self.ask(StartSignIn(email, proof, message))
-        assert isinstance(answer, CodeSent | Refused)
-        return answer
+        return await self.ask_for(StartSignIn(email, proof, message), CodeSent, Refused)
 
     async def complete_sign_in(self, email: str, code: str, agent_words: str) -> StartedSession | Refused:
         """Start a session for the account of `email` with the emailed code. The account is created if it does not
@@ -117,15 +115,13 @@ class SessionKeeper(Actor[Message, Answer]):
 
     async def end_session(self, session_id: str, email: str, agent: Agent) -> Kept | Refused:
         """End a session of the account of `email` for good. Ending it again changes nothing."""
-        answer = await self.ask(EndSession(session_id, email, self._audit(agent, "session.ended", session_id)))
-        assert isinstance(answer, Kept | Refused)
-        return answer
+        return await self.ask_for(
+            EndSession(session_id, email, self._audit(agent, "session.ended", session_id)), Kept, Refused
+        )
 
     async def consume_form(self, session_id: str, form_id: str) -> FormConsumed | Refused:
         """Mark a form of a session as submitted. Refused if the session has ended."""
-        answer = await self.ask(ConsumeForm(session_id, form_id))
-        assert isinstance(answer, FormConsumed | Refused)
-        return answer
+        return await self.ask_for(ConsumeForm(session_id, form_id), FormConsumed, Refused)
 
     async def release_form(self, session_id: str, form_id: str) -> None:
         """Allow a form to be submitted again, because its action failed. Has no timeout once posted; the caller bounds

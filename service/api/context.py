@@ -1,7 +1,9 @@
-"""What handlers may use: actors' intents, the snapshots, clocks and settings. Made once by `service/main.py`."""
+"""What operations and pages share: the actors' intents, snapshots, clock and settings of one node."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from actors.actor import Actor, ActorStatistics
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
@@ -31,7 +33,7 @@ from service.tokens.links import Links
 
 @dataclass(slots=True)
 class Services:
-    """The one argument that every handler shares."""
+    """The first argument of every handler."""
 
     config: Config
     base_url: str
@@ -60,3 +62,13 @@ class Services:
     links: Links
     payments: Payments
     webhook: Webhook | None
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        """All actors, in the order of their start."""
+        people = (self.session_reader, self.devices, self.sessions)
+        return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
+
+    def actor_statistics(self) -> list[ActorStatistics]:
+        """The statistics of all actors and of the mail sender."""
+        return [*(actor.statistics() for actor in self.actors), self.mail.statistics()]

@@ -11,7 +11,7 @@ from storage.memory.tables import Memory
 
 
 class MemoryDemo:
-    """Demo rows in the tables of the ledger."""
+    """Demo rows in the tables of the booking ledger."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -86,7 +86,7 @@ class MemoryDemo:
 
 
 def _found(rows: dict[str, Any], named: set[str]) -> dict[str, bool]:
-    """Demo rows and named ones, each with whether it is demo."""
+    """The ids of demo rows and of the named ones, each with whether it is a demo row."""
     return {row_id: row.demo for row_id, row in rows.items() if row.demo or row_id in named}
 
 

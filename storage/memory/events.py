@@ -10,7 +10,7 @@ from storage.memory.tables import Memory
 
 
 class MemoryEvents:
-    """Keys of events by day, and what is delivered for a booking by day."""
+    """Event keys by day, and delivery counts by booking and day."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -19,10 +19,10 @@ class MemoryEvents:
         tables = self._memory
 
         def work() -> Collection[bytes]:
-            kept = tables.events.setdefault(day, {})
-            added = [row for row in rows if row.key not in kept]
+            known = tables.events.setdefault(day, {})
+            added = [row for row in rows if row.key not in known]
             for row in added:
-                kept[row.key] = row
+                known[row.key] = row
                 impressions, clicks = tables.delivery_days.get((row.booking_id, day), (0, 0))
                 if row.kind is Kind.IMPRESSION:
                     impressions += 1

@@ -4,7 +4,7 @@ from actors.bookings.records import OPEN, Booking
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
 from actors.values import BatchId, Contended
-from storage.memory.tables import Memory
+from storage.memory.tables import Memory, picked
 
 
 class MemoryLedger:
@@ -13,45 +13,45 @@ class MemoryLedger:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         def work() -> Decision:
-            snapshot = self._snapshot(locks)
+            snapshot = self._snapshot(lock_set)
             decision = decide(snapshot)
-            self._keep(snapshot, decision)
+            self._write(snapshot, decision)
             return decision
 
         return await self._memory.transact(batch_id, work)
 
-    def _snapshot(self, locks: LockSet) -> Snapshot:
+    def _snapshot(self, lock_set: LockSet) -> Snapshot:
         tables = self._memory
-        remembered = {key: tables.booking_keys[key] for key in locks.keys if key in tables.booking_keys}
-        named_ids = {*locks.booking_ids, *(known.booking_id for known in remembered.values())}
-        named = [tables.bookings[booking_id] for booking_id in named_ids if booking_id in tables.bookings]
-        campaign_ids = {*locks.campaign_ids, *(booking.campaign_id for booking in named)}
-        campaigns = {key: tables.campaigns[key] for key in campaign_ids if key in tables.campaigns}
+        remembered = picked(tables.booking_keys, lock_set.keys)
+        named_ids = {*lock_set.booking_ids, *(known.booking_id for known in remembered.values())}
+        named = list(picked(tables.bookings, named_ids).values())
+        campaign_ids = {*lock_set.campaign_ids, *(booking.campaign_id for booking in named)}
+        campaigns = picked(tables.campaigns, campaign_ids)
         tenant_ids = {
-            *locks.tenant_ids,
-            *(tenant_id for tenant_id, _, _ in locks.keys),
+            *lock_set.tenant_ids,
+            *(tenant_id for tenant_id, _, _ in lock_set.keys),
             *(booking.tenant_id for booking in named),
-            *(campaign.tenant_id for key, campaign in campaigns.items() if key in locks.campaign_ids),
+            *(campaign.tenant_id for key, campaign in campaigns.items() if key in lock_set.campaign_ids),
         }
-        slot_ids = {*locks.slot_ids, *(booking.slot_id for booking in named)}
-        weeks = self._weeks(slot_ids, locks.from_week_ms, named)
+        slot_ids = {*lock_set.slot_ids, *(booking.slot_id for booking in named)}
+        weeks = self._weeks(slot_ids, lock_set.from_week_ms, named)
         opened = [b for b in tables.bookings.values() if b.tenant_id in tenant_ids and b.status in OPEN]
         holders = [tables.bookings[booking_id] for booking_id in set(weeks.values())]
         return Snapshot(
-            sponsors={key: tables.sponsors[key] for key in tenant_ids if key in tables.sponsors},
+            sponsors=picked(tables.sponsors, tenant_ids),
             campaigns=campaigns,
-            slots={key: tables.slots[key] for key in slot_ids if key in tables.slots},
+            slots=picked(tables.slots, slot_ids),
             bookings={booking.id: booking for booking in (*named, *opened, *holders)},
             weeks=weeks,
             remembered=remembered,
-            events={event_id for event_id in locks.event_ids if event_id in tables.payment_events},
+            events={event_id for event_id in lock_set.event_ids if event_id in tables.payment_events},
             delivered=self._delivered({booking.id for booking in named}),
         )
 
     def _weeks(self, slot_ids: set[str], from_week_ms: int | None, named: list[Booking]) -> dict[Week, str]:
-        """All weeks of the bookings that hold one of the slots in any week from the earliest on."""
+        """All weeks of the bookings that hold any week of these slots from the earliest on."""
         starts = [booking.week_start_ms for booking in named]
         if from_week_ms is not None:
             starts.append(from_week_ms)
@@ -70,8 +70,8 @@ class MemoryLedger:
                 sums[booking_id] = (before[0] + impressions, before[1] + clicks)
         return sums
 
-    def _keep(self, before: Snapshot, decision: Decision) -> None:
-        """Write a decision whole, or raise where a primary key of Postgres would refuse it."""
+    def _write(self, before: Snapshot, decision: Decision) -> None:
+        """Write a whole decision, or raise `Contended` on what would violate a primary key in Postgres."""
         tables = self._memory
         freed = {week for week, held in decision.weeks_freed.items() if tables.slot_weeks.get(week) == held}
         twice = (
@@ -84,7 +84,7 @@ class MemoryLedger:
             or any(event_id in tables.payment_events for event_id, _ in decision.events)
         )
         if twice:
-            raise Contended("another node was there first")
+            raise Contended("another node has already written one of these rows")
         tables.sponsors.update(decision.sponsors)
         tables.slots.update(decision.slots)
         tables.campaigns.update(decision.campaigns)

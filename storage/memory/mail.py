@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
-from storage.memory.tables import Memory
+from storage.memory.tables import Memory, oldest
 
 
 class MemoryOutbox:
-    """Letters where the key store puts them, with their delivery beside them once there is any."""
+    """Messages where the key and session stores put them. Their delivery state is separate, once there is any."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -33,10 +33,10 @@ class MemoryOutbox:
 
     async def prune(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
-        done = sorted((row.done_ms, row.id) for row in self._rows() if row.done_ms is not None)
-        gone = [message_id for done_ms, message_id in done if done_ms < before_ms][:limit]
-        for message_id in gone:
-            del self._memory.messages[message_id], self._memory.outbox[message_id]
+        done = ((row.done_ms, row.id) for row in self._rows() if row.done_ms is not None)
+        gone = oldest(done, before_ms, limit)
+        for letter_id in gone:
+            del self._memory.messages[letter_id], self._memory.outbox[letter_id]
         await self._memory.after()
         return len(gone)
 

@@ -1,4 +1,4 @@
-"""The nodes in memory. The clock of this database is Trio's, whatever those of its nodes show."""
+"""The node store in memory. Trio's clock stands for the clock of the database server."""
 
 from collections.abc import Sequence
 
@@ -39,6 +39,6 @@ class MemoryNodes:
         return [each for each in self._by_age(now) if is_live(each.age_seconds, live_seconds)][:MOST_NODES]
 
     def _by_age(self, now: float) -> list[LiveNode]:
-        """All rows, the last beat first."""
+        """All rows, latest heartbeat first."""
         seen = [LiveNode(node, now - beaten) for node, beaten in self._memory.nodes.values()]
         return sorted(seen, key=lambda each: (each.age_seconds, each.node.id))

@@ -1,4 +1,4 @@
-"""One store in memory for each concern: what `storage.opening.Opened` is for Postgres."""
+"""One store in memory for each concern, the counterpart of `storage.opening.Opened`."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ IDLE = PoolStatistics(
 
 
 class Announcements(Protocol):
-    """Where announcements of changes come from."""
+    """A source of announced changes, such as `storage.listener.Listener`."""
 
     def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryDatabase:
-    """A database that answers a ping with `before`, and whose pool is idle."""
+    """Calls `before` on each ping, and reports an idle pool."""
 
     before: Callable[[], Awaitable[None]]
 
@@ -42,7 +42,7 @@ class MemoryDatabase:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStores:
-    """The stores of one node. Nodes that share tables are given stores over the same `Memory`."""
+    """The stores of one node. Nodes that share a database have stores over the same `Memory`."""
 
     database: MemoryDatabase
     announcements: Announcements

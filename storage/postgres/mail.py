@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
 from storage.pool import Connection, Database
+from storage.postgres.pruning import prune
 from storage.statements import statements
 
 SQL = statements("mail")
 
 
 class PostgresOutbox:
-    """Letters in the `outbox` table, where the key store puts them."""
+    """Messages in the `outbox` table. The key and session stores insert them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -28,24 +29,20 @@ class PostgresOutbox:
 
     async def mark(self, marks: Sequence[Mark]) -> None:
         async def work(connection: Connection) -> None:
-            # Sorted, so that two nodes that mark the same letters do not deadlock.
+            # Sorted, so that two nodes that mark the same messages do not deadlock.
             for mark in sorted(marks, key=lambda mark: mark.message_id):
-                await _keep(connection, mark)
+                await _mark(connection, mark)
 
         await self._database.transact(work)
 
     async def prune(self, before_ms: int, limit: int) -> int:
-        async def work(connection: Connection) -> int:
-            return int(await connection.fetchval(SQL.prune, before_ms, limit))
-
-        return await self._database.transact(work)
+        return await prune(self._database, SQL.prune, before_ms, limit)
 
     async def recent(self, limit: int) -> Sequence[QueuedMessage]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.recent, limit))
-        return [QueuedMessage(**row) for row in rows]
+        return [QueuedMessage(**row) for row in await self._database.fetch(SQL.recent, limit)]
 
 
-async def _keep(connection: Connection, mark: Mark) -> None:
+async def _mark(connection: Connection, mark: Mark) -> None:
     match mark:
         case Sent(message_id, sent_ms):
             await connection.execute(SQL.mark_sent, message_id, sent_ms)

@@ -164,7 +164,7 @@ def test_commands_work_beside_them(service: Service) -> None:
 
 async def test_a_worker_starts_no_postgres_where_its_parent_has_none(playground: Path) -> None:
     place = playground / "no-foundation"
-    with pytest.raises(StorageError, match=r"nobody runs the database in .*/no-foundation any more"):
+    with pytest.raises(StorageError, match=r"the database in .*/no-foundation is not running any more"):
         async with open_storage(storage_options(load(None, {})), place, beside=True, prepared=True):
             raise AssertionError("it was opened")
     assert not await trio.Path(place).exists()

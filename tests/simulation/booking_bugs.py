@@ -43,10 +43,10 @@ class _StaleLedger(MemoryLedger):
         found = self._snapshot(locks)
         return await super().transact(batch_id, locks, lambda locked: decide(found))
 
-    def _keep(self, before: Snapshot, decision: Decision) -> None:
+    def _write(self, before: Snapshot, decision: Decision) -> None:
         for week in decision.weeks_taken:
             self._memory.slot_weeks.pop(week, None)
-        super()._keep(before, decision)
+        super()._write(before, decision)
 
 
 class _EagerLedger(MemoryLedger):

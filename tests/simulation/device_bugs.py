@@ -173,10 +173,10 @@ def _never_forgiven(unit: Any, session_id: str) -> None:
 class _GuessesOfRefused(LinkedDevices):
     """What a refusal charged is rolled back with it."""
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         if all(isinstance(answer, Refused) for answer in decision.answers):
             decision.changed.guesses.clear()
-        super()._keep(decision)
+        super()._write(decision)
 
 
 # The store.
@@ -209,18 +209,18 @@ class _Eager(LinkedDevices):
 class _KeyOfAnybody(LinkedDevices):
     """The key belongs to whoever made an account first."""
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         first = next(iter(self._memory.accounts.values()), None)
         if first is not None:
             decision.keys[:] = [replace(key, tenant_id=first.tenant_id) for key in decision.keys]
-        super()._keep(decision)
+        super()._write(decision)
 
 
 class _WithoutKey(LinkedDevices):
     """A key is handed out and not kept."""
 
-    def _keep(self, decision: Decision) -> None:
-        super()._keep(replace(decision, keys=[]))
+    def _write(self, decision: Decision) -> None:
+        super()._write(replace(decision, keys=[]))
 
 
 def _in_batch(name: str, wrong: Callable[..., Any]) -> Plant:

@@ -198,8 +198,8 @@ class _Eager(LinkedSessions):
 class _WithoutLetters(LinkedSessions):
     """Of two letters in one transaction the first is forgotten."""
 
-    def _keep(self, decision: Decision) -> None:
-        super()._keep(replace(decision, outbox=decision.outbox[-1:]))
+    def _write(self, decision: Decision) -> None:
+        super()._write(replace(decision, letters=decision.letters[-1:]))
 
 
 class _OneCandidate(LinkedSessions):
@@ -212,13 +212,13 @@ class _OneCandidate(LinkedSessions):
 class _ShortLock(LinkedSessions):
     """Guesses are written down apart from what they open, and too late for who is fast."""
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         rows = decision.changed.sign_ins
         for email, row in list(rows.items()):
             before = self._memory.sign_ins.get(email)
             if before is not None and before.sent_ms == row.sent_ms and row.code_expires_ms:
                 rows[email] = replace(row, attempts=min(row.attempts, before.attempts + 1))
-        super()._keep(decision)
+        super()._write(decision)
 
 
 def _in_batch(name: str, wrong: Callable[..., Any]) -> Plant:

@@ -1,4 +1,4 @@
-"""The border to Postgres: every error is one of three, every wait has a bound, and no doubt is hidden."""
+"""The pool: every error is one of three, every wait is bounded, and an unknown outcome is reported as one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import trio
 
 from actors.catalog.store import Kind
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
-from storage.journal import take_turn
+from storage.journal import record_batch
 from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
@@ -26,11 +26,11 @@ SMALL = PoolLimits(
     listen_check_seconds=0.05,
     listen_pause_seconds=0.05,
 )
-"""Patient, so that a busy machine is no broken one. A test shortens the one limit that it is about."""
+"""Long limits, so that a busy machine does not fail a test. Each test shortens the limit that it is about."""
 HASTY = replace(
     SMALL, wait_seconds=1.0, connect_seconds=1.0, lock_seconds=0.6, statement_seconds=0.8, command_seconds=1.0
 )
-"""For a network that says nothing, where every wait lasts as long as it may."""
+"""For a silent network, where every wait lasts until its limit."""
 BOUND_SECONDS = 30.0
 
 
@@ -65,7 +65,7 @@ async def test_an_error_in_the_middle_leaves_nothing(database: Database):
     assert await notes(database) == 0
 
 
-async def test_a_commit_whose_answer_is_lost_is_unknown_and_was_kept(proxy: Proxy):
+async def test_a_commit_whose_answer_is_lost_is_unknown_and_was_written(proxy: Proxy):
     async with open_database(proxy.target) as database:
         proxy.weather = Weather.CUT_AFTER_COMMIT
         with pytest.raises(OutcomeUnknown):
@@ -84,11 +84,11 @@ async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Pr
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_AFTER_COMMIT, Weather.CUT_BEFORE_COMMIT])
-async def test_a_turn_in_doubt_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
+async def test_a_batch_of_unknown_outcome_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
     batch_id = BatchId("node/actor", 1)
 
     async def batch(connection: Connection) -> None:
-        if await take_turn(connection, batch_id):
+        if await record_batch(connection, batch_id):
             await note(connection)
 
     async with open_database(proxy.target) as database:
@@ -228,7 +228,7 @@ async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(da
 
 
 async def until(holds) -> None:
-    """Wait for a condition that another task brings about."""
+    """Wait for a condition that another task fulfils."""
     with trio.fail_after(BOUND_SECONDS):
         while not holds():
             await trio.lowlevel.checkpoint()
@@ -263,8 +263,8 @@ async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: 
     await database.read(lambda c: c.execute("drop role powerless"))
 
 
-async def test_one_silent_connection_tells_of_all_others_that_lie_idle(proxy: Proxy):
-    """Each of them would have to be waited for otherwise, one after the other."""
+async def test_one_silent_connection_discards_the_idle_ones(proxy: Proxy):
+    """Otherwise each of them would cost a timeout, one after the other."""
     async with open_database(proxy.target, replace(HASTY, connections=4)) as database:
         async with trio.open_nursery() as nursery:
             for _ in range(4):
@@ -317,11 +317,11 @@ async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Data
         await database.transact(stumble)
 
 
-async def test_who_reads_may_leave_at_once_and_the_connection_comes_back(database: Database):
+async def test_a_reader_can_be_cancelled_at_once_and_the_connection_comes_back(database: Database):
     with trio.move_on_after(0.1) as scope:
         await database.read(lambda connection: connection.fetchval("select pg_sleep(1)"))
     assert scope.cancelled_caught
-    assert database.statistics().busy == 1, "a query that is under way is left alone"
+    assert database.statistics().busy == 1, "a running query is not interrupted"
     with trio.fail_after(BOUND_SECONDS):
         while database.statistics().busy:
             await trio.lowlevel.checkpoint()
@@ -329,7 +329,7 @@ async def test_who_reads_may_leave_at_once_and_the_connection_comes_back(databas
     assert await database.read(lambda connection: connection.fetchval("select 1")) == 1
 
 
-async def test_who_leaves_the_queue_of_readers_takes_no_place_in_it(database: Database):
+async def test_a_cancelled_reader_leaves_the_queue(database: Database):
     async with trio.open_nursery() as nursery:
         for _ in range(database.limits.connections):
             nursery.start_soon(database.read, lambda connection: connection.fetchval("select pg_sleep(0.5)"))
@@ -343,8 +343,8 @@ async def test_who_leaves_the_queue_of_readers_takes_no_place_in_it(database: Da
                 await trio.lowlevel.checkpoint()
 
 
-async def test_searches_that_were_left_hold_no_more_than_half_of_the_connections(database_target: Target):
-    """Whoever asks for what is slow and leaves, again and again, must not keep all others waiting."""
+async def test_abandoned_searches_hold_no_more_than_half_of_the_connections(database_target: Target):
+    """A client that repeatedly starts and abandons slow searches must not block all others."""
     async with open_database(database_target, replace(SMALL, connections=6, waiters=20)) as database:
         catalog = PostgresCatalog(database)
         locked, done = trio.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Migrations: each once, in order, under a lock, and checked for drift."""
+"""Migrations: each applied once, in order, under a lock, and checked for drift."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def applied(*done: Migration) -> dict[int, tuple[str, str]]:
     return {migration.version: (migration.name, migration.checksum) for migration in done}
 
 
-def test_what_is_not_applied_is_pending():
+def test_migrations_that_are_not_applied_are_pending():
     assert pending({}, [ONE, TWO]) == [ONE, TWO]
     assert pending(applied(ONE), [ONE, TWO]) == [TWO]
     assert pending(applied(ONE, TWO), [ONE, TWO]) == []
@@ -31,7 +31,7 @@ def test_a_migration_whose_text_changed_is_drift():
 
 
 def test_a_database_ahead_of_the_program_is_drift():
-    with pytest.raises(SchemaDrift, match="which this program does not know: it is older"):
+    with pytest.raises(SchemaDrift, match="which this program does not know: run a newer version"):
         pending(applied(ONE, TWO), [ONE])
 
 
@@ -43,16 +43,14 @@ async def test_migrating_again_changes_nothing(database: Database):
     assert await migrate(database) == []
 
 
-async def test_who_does_not_migrate_says_what_is_missing(database: Database):
+async def test_a_node_that_does_not_migrate_names_the_missing_migration(database: Database):
     async def forget_last(connection: Connection) -> None:
         await connection.execute("delete from schema_migrations where version = $1", last.version)
 
     *_, last = migrations()
     await check_migrated(database)
     await database.transact(forget_last)
-    with pytest.raises(
-        SchemaDrift, match=f"has no migration {last.version:04d}_{last.name} yet: start the service anew"
-    ):
+    with pytest.raises(SchemaDrift, match=f"lacks migration {last.version:04d}_{last.name}: restart the whole service"):
         await check_migrated(database)
 
 

@@ -1,4 +1,4 @@
-"""From every earlier schema to this one, with data in every table: what was there is there afterwards.
+"""Upgrades from every earlier schema, with data in every table: no row is lost.
 
 `upgrades/<number>.sql` fills the tables that the migration of that number made.
 """
@@ -29,7 +29,7 @@ def data_of(version: int) -> str:
 
 
 async def _rows(connection: Connection) -> Rows:
-    """Every row of every table."""
+    """All rows of all tables."""
     tables = [row["relname"] for row in await connection.fetch(TABLES)]
     found = {}
     for table in tables:
@@ -39,7 +39,7 @@ async def _rows(connection: Connection) -> Rows:
 
 
 async def _filled(database: Database, version: int, folder: Path) -> Rows:
-    """The rows of a database of an earlier version in use."""
+    """The rows of a used database of an earlier version."""
     for migration in KNOWN[:version]:
         (folder / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
     await migrate(database, folder)
@@ -64,7 +64,7 @@ async def test_an_upgrade_keeps_every_row(postgres_server, tmp_path: Path, versi
         for table, rows in before.items():
             kept = [{column: row[column] for column in rows[0]} for row in after[table]]
             assert kept == rows, table
-        # What earlier versions could not hold can be written now.
+        # Write what earlier schemas could not hold.
         for migration in KNOWN[version:]:
             later = data_of(migration.version)
             await database.transact(lambda c, text=later: c.execute(text))

@@ -1,4 +1,4 @@
-"""One contract for the device store, over Postgres and in memory."""
+"""The contract of the device store, over Postgres and in memory."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ async def logins(stores: Stores) -> Logins:
     return made
 
 
-async def test_what_is_begun_is_kept_as_it_is(logins: Logins) -> None:
+async def test_a_started_login_is_stored_unchanged(logins: Logins) -> None:
     assert await logins.send(start(1), start(2)) == [DeviceView(device(1)), DeviceView(device(2))]
     assert await logins.send(look(code(1)), look(code(2))) == [DeviceView(device(1)), DeviceView(device(2))]
 
@@ -46,7 +46,7 @@ async def test_a_redeemed_device_has_a_full_key_of_its_account(logins: Logins) -
     assert (resolved.key.id, resolved.key.prefix, resolved.key.name) == ("key_of_1", "cs_user_0001", "a-program/1.0")
 
 
-async def test_what_has_ended_is_kept_as_ended(logins: Logins) -> None:
+async def test_an_ended_login_stays_ended(logins: Logins) -> None:
     await logins.send(start(1), start(2), deciding(2, approve=False))
     assert await logins.words(poll(1), poll(2), now_ms=LATE) == ["expired_token", "access_denied"]
     assert await logins.words(poll(1), poll(2), deciding(1), now_ms=NOW) == [
@@ -77,7 +77,7 @@ async def test_a_session_that_does_not_exist_decides_nothing(logins: Logins) -> 
 
 
 async def test_promised_keys_count_against_approvals_and_against_issued_keys(logins: Logins) -> None:
-    """Ann has one key; three are issued, six are promised, and one of these is handed out: ten."""
+    """Ann has one key, three more are issued, and six are promised, one of which is fetched: ten."""
     for number in (1, 2, 3):
         assert await logins.issue(number) == "kept"
     for number in range(1, 7):
@@ -88,7 +88,7 @@ async def test_promised_keys_count_against_approvals_and_against_issued_keys(log
     assert await logins.issue(4) == "key_limit"
     assert await logins.words(deciding(7)) == ["key_limit"]
     assert await logins.issue(4, BOB) == "kept", "another account has its own count"
-    # The promises lapse with the devices.
+    # The promises lapse when the devices expire.
     assert await logins.issue(5, now_ms=LATE) == "kept"
     assert await logins.words(poll(2), now_ms=LATE) == ["expired_token"]
 
@@ -101,7 +101,7 @@ async def test_a_promise_that_a_clock_ahead_gave_away_is_not_kept(logins: Logins
     assert await logins.keys(1) == []
 
 
-async def test_a_turn_that_runs_again_is_decided_once(logins: Logins) -> None:
+async def test_a_batch_that_runs_again_is_decided_once(logins: Logins) -> None:
     await logins.send(start(1), deciding(1))
     batch_id = BatchId("node1/devices", 1_000)
     first = await logins.send(poll(1), batch_id=batch_id)
@@ -119,7 +119,7 @@ async def test_a_batch_that_fails_changes_nothing(logins: Logins) -> None:
         return decision
 
     with pytest.raises(Contended):
-        await logins.stores.devices.transact(logins.batch_id(), rows_to_lock([poll(1)]), clash, NOW)
+        await logins.stores.devices.transact(logins.next_batch_id(), rows_to_lock([poll(1)]), clash, NOW)
     assert await logins.words(look(code(1)), poll(2)) == ["approved", "invalid_code"]
 
 
@@ -134,4 +134,4 @@ async def test_device_logins_are_forgotten_some_at_a_time_once_they_have_ended_f
     assert await devices.prune(LATE + 4, 2) == 0
     words = await logins.words(*(poll(number) for number in range(1, 6)))
     assert words == ["invalid_code"] * 3 + ["authorization_pending"] * 2
-    assert await logins.keys(1) == ["cs_user_0001"], "the key lives on"
+    assert await logins.keys(1) == ["cs_user_0001"], "the key stays valid"

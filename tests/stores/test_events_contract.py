@@ -1,4 +1,4 @@
-"""One contract for the event store, over Postgres, over tables that are divided into shards, and in memory."""
+"""The contract of the event store, over Postgres, over sharded tables, and in memory."""
 
 from functools import partial
 
@@ -75,35 +75,35 @@ async def test_a_batch_of_two_thousand(tally: Tally):
     assert await tally.counts() == {(f"bok_{booking}", DAY): (100, 0) for booking in range(20)}
 
 
-async def test_a_turn_that_was_kept_is_not_kept_again_and_tells_what_it_added(tally: Tally):
+async def test_a_committed_batch_is_not_written_again_and_returns_what_it_added(tally: Tally):
     await tally.record(DAY, rows([1]))
-    batch_id = tally.batch_id()
+    batch_id = tally.next_batch_id()
     for _ in range(3):
         assert set(await tally.record(DAY, rows([1, 2, 3]), batch_id)) == keys_of(rows([2, 3]))
     assert await tally.counts() == {("bok_1", DAY): (3, 0)}
 
 
-async def test_the_next_turn_with_the_same_rows_adds_nothing(tally: Tally):
+async def test_the_next_batch_with_the_same_rows_adds_nothing(tally: Tally):
     await tally.record(DAY, rows([1]))
     assert list(await tally.record(DAY, rows([1]))) == []
 
 
-async def test_turns_of_other_actors_are_their_own(tally: Tally, stores: Stores):
+async def test_each_owner_has_batch_ids_of_its_own(tally: Tally, stores: Stores):
     other = Tally(stores, "other/events")
     await tally.record(DAY, rows([1]))
     assert set(await other.record(DAY, rows([1, 2]))) == keys_of(rows([2]))
 
 
-async def test_a_turn_that_comes_late_is_not_kept(stores: Stores, tally: Tally):
-    """An attempt that was given up may reach the database after those that came later."""
-    late = tally.batch_id()
+async def test_a_batch_that_arrives_after_a_later_one_is_not_written(stores: Stores, tally: Tally):
+    """An abandoned attempt may reach the database after later batches."""
+    late = tally.next_batch_id()
     late.decided = []
     await tally.record(DAY, rows([1]), BatchId(tally.owner, 7))
     assert list(await stores.events.record(late, DAY, rows([2]))) == []
     assert counted(await tally.keys()) == await tally.counts() == {("bok_1", DAY): (1, 0)}
 
 
-async def test_what_is_recorded_shows_in_the_booking_at_once(stores: Stores, tally: Tally):
+async def test_recorded_events_show_in_the_booking_at_once(stores: Stores, tally: Tally):
     books = Books(stores)
     await books.tenants(1)
     await books.lay_out(sponsor(1), campaign(1), slot(), booking(1, status=BookingStatus.PAID), booking(2), weeks=False)
@@ -161,10 +161,8 @@ async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: 
     assert await tally.days() == [DAY]
 
 
-async def test_a_turn_that_was_kept_is_not_kept_again_when_its_day_was_dropped_meanwhile(
-    store: EventStore, tally: Tally
-):
-    batch_id = tally.batch_id()
+async def test_a_committed_batch_is_not_written_again_after_its_day_was_dropped(store: EventStore, tally: Tally):
+    batch_id = tally.next_batch_id()
     await tally.record(DAY, rows([1]), batch_id)
     await store.drop_before(DAY + 1)
     assert set(await tally.record(DAY, rows([1]), batch_id)) == keys_of(rows([1]))
@@ -179,7 +177,7 @@ async def test_days_may_be_made_and_dropped_by_many_at_once(stores: Stores, stor
         assert sorted(map(len, results[4:])) == [0, 0, 0, 1]
         assert await tally.days() == list(range(DAY, DAY + 8))
         dropped = await together(*[partial(store.drop_before, DAY + 8)] * 4)
-        assert sorted(day for days in dropped for day in days) == list(range(DAY, DAY + 8)), "each once, whoever did it"
+        assert sorted(day for days in dropped for day in days) == list(range(DAY, DAY + 8)), "each once, by either node"
         assert await tally.days() == []
         assert await tally.counts() == {("bok_1", DAY + 7): (made, 0)}
 

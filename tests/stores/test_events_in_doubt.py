@@ -1,5 +1,5 @@
-"""Events whose one statement is its own commit, while the network breaks in the middle of it: nothing is lost or counted
-twice, and whoever repeats learns the truth."""
+"""Events whose single statement is its own transaction, while the network breaks: nothing is lost or counted twice, and a
+retry learns the outcome."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nodes that record over one Postgres at once: each key once, counts are rows, no deadlock; partitions while others write."""
+"""Nodes that record in one Postgres at once: each key once, exact counts, no deadlock, and partitions during writes."""
 
 import asyncio
 import random
@@ -26,17 +26,17 @@ from tests.stores.test_ledger_on_two_nodes import while_held
 DAY = 20_000
 SECONDS = 60.0
 COUNTING = f"insert into delivery_days values ('bok_1', {DAY}, 1, 0)"
-"""Whoever has done this and not committed lets a batch keep its keys but not count them."""
+"""While this is uncommitted, a batch can insert its keys but not count them."""
 SECRET = b"a secret of the server, 32 bytes"
 
 
 def nodes(database: Database, count: int = 2) -> list[Tally]:
-    """Nodes, each with a store of its own. They share a pool: each transaction has a connection of its own all the same."""
+    """Nodes, each with its own store. They share a pool, but each transaction has its own connection."""
     return [Tally(stores_over(database), f"node{place}/events") for place in range(count)]
 
 
 async def deadlocks(database: Database) -> int:
-    """How many deadlocks the server has ended here so far."""
+    """The number of deadlocks that the server has resolved in this database."""
 
     async def work(connection: Connection) -> int:
         await connection.execute("select pg_stat_force_next_flush()")
@@ -55,7 +55,7 @@ async def deadlocks(database: Database) -> int:
 async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_once(
     database: Database, count: int, apart: int
 ):
-    """Batches meet in many keys of many bookings, or in the bookings alone."""
+    """Batches share many keys of many bookings, or only the bookings."""
     tallies = nodes(database, count)
     await tallies[0].stores.events.prepare([DAY])
     said: list[bytes] = []
@@ -66,7 +66,7 @@ async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_o
         for _ in range(30):
             numbers = [apart * place + chance.randrange(60) for _ in range(200)]
             some = sorted({row(number, chance.randrange(20), chance.choice([*Kind])) for number in numbers})
-            batch_id = tallies[place].batch_id()
+            batch_id = tallies[place].next_batch_id()
             while True:
                 try:
                     said.extend(await tallies[place].stores.events.record(batch_id, DAY, some))
@@ -107,10 +107,10 @@ async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(databas
 
 
 async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database: Database):
-    """The first attempt's connection is lost to the node, not to the server: its commit may come at any time."""
+    """The node has lost the first attempt's connection, but the server has not: its commit may come at any time."""
     one = Tally(stores_over(database))
     await one.stores.events.prepare([DAY])
-    batch_id = one.batch_id()
+    batch_id = one.next_batch_id()
     attempts = [partial(one.stores.events.record, batch_id, DAY, rows([1, 2])) for _ in range(2)]
     results = await while_held(database, COUNTING, *attempts, undo=True)
     assert [set(result) for result in results] == [keys_of(rows([1, 2]))] * 2
@@ -145,8 +145,8 @@ async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database
     one, two = nodes(database)
     await one.record(DAY, rows([1]))
     await two.stores.events.drop_before(DAY + 1)
-    batch_id = one.batch_id()
-    with pytest.raises(Contended, match=f"another node has dropped day {DAY}"):
+    batch_id = one.next_batch_id()
+    with pytest.raises(Contended, match=f"another node has dropped the partition of day {DAY}"):
         await one.stores.events.record(batch_id, DAY, rows([1]))
     assert set(await one.record(DAY, rows([1]), batch_id)) == keys_of(rows([1]))
     assert await one.counts() == {("bok_1", DAY): (2, 0)}

@@ -1,4 +1,4 @@
-"""Dedupers over a divided store: each transaction is one shard's, and what happens to one shard happens to no other."""
+"""Dedupers over a sharded store: each transaction touches one shard, and a failure of one shard affects no other."""
 
 import asyncio
 import random
@@ -31,7 +31,7 @@ SECRET = b"a secret of the server, 32 bytes"
 
 
 def a_desk(store: ShardedEvents, *, node: str = "one") -> EventRouter:
-    """A node's dedupers, one a shard, as the service makes them."""
+    """The dedupers of a node, one per shard, as the service makes them."""
     clock, seals, rules, limits = SystemClock(), VisitorHasher(SECRET), EventRules(), ActorLimits(batch=300)
     dedupers = [
         EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=50)
@@ -88,14 +88,14 @@ async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_o
         assert await tally.counts() == counted(await tally.keys())
 
 
-async def test_of_a_batch_over_several_shards_what_was_kept_stays_and_the_same_turn_keeps_the_rest(divided: Target):
+async def test_a_retried_batch_over_several_shards_writes_only_the_missing_parts(divided: Target):
     async with open_database(divided) as database:
         store = await sharded_events(database)
         tally = Tally(await stores_over_shards(database))
         some = sorted(each for booking in range(12) for each in rows(range(3), booking))
         places = sorted({store.shards.place_of(each.booking_id) for each in some})
         await set_away(database, [store.shards.shards[places[-1]].id])
-        batch_id = tally.batch_id()
+        batch_id = tally.next_batch_id()
         with pytest.raises(StorageUnavailable):
             await store.record(batch_id, DAY, some)
         before = {key for keys in (await tally.keys()).values() for key in keys}
@@ -113,7 +113,7 @@ async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_s
         tally = Tally(await stores_over_shards(database))
         store = tally.stores.events
         await store.prepare([DAY])
-        batch_id = tally.batch_id()
+        batch_id = tally.next_batch_id()
         proxy.weather = weather
         with pytest.raises(OutcomeUnknown):
             await store.record(batch_id, DAY, some)
@@ -122,7 +122,7 @@ async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_s
         assert (0 < kept < len(some)) == (weather is Weather.CUT_AFTER_COMMIT), "the first shard's part, or none"
         for _ in range(2):
             assert set(await store.record(batch_id, DAY, some)) == keys_of(some)
-        assert list(await store.record(tally.batch_id(), DAY, some)) == []
+        assert list(await store.record(tally.next_batch_id(), DAY, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(6)}
 
 
@@ -179,7 +179,7 @@ async def test_more_shards_than_connections_wait_for_one_another_and_none_is_ref
         async with running(desk.dedupers):
             assert await desk.record_all(events) == [EventOutcome.RECORDED] * len(events)
         assert database.statistics().refused == 0
-        assert database.statistics().open <= 2, "the other half of the pool is not for events"
+        assert database.statistics().open <= 2, "events get only half of the pool"
 
 
 async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_time(divided: Target):
@@ -206,12 +206,12 @@ async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_
                 partial(database.transact, hold), partial(record, "one/events"), partial(record, "two/events")
             )
         [error] = [result for result in results if isinstance(result, StorageUnavailable)]
-        assert str(error) == "no transaction for events was free within 0.1 s"
+        assert str(error) == "no connection for events became free within 0.1 s"
         assert keys_of(rows([1])) in results
 
 
 async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(divided: Target):
-    """That no transaction spans two shards is held by the stand-in, which would fail it."""
+    """The stand-in for Citus fails any transaction that spans two shards."""
     async with open_database(divided) as database:
         desks = [a_desk(await sharded_events(database), node=str(number)) for number in range(3)]
         today = day_of(SystemClock().now_ms())
@@ -238,7 +238,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
 
 
 async def test_a_transaction_that_wrote_to_two_shards_would_be_caught(divided: Target):
-    """What the tests above lean on."""
+    """The guarantee on which the tests above rely."""
     async with open_database(divided) as database:
         await (await sharded_events(database)).prepare([DAY])
         both = f"insert into events values ('bok_1', {DAY}, 'one', 0), ('bok_2', {DAY}, 'two', 0)"

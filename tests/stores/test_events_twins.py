@@ -1,4 +1,4 @@
-"""The same random history through the event stores: the same is answered and kept."""
+"""The same random history through all event stores: they return and store the same."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,7 +19,7 @@ days = st.integers(DAY, DAY + 3)
 
 
 class Recorded(NamedTuple):
-    """A batch; `again` is how often its turn runs once more."""
+    """A batch. `again` is how often it is retried under the same id."""
 
     owner: str
     day: int
@@ -47,7 +47,7 @@ steps = st.one_of(
 
 
 async def take(tally: Tally, batch_id: BatchId, step: Step) -> list[Any]:
-    """What the store answers to a step; keys come in no order."""
+    """The results of a step, with the keys sorted."""
     match step:
         case Recorded(_, day, rows, again):
             return [sorted(await tally.record(day, rows, batch_id)) for _ in range(1 + again)]
@@ -59,7 +59,7 @@ async def take(tally: Tally, batch_id: BatchId, step: Step) -> list[Any]:
 
 
 async def wipe(connection: Connection) -> None:
-    """As the migration left it."""
+    """Empty tables, as after the migration."""
     for each in await connection.fetch("select relid::text from pg_partition_tree('events') where isleaf"):
         await connection.execute(f"drop table {each['relid']}")
     await connection.execute("truncate journal, delivery_days")

@@ -78,20 +78,20 @@ def complete(number: int, email: str = EMAIL) -> CompleteClaim:
 
 
 class Desk:
-    """Sends messages through a store as an actor would, a turn each."""
+    """Sends messages through a store like an actor, with one batch id per call."""
 
     def __init__(self, stores: Stores, owner: str = "node/keys") -> None:
         self.stores = stores
         self.owner = owner
-        self.batch_ids = 0
+        self.batches = 0
 
-    def batch_id(self) -> BatchId:
-        self.batch_ids += 1
-        return BatchId(self.owner, self.batch_ids)
+    def next_batch_id(self) -> BatchId:
+        self.batches += 1
+        return BatchId(self.owner, self.batches)
 
     async def keys(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
         decision = await self.stores.keys.transact(
-            batch_id or self.batch_id(),
+            batch_id or self.next_batch_id(),
             rows_to_lock(messages),
             lambda snapshot: decide(snapshot, messages, now_ms, RULES),
             now_ms,
@@ -101,7 +101,7 @@ class Desk:
     async def quota(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
         tenant_ids = sorted({message.tenant_id for message in messages})
         decision = await self.stores.quota.meter(
-            batch_id or BatchId("node/quota", self.batch_id().seq),
+            batch_id or BatchId("node/quota", self.next_batch_id().seq),
             tenant_ids,
             lambda tenants: decide_quota(tenants, messages, now_ms, CAPS),
         )
@@ -156,7 +156,7 @@ async def test_charges_are_granted_in_order_up_to_the_cap_and_kept(desk: Desk):
     assert (await desk.tenant(1)).lifetime_used == 5
 
 
-async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(desk: Desk):
+async def test_a_batch_that_runs_again_is_written_once_and_returns_its_first_decision(desk: Desk):
     await desk.keys(mint(1))
     batch_id = BatchId("other/quota", 1)
     first = await desk.quota(Charge("ten_1", usecase=False), batch_id=batch_id)
@@ -165,7 +165,7 @@ async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_first_decision(
     assert (await desk.tenant(1)).lifetime_used == 1
 
 
-async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(desk: Desk):
+async def test_a_batch_behind_a_later_one_of_its_owner_writes_nothing(desk: Desk):
     await desk.keys(mint(1))
     late = BatchId("other/quota", 1)
     late.decided = QuotaDecision()
@@ -226,13 +226,13 @@ async def test_a_tier_is_set_and_charged_by(desk: Desk):
 
 
 async def test_two_nodes_that_make_one_account_at_once_make_one(stores: Stores):
-    """The loser meets the winner's account as `Contended`, or waits for it; run again, it merges."""
+    """The loser is `Contended` with the winner's account, or waits for it. Run again, it merges."""
     one, other = Desk(stores, "one/keys"), Desk(stores, "other/keys")
     await one.keys(mint(1), mint(2))
     await one.keys(start(1), start(2))
 
     async def claim(desk: Desk, number: int) -> None:
-        batch_id = desk.batch_id()
+        batch_id = desk.next_batch_id()
         for _ in range(5):
             try:
                 await desk.keys(complete(number), batch_id=batch_id)
@@ -398,7 +398,7 @@ async def test_an_administrator_comes_and_goes_also_before_there_is_an_account(d
     assert await desk.keys(RevokeAdmin(EMAIL, membership_audit(6, EMAIL))) == [Membership((), 0)]
 
 
-async def test_who_is_removed_and_appointed_in_one_batch_is_one(desk: Desk):
+async def test_an_administrator_removed_and_appointed_in_one_batch_stays_one(desk: Desk):
     await desk.keys(GrantAdmin(EMAIL, membership_audit(1, EMAIL)))
     answers = await desk.keys(
         RevokeAdmin(EMAIL, membership_audit(2, EMAIL)),
@@ -419,8 +419,8 @@ async def test_the_configured_administrators_come_only_to_a_database_without_any
 
 
 async def settled(desk: Desk, *messages):
-    """As an actor does it: contended batches run again."""
-    batch_id = desk.batch_id()
+    """Retry contended batches, like an actor."""
+    batch_id = desk.next_batch_id()
     for _ in range(10):
         try:
             return await desk.keys(*messages, batch_id=batch_id)
@@ -430,7 +430,7 @@ async def settled(desk: Desk, *messages):
 
 
 async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores: Stores):
-    """They name different ones: without taking turns, each would find the table empty."""
+    """They name different emails. Without the table lock, each would find the table empty."""
     answers = []
 
     async def bootstrap(number: int) -> None:
@@ -446,7 +446,7 @@ async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores
 
 
 async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stores: Stores):
-    """Each answer says how many are left: one of the two has to say that it was the last."""
+    """Each answer says how many are left, so one of the two must report that it removed the last."""
     emails = ["a@a.example", "b@b.example"]
     await Desk(stores).keys(*[GrantAdmin(email, membership_audit(n, email)) for n, email in enumerate(emails)])
     answers = []

@@ -1,4 +1,4 @@
-"""One contract for the ledger's store, over Postgres and in memory."""
+"""The contract of the ledger store, over Postgres and in memory."""
 
 from dataclasses import replace
 
@@ -45,12 +45,12 @@ def books(stores: Stores) -> Books:
 
 
 def took(**rows: object) -> Decision:
-    """A decision that takes one week for a booking, `left-1` in the next week for `bok_1` unless told otherwise."""
+    """A decision that takes one week for a booking: by default `left-1`, next week, for `bok_1`."""
     held = rows.pop("held", "bok_1")
     return Decision(weeks_taken={("left-1", week(1)): held}, **rows)  # type: ignore[arg-type, dict-item]
 
 
-# What is kept comes back.
+# Written rows are read back.
 
 
 async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books):
@@ -127,10 +127,10 @@ async def test_a_large_batch_is_kept_whole(books: Books):
     assert list(sizes) == [300] * 5
 
 
-# Turns.
+# Batch ids.
 
 
-async def test_a_turn_that_runs_again_is_kept_once_and_gives_its_decision(books: Books):
+async def test_a_batch_that_runs_again_is_written_once_and_returns_its_decision(books: Books):
     await a_world(books)
     batch_id = BatchId("other/bookings", 1)
     first = await books.keep(took(bookings={"bok_1": booking(1)}, visible=True), batch_id=batch_id)
@@ -153,7 +153,7 @@ async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that
     assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
 
 
-async def test_a_turn_behind_a_later_one_of_its_owner_keeps_nothing(books: Books):
+async def test_a_batch_behind_a_later_one_of_its_owner_writes_nothing(books: Books):
     late = BatchId("other/bookings", 1)
     late.decided = Decision()
     await books.keep(Decision(audits=[audit(1)]), batch_id=BatchId("other/bookings", 2))
@@ -209,7 +209,7 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
     assert (seen.remembered, seen.events) == ({}, set())
     assert await books.stores.sponsorship.audit(None, 10) == []
     assert await topics() == []
-    # The turn was not taken either.
+    # The batch id was not recorded either.
     await books.keep(Decision(audits=[audit(2)]), batch_id=batch_id)
     assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
 
@@ -255,7 +255,7 @@ async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(boo
     assert (await books.see(LockSet(event_ids=("evt_1", "evt_2", "evt_3")))).events == {"evt_1", "evt_2"}
 
 
-# What is wanted leads to more.
+# Named rows lead to others.
 
 
 async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the_weeks_from_its_own_on(books: Books):
@@ -336,7 +336,7 @@ async def test_a_campaign_without_a_profile_is_found_without_one(books: Books):
     assert (seen.sponsors, seen.campaigns) == ({}, {"cmp_1": campaign(1)})
 
 
-async def test_what_was_delivered_is_summed_over_days_for_named_bookings_only(books: Books):
+async def test_delivery_is_summed_over_days_for_named_bookings_only(books: Books):
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, week_start_ms=week(2)), booking(3, week_start_ms=week(3)))
     for day in range(3):
@@ -347,7 +347,7 @@ async def test_what_was_delivered_is_summed_over_days_for_named_bookings_only(bo
     assert seen.delivered == {"bok_1": (9_000_000_000, 3)}
 
 
-# New rows that another node made first.
+# Rows that another node inserted first.
 
 
 async def test_a_sponsor_that_exists_and_was_not_seen_is_contended_and_stays(books: Books):
@@ -364,7 +364,7 @@ async def test_a_slot_that_exists_and_was_not_seen_is_contended_and_stays(books:
     assert (await books.see(ALL)).slots["left-1"] == slot()
 
 
-# What the public sees.
+# The public revision.
 
 
 async def test_a_visible_decision_raises_the_revision_and_is_announced_and_others_do_neither(books: Books):

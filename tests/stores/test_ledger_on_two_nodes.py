@@ -1,4 +1,4 @@
-"""Nodes that share one Postgres and want the same rows at once: they take turns or are contended, and never deadlock."""
+"""Nodes that share one Postgres and need the same rows: they wait for each other or are contended, and never deadlock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,20 +34,20 @@ from tests.stores.traffic import Traffic
 
 SECONDS = 30
 AT_THE_END = "select from sponsorship_revision for update"
-"""Whoever holds this lets a visible batch do all of its work but not commit."""
+"""While this is held, a visible batch can do all of its work but not commit."""
 
 
 def nodes(database: Database, count: int = 2) -> list[Books]:
-    """Nodes, as Books. They share a pool: each transaction has a connection of its own all the same."""
+    """Nodes, as `Books`. They share a pool, but each transaction has its own connection."""
     return [Books(stores_over(database), f"node{place}/bookings") for place in range(count)]
 
 
 async def while_held(
     database: Database, statement: str, *calls: Callable[[], Awaitable[Any]], then: str = "select", undo: bool = False
 ) -> list[Any]:
-    """Run calls, each begun when those before it wait for a lock, while somebody has run `statement` and not committed.
+    """Run calls while a holder has run `statement` and not committed. Each starts when those before it wait for a lock.
 
-    When all wait, that one runs `then` and ends, with a rollback if `undo`. Errors are results.
+    When all wait, the holder runs `then` and commits, or rolls back if `undo`. Errors are returned as results.
     """
     held, begin = trio.Event(), [trio.Event() for _ in calls]
 
@@ -73,7 +73,7 @@ async def while_held(
 
 
 async def _until_waiting(connection: Connection, count: int) -> None:
-    """Until so many wait for a lock; tests have the server to themselves."""
+    """Wait until this many backends wait for a lock. The test has the server to itself."""
     async with asyncio.timeout(SECONDS):
         while count > await connection.fetchval("select count(distinct pid) from pg_locks where not granted"):
             pass
@@ -110,7 +110,7 @@ async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_hold
 ):
     one, two = nodes(database)
     await a_world(one)
-    # Other campaigns and slots: the nodes meet at the sponsor only.
+    # Different campaigns and slots: the nodes share only the sponsor.
     await one.lay_out(campaign(9, 1), booking(1, 1, week_start_ms=week(5)), booking(2, 1, week_start_ms=week(6)))
     messages = reserve(3, 1, "left-1"), reserve(4, 1, "right-1", campaign_id="cmp_9")
     first, second = await while_held(
@@ -128,7 +128,7 @@ async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_t
         row = booking(number, number)
         return Decision(bookings={row.id: row}, weeks_taken=dict.fromkeys(weeks_of(row), row.id), visible=True)
 
-    batch_id = two.batch_id()
+    batch_id = two.next_batch_id()
     kept, contended = await while_held(
         database, AT_THE_END, partial(one.keep, taking(1)), partial(two.keep, taking(2), batch_id=batch_id)
     )
@@ -144,7 +144,7 @@ async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Da
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"), slot("left-2"))
-    batch_id = two.batch_id()
+    batch_id = two.next_batch_id()
     beginnings = beginning(1, 1, "left-1"), beginning(2, 1, "left-2")
     first, contended = await while_held(
         database, AT_THE_END, partial(one.send, beginnings[0]), partial(two.send, beginnings[1], batch_id=batch_id)
@@ -163,7 +163,7 @@ async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(datab
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
     same = beginning(1, 1), replace(beginning(2, 1), key=beginning(1, 1).key)
-    batch_id = two.batch_id()
+    batch_id = two.next_batch_id()
     first, contended = await while_held(
         database, AT_THE_END, partial(one.send, same[0]), partial(two.send, same[1], batch_id=batch_id)
     )
@@ -173,13 +173,13 @@ async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(datab
 
 
 async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database):
-    """The sponsor is not there to be locked, and its booking is there when the key is looked up."""
+    """The sponsor does not exist when it is to be locked, but its booking exists when the key is looked up."""
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
-    batch_id = two.batch_id()
+    batch_id = two.next_batch_id()
     hold = "lock table booking_keys in access exclusive mode"
-    # The second node has looked for the sponsor in vain when it comes to the keys; then all of them are kept at once.
+    # The second node has not found the sponsor. When it reads the keys, the first node has committed all rows.
     both = "; ".join((*(_inserts()), hold))
     (contended,) = await while_held(database, both, partial(two.send, beginning(2, 1, key="a-key"), batch_id=batch_id))
     assert isinstance(contended, Contended)
@@ -198,7 +198,7 @@ def _inserts() -> Sequence[str]:
     )
 
 
-# Deadlocks. Each test begins the node that names the held row first, which would have the other's next.
+# Deadlocks. Each test first starts the node that names the held row first and would then need the other node's row.
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
 ):
     one, two = nodes(database)
     await one.tenants(1)
-    # All campaigns are one sponsor's, who has no profile: else the nodes would take turns there.
+    # All campaigns belong to one sponsor without a profile, whose row would otherwise serialize the nodes.
     await one.lay_out(campaign(1, 1), campaign(2, 1), slot("left-1"), slot("right-1"))
     if table == "sponsors":
         await one.tenants(2)
@@ -229,10 +229,10 @@ async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
 
 
 async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_them(database: Database):
-    """By slots, by sponsors or by name: who waits for the first holds none of the others."""
+    """By slots, by sponsors or by name: a node that waits for the first row holds none of the others."""
     (one,) = nodes(database, 1)
     await a_world(one)
-    # Written in this order, so that the table does not have them in the order of their ids.
+    # Written in this order, so that the table is not in the order of the ids.
     await one.lay_out(booking(2, 1, week_start_ms=week(1)))
     await one.lay_out(booking(1, 2, week_start_ms=week(2)))
     ways = (
@@ -268,8 +268,8 @@ async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(d
 
 
 async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
-    """Charges lock tenants, and what is booked refers to them: were that a wait, a slow booking would stop all charges,
-    and two of each could deadlock."""
+    """Charges lock tenants, and bookings refer to them. If the foreign key waited, a slow booking would block all
+    charges, and two of each could deadlock."""
     one, _ = nodes(database)
     await a_world(one)
     done, answers = asyncio.Event(), []
@@ -299,7 +299,7 @@ async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_w
     async def node(place: int) -> None:
         traffic = Traffic(seed=place, first=100_000 * (place + 1))
         for _ in range(40):
-            messages, batch_id = traffic.batch(), books[place].batch_id()
+            messages, batch_id = traffic.batch(), books[place].next_batch_id()
             while True:
                 try:
                     answers = await books[place].send(
@@ -320,13 +320,13 @@ async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_w
     held = {
         place: view.booking.id for view in views if view.booking.status in holding for place in weeks_of(view.booking)
     }
-    assert len(views) >= 5, "whichever node comes first, many bookings are made"
+    assert len(views) >= 5, "many bookings are made, whichever node is first"
     assert held.items() <= (await books[0].weeks()).items()
     assert len(held) == sum(view.booking.weeks for view in views if view.booking.status in holding)
 
 
 def _reversed(rows: LockSet) -> LockSet:
-    """The same rows, named the other way round."""
+    """The same rows in reverse order."""
     return replace(
         rows,
         tenant_ids=rows.tenant_ids[::-1],
@@ -336,7 +336,7 @@ def _reversed(rows: LockSet) -> LockSet:
     )
 
 
-# Reading beside writers.
+# Reading during writes.
 
 
 async def test_an_overview_is_of_one_moment_whatever_is_committed_while_it_is_read(database: Database):

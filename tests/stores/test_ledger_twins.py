@@ -1,4 +1,4 @@
-"""The same random messages through both stores, by the real rules: the same rows are seen, decided and kept."""
+"""The same random messages through both stores, by the real rules: they read, decide and write the same rows."""
 
 import itertools
 import json
@@ -25,7 +25,7 @@ MOST = 10_000
 
 
 async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_ms: int) -> tuple[Snapshot, Decision]:
-    """What was seen and what was decided in a turn."""
+    """The snapshot and the decision of a batch."""
     seen: list[Snapshot] = []
 
     def on(snapshot: Snapshot) -> Decision:
@@ -37,7 +37,7 @@ async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_
 
 
 async def whole(books: Books, later_ms: int) -> dict[str, Any]:
-    """All that is kept; `later_ms` is when all that may be due is due."""
+    """All stored rows. At `later_ms`, everything that can become due is due."""
     reads = books.stores.sponsorship
     audits: Sequence[AuditRecord] = await reads.audit(None, MOST)
     return {
@@ -55,7 +55,7 @@ async def whole(books: Books, later_ms: int) -> dict[str, Any]:
 
 
 async def rest(below: Memory | Database) -> Mapping[str, Any]:
-    """The tables that nothing reads whole."""
+    """The tables that no reader returns as a whole."""
     if isinstance(below, Memory):
         keys = {(k.tenant_id, k.operation, k.key, k.fingerprint, k.booking_id) for k in below.booking_keys.values()}
         return {"keys": keys, "events": set(below.payment_events.items())}

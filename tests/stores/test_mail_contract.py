@@ -1,4 +1,4 @@
-"""One contract over both outboxes: in memory and over Postgres. Letters are put there by the key store of each."""
+"""The contract of the outbox, in memory and over Postgres. The key store of each inserts the messages."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ UNTIL_MS = NOW_MS + 60_000
 
 @dataclass
 class Case:
-    """An outbox and the key store whose letters it holds."""
+    """An outbox and the key store that fills it."""
 
     keys: KeyStore
     outbox: Outbox
-    batch_ids: int = 0
+    batches: int = 0
 
-    async def post(self, *messages: OutboxMessage) -> None:
-        self.batch_ids += 1
-        batch_id = BatchId("test", self.batch_ids)
-        await self.keys.transact(batch_id, LockSet((), (), ()), lambda _: Decision(outbox=list(messages)), NOW_MS)
+    async def post(self, *letters: OutboxMessage) -> None:
+        self.batches += 1
+        batch_id = BatchId("test", self.batches)
+        await self.keys.transact(batch_id, LockSet((), (), ()), lambda _: Decision(outbox=list(letters)), NOW_MS)
 
     async def all(self) -> dict[str, QueuedMessage]:
         return {message.id: message for message in await self.outbox.recent(1_000)}
@@ -49,9 +49,9 @@ def message(message_id: str = "let_1", created_ms: int = NOW_MS) -> OutboxMessag
     )
 
 
-def row(message_id: str = "let_1", created_ms: int = NOW_MS) -> QueuedMessage:
-    """How the outbox shows a letter that was just put there."""
-    kept = message(message_id, created_ms)
+def row(letter_id: str = "let_1", created_ms: int = NOW_MS) -> QueuedMessage:
+    """A newly inserted message, as the outbox returns it."""
+    kept = message(letter_id, created_ms)
     return QueuedMessage(
         kept.id, kept.recipient, kept.template, kept.nonce, kept.created_ms, kept.expires_ms, due_ms=created_ms
     )
@@ -62,7 +62,7 @@ def ids(messages: Sequence[QueuedMessage]) -> list[str]:
 
 
 class OutboxContract:
-    """What the mail sender relies on."""
+    """The guarantees on which the mail sender relies."""
 
     async def test_an_empty_outbox_leases_nothing(self, case: Case) -> None:
         lease = await case.outbox.lease(4, NOW_MS, UNTIL_MS)
@@ -108,7 +108,7 @@ class OutboxContract:
         async with trio.open_nursery() as nursery:
             for _ in range(6):
                 nursery.start_soon(lease)
-        # Who finds the rest in the hands of others stops early; so one more looks, when all others have stopped.
+        # A worker that finds the rest locked stops early, so one more looks when all others have stopped.
         await lease()
         assert sorted(leased) == [f"let_{number:02}" for number in range(40)]
 
@@ -153,7 +153,7 @@ class OutboxContract:
         kept = await case.one()
         assert (kept.sent_ms, kept.failed_ms) == (UNTIL_MS + 2, None)
 
-    async def test_what_is_done_stays_as_it_is(self, case: Case) -> None:
+    async def test_a_finished_message_stays_as_it_is(self, case: Case) -> None:
         await case.post(message())
         await case.outbox.lease(4, NOW_MS, UNTIL_MS)
         await case.outbox.mark([Sent("let_1", NOW_MS + 1)])

@@ -1,4 +1,4 @@
-"""Counting nodes, over Postgres and in memory: beats, goodbyes, and what becomes of rows that nobody beats for."""
+"""The contract of the node store, over Postgres and in memory: heartbeats, leaving, and rows of dead nodes."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def node(number: int) -> NodeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A store, and a way to let rows of it age."""
+    """A store, and a way to age its rows."""
 
     store: NodeStore
     below: Memory | Database
@@ -36,7 +36,7 @@ class Case:
         return sorted(each.node.id for each in await self.store.live(LIVE_SECONDS))
 
     async def age(self, seconds: float, *numbers: int) -> None:
-        """Let the last beats of these nodes, or of all, lie so much further back."""
+        """Move the last heartbeats of these nodes, or of all, into the past."""
         names = [f"n{number}" for number in numbers] or None
         if isinstance(self.below, Memory):
             rows = self.below.nodes
@@ -47,7 +47,7 @@ class Case:
         await self.below.read(lambda connection: connection.execute(aged, seconds, names))
 
     async def fill(self, count: int, age_seconds: float) -> None:
-        """So many rows of nodes that begin with `x`, whose last beat is that old."""
+        """Insert rows of nodes, named `x...`, with a last heartbeat of that age."""
         if isinstance(self.below, Memory):
             for number in range(count):
                 row = NodeInfo(f"x{number}", "host-0", 1, "1.0.0", "", 0)
@@ -84,7 +84,7 @@ async def test_a_beat_tells_of_itself_and_of_whoever_else_is_live(case: Case) ->
     assert await case.rows() == 2
 
 
-async def test_what_a_node_says_of_itself_is_what_others_hear(case: Case) -> None:
+async def test_other_nodes_see_what_a_node_reports(case: Case) -> None:
     await case.heartbeat(1)
     await case.age(3.0)
     [other] = [each for each in await case.store.heartbeat(node(2), LIVE_SECONDS) if each.node.id == "n1"]
@@ -109,7 +109,7 @@ async def test_a_node_without_a_beat_for_long_does_not_count_and_counts_again_wh
 
 
 async def test_a_beat_from_far_ahead_does_not_count(case: Case) -> None:
-    """As after the database's own clock was put back."""
+    """As after the database's clock was set back."""
     await case.heartbeat(1)
     await case.age(-2 * LIVE_SECONDS, 1)
     assert await case.heartbeat(2) == ["n2"]
@@ -160,11 +160,11 @@ async def test_many_nodes_that_beat_at_once_all_count(case: Case) -> None:
     assert await case.live() == [f"n{number}" for number in range(1, 7)]
 
 
-# What Postgres alone can show.
+# Only over Postgres.
 
 
 async def test_a_beat_waits_for_no_lock_of_a_row(database: Database) -> None:
-    """An earlier beat whose connection hangs may still hold this node's row, and another node's prune that of a dead one."""
+    """A hanging earlier heartbeat may hold this node's row, and another node's pruning the row of a dead node."""
     store = PostgresNodes(database)
     await store.heartbeat(node(1), LIVE_SECONDS)
     await store.heartbeat(node(2), LIVE_SECONDS)

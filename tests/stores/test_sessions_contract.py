@@ -1,4 +1,4 @@
-"""One contract for the session store, over Postgres and in memory: sign-ins, sessions, forms, and what is pruned."""
+"""The contract of the session store, over Postgres and in memory: sign-ins, sessions, forms and pruning."""
 
 from dataclasses import replace
 
@@ -63,17 +63,17 @@ def end(number: int, email: str = ANN) -> EndSession:
 
 
 class Desk:
-    """Sends messages through a store as an actor would, a turn each, and again where it met another node."""
+    """Sends messages through a store like an actor: one batch id per call, and retries when contended."""
 
     def __init__(self, stores: Stores, owner: str = "node/sessions") -> None:
         self.stores = stores
         self.owner = owner
-        self.batch_ids = 0
+        self.batches = 0
         self.contended = 0
 
     async def act(self, *messages, now_ms: int = NOW, batch_id: BatchId | None = None, rules: SessionRules = RULES):
-        self.batch_ids += 1
-        batch_id = batch_id or BatchId(self.owner, self.batch_ids)
+        self.batches += 1
+        batch_id = batch_id or BatchId(self.owner, self.batches)
         while True:
             try:
                 decision = await self.stores.sessions.transact(
@@ -149,7 +149,7 @@ async def test_attempts_and_codes_are_counted_over_batches(desk: Desk):
     assert isinstance(await desk.one(complete(9), NOW + MINUTE_MS), Kept)
 
 
-async def test_a_turn_that_runs_again_begins_nothing_twice(desk: Desk):
+async def test_a_batch_that_runs_again_starts_nothing_twice(desk: Desk):
     await desk.one(start(1))
     batch_id = BatchId("another/sessions", 1)
     first = await desk.act(complete(1), batch_id=batch_id)
@@ -211,7 +211,7 @@ async def test_an_ended_session_sends_no_form(desk: Desk):
     ] * 2
 
 
-async def test_what_is_old_is_pruned_in_bounded_batches(desk: Desk):
+async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk):
     for number, email in enumerate((ANN, BOB, "cat@example.com"), 1):
         await desk.sign_in(number, email, NOW + number)
         await desk.one(ConsumeForm(f"ses_{number}", "f"), NOW + number)
@@ -231,7 +231,7 @@ async def test_a_session_goes_with_its_forms(desk: Desk):
     assert await desk.stores.sessions.prune_forms(NOW + 1, 5) == 0
 
 
-# Nodes over one Postgres. They share a pool: each transaction has a connection of its own all the same.
+# Nodes over one Postgres. They share a pool, but each transaction has its own connection.
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One contract for reading the sponsorship area, over Postgres and in memory."""
+"""The contract of the sponsorship reads, over Postgres and in memory."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -48,7 +48,7 @@ def place_of(item: Any) -> Before:
 
 
 async def paged(read: Read, limit: int) -> list[str]:
-    """The ids of a whole list, read page by page."""
+    """The ids of a complete list, read page by page."""
     found: list[str] = []
     before: Before | None = None
     while page := await read(before, limit):
@@ -181,7 +181,7 @@ async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Bo
     assert type(full.booking.status) is BookingStatus
 
 
-async def test_what_was_delivered_is_read_by_day_in_order(books: Books, reads: SponsorshipStore):
+async def test_delivery_is_read_by_day_in_order(books: Books, reads: SponsorshipStore):
     await a_world(books)
     await books.lay_out(booking(1))
     await books.deliver("bok_1", DAY + 10, 5_000_000_000, 2)
@@ -191,7 +191,7 @@ async def test_what_was_delivered_is_read_by_day_in_order(books: Books, reads: S
     assert list(await reads.delivered("bok_1")) == days
 
 
-async def test_what_belongs_to_another_account_does_not_exist(books: Books, reads: SponsorshipStore):
+async def test_rows_of_another_account_do_not_exist(books: Books, reads: SponsorshipStore):
     await a_world(books)
     await books.lay_out(booking(1))
     assert await reads.booking("ten_2", "bok_1") is None
@@ -304,7 +304,7 @@ async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(books:
     assert [held.week_ms for held in overview.taken] == [week(1)]
 
 
-# What is due.
+# Due holds and refunds.
 
 
 async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(books: Books, reads: SponsorshipStore):
