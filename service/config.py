@@ -200,6 +200,7 @@ class Events(Section):
     ahead_days: Annotated[int, Field(ge=1, le=60)]
     sweep_seconds: Seconds
     mailbox: Count
+    # One transaction must have room for all events of a request.
     batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=10_000_000)]

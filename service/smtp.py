@@ -1,6 +1,6 @@
-"""How mails leave: by SMTP, or, where no server is configured, onto the log.
+"""Sends mails by SMTP, or writes them to the log if no server is configured.
 
-Knows nothing of the outbox or of retries: a mail is taken, or an error says whether another attempt may help.
+Knows neither the outbox nor retries: a mail is accepted, or an error tells whether another attempt may help.
 """
 
 import logging
@@ -23,13 +23,13 @@ from actors.mail.rendering import as_message, sender_address
 log = logging.getLogger(__name__)
 
 AUTHENTICATION = (530, 534, 535, 538)
-"""Replies that ask for other credentials (RFC 4954): permanent for SMTP, but the configuration can be mended."""
+"""Replies that ask for other credentials (RFC 4954). Permanent in SMTP, but the configuration can be fixed."""
 
 _HOST = re.compile(r"[0-9a-z._:-]+")
 
 
 class Tls(Enum):
-    """When a connection is encrypted. A server is verified unless encryption is a mere bonus."""
+    """Encryption of a connection. The server's certificate is verified except for `IF_OFFERED`."""
 
     IF_OFFERED = "if offered"
     REQUIRED = "required"
@@ -39,7 +39,7 @@ class Tls(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """Where mail is handed in. Its words about itself never hold the password."""
+    """The server that accepts mail. Neither `str` nor `repr` shows the password."""
 
     host: str
     port: int
@@ -61,23 +61,23 @@ def smtp_server(url: str) -> SmtpServer:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        # From None: the cause may quote what stands where a port should, such as a password with a bare `/`.
+        # From None: the cause may quote the text in place of the port, such as part of a password with a bare `/`.
         raise _bad(
-            "its host or port is malformed; in user and password write /, :, @, ? and # as %2F and so on"
+            "its host or port is malformed; in the user and password, write /, :, @, ? and # as %2F and so on"
         ) from None
     if parts.scheme not in ("smtp", "smtps"):
         raise _bad("it must begin with smtp:// or smtps://")
     if not parts.hostname or not _HOST.fullmatch(parts.hostname):
-        raise _bad("it names no host, or one that is not a DNS name or an address")
+        raise _bad("its host is missing, or is neither a DNS name nor an address")
     if port == 0:
         raise _bad("its port is 0")
     if parts.path not in ("", "/") or parts.fragment:
-        raise _bad("it has a path or a fragment; in user and password write / as %2F and # as %23")
+        raise _bad("it has a path or a fragment; in the user and password, write / as %2F and # as %23")
     user, password = (unquote(text) if text else None for text in (parts.username, parts.password))
     if (user is None) != (password is None):
-        raise _bad("it has a user without a password, or the other way round")
+        raise _bad("it needs both a user and a password, or neither")
     if not all(text is None or text.isascii() for text in (user, password)):
-        raise _bad("its user and password must be ASCII, which is all that SMTP's ways to log in can carry")
+        raise _bad("its user and password must be ASCII, because SMTP logins cannot carry other characters")
     default_port = 465 if parts.scheme == "smtps" else 25
     return SmtpServer(
         parts.hostname, port or default_port, _tls(parts, has_password=password is not None), user, password
@@ -88,7 +88,7 @@ def _tls(parts: SplitResult, *, has_password: bool) -> Tls:
     options = parse_qsl(parts.query, keep_blank_values=True)
     if parts.scheme == "smtps":
         if options:
-            raise _bad("smtps:// takes no options: it is encrypted from the start")
+            raise _bad("smtps:// has no options, because it is always encrypted")
         return Tls.FROM_START
     match options:
         case []:
@@ -101,14 +101,14 @@ def _tls(parts: SplitResult, *, has_password: bool) -> Tls:
 
 
 def _bad(why: str) -> ValueError:
-    return ValueError(f"mail.smtp_url is not usable: {why}")
+    return ValueError(f"mail.smtp_url is not valid: {why}")
 
 
 class SmtpTransport:
     """Hands each mail to one SMTP server, over a connection of its own, in a thread.
 
-    A mail that takes longer than `seconds` fails, and its connection is cut. At most `connections` at once. `tls` is
-    for servers whose certificate no public authority signed.
+    A mail that takes longer than `seconds` fails, and its connection is closed. At most `connections` are open at once.
+    `tls` is for servers whose certificate no public authority has signed.
     """
 
     def __init__(
@@ -119,12 +119,12 @@ class SmtpTransport:
         self._limiter = trio.CapacityLimiter(connections)
         self._tls = tls or ssl.create_default_context()
         if self.server.tls is Tls.IF_OFFERED and tls is None:
-            # Who could forge the certificate could as well hide the offer: to insist on one would only lose mail.
+            # An attacker who can forge a certificate can also hide the offer, so verifying it would only lose mail.
             self._tls.check_hostname = False
             self._tls.verify_mode = ssl.CERT_NONE
 
     async def send(self, mail: Mail) -> None:
-        """Return once the server has taken the mail; raises `MailRefused` or `MailFailed`, which name no secret."""
+        """Return once the server has accepted the mail. Raises `MailRefused` or `MailFailed`, which contain no secret."""
         session = _Session(self.server, self._tls, self._seconds)
         try:
             with trio.move_on_after(self._seconds):
@@ -132,19 +132,19 @@ class SmtpTransport:
                 return
         finally:
             session.cut()
-        raise MailFailed(f"{self.server}: not done within {self._seconds:g} s")
+        raise MailFailed(f"{self.server}: not sent within {self._seconds:g} s")
 
     def __repr__(self) -> str:
         return f"<SmtpTransport {self.server}>"
 
 
 class ConsoleTransport:
-    """Where no SMTP server is configured: the mail, with its code, goes to the log and counts as sent."""
+    """Writes each mail, including its code, to the log. Used if no SMTP server is configured."""
 
     async def send(self, mail: Mail) -> None:
         await trio.lowlevel.checkpoint()
         log.warning(
-            "no SMTP server is configured, so this mail is shown here only\nTo: %s\nSubject: %s\n\n%s",
+            "no SMTP server is configured, so this mail is only logged\nTo: %s\nSubject: %s\n\n%s",
             mail.recipient,
             mail.subject,
             mail.text,
@@ -152,7 +152,7 @@ class ConsoleTransport:
 
 
 class _Session:
-    """One mail's connection. `deliver` runs in a thread; `cut` comes from Trio's thread and ends it there."""
+    """The connection of one mail. `deliver` runs in a worker thread; `cut` is called from Trio's thread and ends it."""
 
     def __init__(self, server: SmtpServer, tls: ssl.SSLContext, seconds: float) -> None:
         self._server = server
@@ -171,16 +171,16 @@ class _Session:
             finally:
                 _leave(smtp)
         except OSError as error:
-            # All that smtplib raises is one too. From None: it holds more of the dialogue than may be kept.
+            # Errors of smtplib are OSErrors, too. From None: the cause holds more of the dialogue than may be logged.
             raise MailFailed(f"{self._server}: {_words(error)}") from None
 
     def cut(self) -> None:
-        """End a delivery that is still at work: whatever it waits for fails at once."""
+        """End a running delivery: whatever it waits for fails at once."""
         self._is_cut = True
         sock = self._smtp.sock if self._smtp is not None else None
         if sock is not None:
             with suppress(OSError):
-                # The plain socket's: ssl's own would forget the encryption first, under a thread that may be writing.
+                # Not ssl's own method: it drops the encryption first, under a thread that may be writing.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     def _connected(self) -> smtplib.SMTP:
@@ -190,16 +190,16 @@ class _Session:
         return smtplib.SMTP(host, port, _own_name(), timeout=self._seconds)
 
     def _prepare(self, smtp: smtplib.SMTP) -> None:
-        """Greet, encrypt and log in as configured; nothing here is permanent, since a configuration can be mended."""
+        """Greet, encrypt and log in as configured. No failure here is permanent, because a configuration can be fixed."""
         if self._is_cut:
-            raise smtplib.SMTPServerDisconnected("given up")
+            raise smtplib.SMTPServerDisconnected("cancelled")
         smtp.ehlo_or_helo_if_needed()
         if self._server.tls in (Tls.IF_OFFERED, Tls.REQUIRED):
             if smtp.has_extn("starttls"):
                 smtp.starttls(context=self._tls)
                 smtp.ehlo_or_helo_if_needed()
             elif self._server.tls is Tls.REQUIRED:
-                raise MailFailed(f"{self._server}: the server offers no STARTTLS, which is required")
+                raise MailFailed(f"{self._server}: the server does not offer STARTTLS, which is required")
         if self._server.user is not None and self._server.password is not None:
             smtp.login(self._server.user, self._server.password)
 
@@ -207,14 +207,14 @@ class _Session:
         try:
             smtp.send_message(message, sender_address(mail.sender).addr_spec, [mail.recipient])
         except smtplib.SMTPNotSupportedError:
-            raise MailRefused(f"{self._server}: the server takes ASCII addresses only") from None
+            raise MailRefused(f"{self._server}: the server accepts ASCII addresses only") from None
         except smtplib.SMTPRecipientsRefused as error:
             self._refuse(*error.recipients[mail.recipient])
         except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
             self._refuse(error.smtp_code, error.smtp_error)
 
     def _refuse(self, code: int, reply: bytes | str) -> NoReturn:
-        """What the server says about this mail: 5xx is permanent (RFC 5321, 4.2.1), all else may pass."""
+        """Raise the error for a reply about this mail: 5xx is permanent (RFC 5321, 4.2.1), others are temporary."""
         words = f"{self._server}: {_reply(code, reply)}"
         if 500 <= code <= 599 and code not in AUTHENTICATION:
             raise MailRefused(words) from None
@@ -222,14 +222,14 @@ class _Session:
 
 
 def _leave(smtp: smtplib.SMTP) -> None:
-    """Say QUIT and go. Waiting for its answer could only turn a mail that was taken into one that failed."""
+    """Send QUIT and close. Waiting for the reply could only turn an accepted mail into a failed one."""
     with suppress(OSError):
         smtp.putcmd("quit")
     smtp.close()
 
 
 def _own_name() -> str:
-    """What this host calls itself, without asking the DNS, which may take its time."""
+    """The name of this host, without a DNS lookup, which may be slow."""
     name = socket.gethostname()
     return name if "." in name and name.isascii() else "[127.0.0.1]"
 
@@ -237,7 +237,7 @@ def _own_name() -> str:
 def _words(error: OSError) -> str:
     match error:
         case smtplib.SMTPAuthenticationError():
-            # Its reply is not quoted: there are servers that repeat what they were given.
+            # The reply is not quoted, because some servers repeat the credentials in it.
             return f"{error.smtp_code} the server refused the login"
         case smtplib.SMTPResponseException():
             return _reply(error.smtp_code, error.smtp_error)

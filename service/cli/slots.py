@@ -18,6 +18,7 @@ from service.cli.command import AGENT, CommandError, Commands, Parser, accepted,
 from service.cli.slot_table import EPOCH, table
 from service.config import Config
 from service.limits import actor_limits
+from service.schemas.problems import problems_of
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 
 FIELDS = {
@@ -143,10 +144,8 @@ def checked(model: type[M], fields: Mapping[str, Any], clock: Clock) -> M:
     try:
         wanted = model.model_validate(dict(fields))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        name = str(first["loc"][0])
-        words = first["msg"].removeprefix("Value error, ")
-        raise CommandError(f"{OPTIONS.get(name, name)}: {words}") from None
+        first = problems_of(error)[0]
+        raise CommandError(f"{OPTIONS.get(first.field, first.field)}: {first.message}") from None
     if offer_over(wanted, clock.now_ms()) is not None:
         raise CommandError("--offer-ends: must be in the future")
     return wanted

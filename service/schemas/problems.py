@@ -1,4 +1,4 @@
-"""What is wrong with an input, as structured problems in the project's own words. Pure.
+"""Turns validation errors into structured problems with messages in the project's own words. Pure.
 
 Every model is validated by pydantic, whose messages never reach a client or an operator: `MESSAGES` has one sentence for
 each kind of error, `Problem.code` names the kind.
@@ -73,7 +73,7 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
 
 
 def path_of(location: Sequence[int | str]) -> str:
-    """Where a problem is, such as `guide.steps.1`; empty for the whole input.
+    """The path of a field, such as `guide.steps.1`; empty for the whole input.
 
     Names of the alternatives of a union are left out.
     """

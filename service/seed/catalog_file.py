@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from actors.catalog.store import Entry, Kind
 from service.schemas.catalog import Bot, UseCase, document_of
+from service.schemas.problems import problems_of, text_of
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
 MAX_ERRORS = 50
@@ -103,8 +104,8 @@ class _Collector:
             kind, fields = _typed(found)
             self._keep(found.place, kind, MODELS[kind].model_validate(fields))
         except ValidationError as error:
-            for detail in error.errors(include_url=False, include_input=False, include_context=False):
-                self._parsed.complain(f"{where}: {_explained(detail['loc'], detail['msg'])}")
+            for problem in problems_of(error):
+                self._parsed.complain(f"{where}: {text_of([problem])}")
         except ValueError as error:
             self._parsed.complain(f"{where}: {error}")
 
@@ -229,8 +230,3 @@ def _typed(found: _Found) -> tuple[Kind, dict[str, Any]]:
 def _slug_hint(value: Any) -> str:
     slug = value.get("slug") if isinstance(value, dict) else None
     return f" ({slug[:100]})" if isinstance(slug, str) and slug else ""
-
-
-def _explained(location: tuple[int | str, ...], message: str) -> str:
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
-    return f"{path[:100]}: {message.removeprefix('Value error, ')}"

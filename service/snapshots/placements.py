@@ -15,8 +15,8 @@ from actors.bookings.unit_of_work import Week
 from actors.clock import Clock
 from actors.events.messages import Window
 from actors.weeks import WEEK_MS, week_of, weeks_from
+from service.schemas.fields import BillingMode
 from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of
-from service.schemas.sponsors import BillingMode
 from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
 

@@ -8,8 +8,8 @@ import httpx
 
 from actors.events.router import EventOutcome
 from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
-from service.config import EVENTS_IN_A_REQUEST
 from service.config_loading import load
+from service.schemas.events import EVENTS_IN_A_REQUEST
 from tests.acceptance.processes import REPOSITORY, serving
 
 TEXT = (REPOSITORY / "docs/events.md").read_text(encoding="utf-8")

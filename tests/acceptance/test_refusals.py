@@ -169,7 +169,7 @@ def test_mail_settings_that_cannot_be_used_are_refused_without_showing_a_passwor
     database: Settings, place: Path
 ) -> None:
     for mail, words in (
-        ({"mail.smtp_url": f"smtp://user:{PASSWORD}@host:port"}, "mail.smtp_url is not usable"),
+        ({"mail.smtp_url": f"smtp://user:{PASSWORD}@host:port"}, "mail.smtp_url is not valid"),
         ({"mail.sender": "nobody in particular"}, "sender"),
     ):
         done = run(*SERVE, "--data-dir", place / "mail", settings={**database, **mail})

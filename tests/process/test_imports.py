@@ -1,4 +1,4 @@
-"""What a process loads at its start."""
+"""The modules that a process loads at startup."""
 
 import subprocess
 import sys

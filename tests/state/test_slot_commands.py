@@ -70,7 +70,7 @@ def test_an_edit_names_the_slot_and_only_what_changes(parsed: Callable[..., dict
     assert parsed("list-slots") == {}
 
 
-def test_one_command_line_leaves_nothing_to_the_next(parsed: Callable[..., dict[str, Any]]) -> None:
+def test_options_of_one_command_line_do_not_reach_the_next(parsed: Callable[..., dict[str, Any]]) -> None:
     parsed("edit-slot", "x", "--name", "Old")
     assert parsed("edit-slot", "x")["fields"] == {}
 
@@ -85,12 +85,12 @@ def test_one_command_line_leaves_nothing_to_the_next(parsed: Callable[..., dict[
         ("2027-03-01T12:30:00.123456Z", LATER_MS + 123),
     ],
 )
-def test_times_are_read_as_utc_unless_they_say_otherwise(text: str, at_ms: int) -> None:
+def test_times_are_utc_unless_they_have_an_offset(text: str, at_ms: int) -> None:
     assert moment(text) == at_ms
 
 
 @pytest.mark.parametrize("text", ["", "tomorrow", "1803904200000", "2027-13-01", "2027-03-01T25:00Z"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="ISO 8601"):
         moment(text)
 
@@ -108,7 +108,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         ({"id": "Not This"}, "--id: "),
     ],
 )
-def test_a_complaint_names_the_option(fields: dict[str, Any], complaint: str) -> None:
+def test_an_error_names_the_option(fields: dict[str, Any], complaint: str) -> None:
     least = {"name": "Top", "side": "left", "weekPriceCents": 50}
     with pytest.raises(CommandError, match=f"^{complaint}"):
         checked(SlotCreate, {**least, **fields}, HandClock(NOW))
@@ -144,7 +144,7 @@ def test_mistakes_are_found_before_anything_is_opened(
     assert not (tmp_path / "none").exists()
 
 
-def test_a_slot_says_whether_it_is_sold() -> None:
+def test_the_state_says_whether_a_slot_is_sold() -> None:
     assert state_of(SLOT, NOW) == "on sale"
     assert state_of(replace(SLOT, offer_ends_ms=LATER_MS), NOW) == "on sale until 2027-03-01 12:30 UTC"
     assert state_of(replace(SLOT, offer_ends_ms=2**53), NOW) == "on sale until after the year 9999"

@@ -295,7 +295,7 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
         ({"durationWeeks": "1.5"}, "The weeks of a booking are not a whole number such as 1."),
         ({"durationWeeks": "53"}, "durationWeeks"),
         ({"offerEndsAt": "2026-02-30T10:00"}, "The end of the offer is not a date and time"),
-        ({"offerEndsAt": "2026-11-18T11:59"}, "offerEndsAt must lie ahead."),
+        ({"offerEndsAt": "2026-11-18T11:59"}, "offerEndsAt must be in the future."),
         ({"name": " "}, "name"),
         ({"side": "top"}, "side"),
         ({"id": "Left top"}, "id"),

@@ -6,7 +6,8 @@ from urllib.parse import quote
 import pytest
 
 from actors.catalog.store import Entry, Import, Kind
-from service.schemas.catalog import NEWEST_MS, Bot, document_of
+from service.schemas.catalog import Bot, document_of
+from service.schemas.fields import NEWEST_MS
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.api.world import GUIDE, World, away

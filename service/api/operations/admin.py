@@ -17,24 +17,15 @@ from service.api.operations.bookings import booking_of, place_of_booking, shown
 from service.api.operations.listing import listed
 from service.api.operations.sponsors import place_of_campaign
 from service.api.policy import Access
+from service.schemas.audit import Audit, AuditPage
+from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
+from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.fields import may_exist
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
 from service.schemas.lists import AuditQuery, CampaignsQuery, SponsorshipQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
-from service.schemas.sponsors import (
-    Audit,
-    AuditPage,
-    BookingAnswer,
-    BookingPage,
-    Campaign,
-    CampaignAnswer,
-    CampaignPage,
-    RefundBody,
-    Review,
-    SponsorPage,
-    VideoEdit,
-)
 from service.schemas.sponsors import Sponsor as ShownSponsor
+from service.schemas.sponsors import SponsorPage
 
 
 async def list_campaigns(services: Services, call: Call) -> Answer | Refused:

@@ -14,9 +14,7 @@ from service.api.messages import NO_STORE, Answer
 from service.api.operation import Call, Operation
 from service.api.operations.listing import listed
 from service.api.policy import Access
-from service.schemas.fields import may_exist
-from service.schemas.lists import SponsorshipQuery
-from service.schemas.sponsors import (
+from service.schemas.bookings import (
     Booking,
     BookingAnswer,
     BookingBody,
@@ -26,6 +24,8 @@ from service.schemas.sponsors import (
     CheckoutAnswer,
     Receipt,
 )
+from service.schemas.fields import may_exist
+from service.schemas.lists import SponsorshipQuery
 
 log = logging.getLogger(__name__)
 

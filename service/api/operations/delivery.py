@@ -12,8 +12,8 @@ from service.api.errors import Family
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
+from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.fields import may_exist
-from service.schemas.sponsors import Delivery, DeliveryDay
 
 
 async def read_delivery(services: Services, call: Call) -> Answer | Refused:

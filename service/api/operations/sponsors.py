@@ -13,19 +13,10 @@ from service.api.messages import NO_STORE, Answer
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.listing import listed
 from service.api.policy import Access
+from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignBody, CampaignEdit, CampaignPage
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
-from service.schemas.sponsors import (
-    Campaign,
-    CampaignAnswer,
-    CampaignBody,
-    CampaignEdit,
-    CampaignPage,
-    Identity,
-    Profile,
-    ProfileBody,
-    ProfileSaved,
-)
+from service.schemas.sponsors import Identity, Profile, ProfileBody, ProfileSaved
 
 
 async def read_identity(services: Services, call: Call) -> Answer | Refused:
