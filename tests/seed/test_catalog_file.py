@@ -145,7 +145,7 @@ def test_a_file_that_is_too_large_is_refused() -> None:
         ("{}", 'line 2: has no "type" of "usecase" or "bot"'),
         (bot_line(type="person"), 'line 2 (a-bot): has no "type" of "usecase" or "bot"'),
         (bot_line(type=["bot"]), 'line 2 (a-bot): has no "type" of "usecase" or "bot"'),
-        (bot_line(extra=1), "line 2 (a-bot): extra: is not a property of this body"),
+        (bot_line(extra=1), "line 2 (a-bot): extra: is not a known property"),
         (bot_line(addedAt="1000"), "line 2 (a-bot): addedAt: must be a whole number"),
         (bot_line(addedAt=1000.5), "line 2 (a-bot): addedAt: must be a whole number"),
         (bot_line(addedAt=True), "line 2 (a-bot): addedAt: must be a whole number"),
