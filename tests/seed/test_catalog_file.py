@@ -158,10 +158,10 @@ def test_a_file_that_is_too_large_is_refused() -> None:
         (bot_line(name="a\0b"), "line 2 (a-bot): name: must not contain control characters"),
         (bot_line(name="\ud800"), "line 2 (a-bot): name: must be valid Unicode text"),
         (bot_line(name="x" * 201), "line 2 (a-bot): name: must have at most 200 characters"),
-        (bot_line(slug="A"), "line 2 (A): slug: contains characters"),
-        (bot_line(slug="a--b"), "line 2 (a--b): slug: contains characters"),
-        (bot_line(slug="a-"), "line 2 (a-): slug: contains characters"),
-        (bot_line(slug="a\n"), "line 2 (a?): slug: contains characters"),
+        (bot_line(slug="A"), "line 2 (A): slug: is not in the required format"),
+        (bot_line(slug="a--b"), "line 2 (a--b): slug: is not in the required format"),
+        (bot_line(slug="a-"), "line 2 (a-): slug: is not in the required format"),
+        (bot_line(slug="a\n"), "line 2 (a?): slug: is not in the required format"),
         (bot_line(slug="a" * 101), f"line 2 ({'a' * 100}): slug: must have at most 100 characters"),
         (bot_line(templateUrl="ftp://example.com"), "line 2 (a-bot): templateUrl: must begin with http:// or https://"),
         (bot_line(templateUrl="javascript:alert(1)"), "line 2 (a-bot): templateUrl: must begin with"),
@@ -194,7 +194,7 @@ def test_a_bad_line_is_named_and_the_others_are_read(line: str, error: str) -> N
 @pytest.mark.parametrize(
     ("guide", "error"),
     [
-        ({"botSlugs": ["A"]}, "guide.botSlugs.0: contains characters"),
+        ({"botSlugs": ["A"]}, "guide.botSlugs.0: is not in the required format"),
         ({"steps": ["x", ""]}, "guide.steps.1: must have at least 1 character"),
         ({"steps": "x"}, "guide.steps: must be a list"),
         ({"steps": ["x"] * 51}, "guide.steps: must have at most 50 items"),
