@@ -12,6 +12,7 @@ import trio
 
 from storage.pool import Connection, Database, open_database
 from storage.schema import migrate, migrations
+from tests.conftest import Server
 
 DATA = Path(__file__).parent / "upgrades"
 KNOWN = migrations()
@@ -53,7 +54,7 @@ async def _filled(database: Database, version: int, folder: Path) -> Rows:
 
 
 @pytest.mark.parametrize("version", range(1, len(KNOWN) + 1))
-async def test_an_upgrade_keeps_every_row(postgres_server, tmp_path: Path, version: int) -> None:
+async def test_an_upgrade_keeps_every_row(postgres_server: Server, tmp_path: Path, version: int) -> None:
     name = f"upgraded_from_{version}"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     async with open_database(postgres_server.named(name)) as database:
