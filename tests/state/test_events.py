@@ -1,6 +1,5 @@
 """The rules of deduplication: buckets, keys, rows, and the days that have a partition."""
 
-from datetime import UTC, datetime
 from itertools import pairwise
 from random import Random
 
@@ -21,6 +20,7 @@ from actors.events.state import (
     shard_of,
 )
 from actors.weeks import WEEK_MS, week_of
+from tests.fakes import utc_ms
 
 DAY = 20_000
 MIDNIGHT = DAY * DAY_MS
@@ -29,10 +29,6 @@ BUCKET = Bucket(DAY, 0)
 VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 EVENT = Event("bok_1", Kind.IMPRESSION, VISITOR)
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 24)
-
-
-def ms(*moment: int) -> int:
-    return int(datetime(*moment, tzinfo=UTC).timestamp()) * 1_000  # type: ignore[arg-type, misc]
 
 
 # Buckets.
@@ -56,9 +52,9 @@ def test_a_day_has_as_many_buckets_as_fit(hours: int) -> None:
 
 
 def test_the_usual_bucket_is_the_utc_day() -> None:
-    day = ms(2026, 11, 20) // DAY_MS
-    assert bucket_of(ms(2026, 11, 20, 23, 59, 59) + 999, 24) == Bucket(day, 0)
-    assert bucket_of(ms(2026, 11, 21), 24) == Bucket(day + 1, 0)
+    day = utc_ms(2026, 11, 20) // DAY_MS
+    assert bucket_of(utc_ms(2026, 11, 20, 23, 59, 59) + 999, 24) == Bucket(day, 0)
+    assert bucket_of(utc_ms(2026, 11, 21), 24) == Bucket(day + 1, 0)
 
 
 @pytest.mark.parametrize("hours", [-24, 0, 5, 7, 9, 16, 25, 48])
@@ -96,7 +92,9 @@ buckets = st.builds(Bucket, st.integers(DAY, DAY + 1), st.sampled_from(range(24)
 
 
 @given(st.tuples(buckets, events), st.tuples(buckets, events))
-def test_keys_are_equal_where_everything_is_and_nowhere_else(one: tuple[Bucket, Event], other: tuple[Bucket, Event]) -> None:
+def test_keys_are_equal_where_everything_is_and_nowhere_else(
+    one: tuple[Bucket, Event], other: tuple[Bucket, Event]
+) -> None:
     seals = VisitorHasher(SECRET)
     assert (seals.key(*one) == seals.key(*other)) == (one == other)
 
@@ -210,7 +208,9 @@ moments = st.integers(MIDNIGHT - WEEK_MS, MIDNIGHT + 4 * WEEK_MS)
 
 
 @given(moments, st.integers(1, 60))
-def test_the_keys_of_a_weeks_days_live_until_so_many_days_after_its_end_and_no_longer(now_ms: int, keep_days: int) -> None:
+def test_the_keys_of_a_weeks_days_live_until_so_many_days_after_its_end_and_no_longer(
+    now_ms: int, keep_days: int
+) -> None:
     kept = days_to_keep(now_ms, EventRules(keep_days=keep_days))
     for day in range(kept.start - 30, kept.stop):
         week_ends_ms = week_of(day * DAY_MS) + WEEK_MS
@@ -218,9 +218,9 @@ def test_the_keys_of_a_weeks_days_live_until_so_many_days_after_its_end_and_no_l
 
 
 def test_a_week_goes_whole_35_days_after_its_end_to_the_millisecond() -> None:
-    monday = ms(2026, 11, 16)
+    monday = utc_ms(2026, 11, 16)
     first = day_of(monday)
-    goes_ms = ms(2026, 11, 23) + 35 * DAY_MS
+    goes_ms = utc_ms(2026, 11, 23) + 35 * DAY_MS
     assert days_to_keep(goes_ms - 1, RULES).start == first
     assert days_to_keep(goes_ms, RULES).start == first + 7
 

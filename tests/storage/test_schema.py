@@ -1,6 +1,7 @@
 """Migrations: each applied once, in order, under a lock, and checked for drift."""
 
 from dataclasses import replace
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,7 @@ async def test_the_audit_can_only_be_appended_to(database: Database) -> None:
     await database.transact(append)
     for statement in ("update audit set action = 'other'", "delete from audit", "truncate audit"):
         with pytest.raises(Exception, match="append-only"):
-            await database.read(lambda c, s=statement: c.execute(s))
+            await database.read(methodcaller("execute", statement))
 
 
 async def test_a_server_that_may_lose_answers_is_told(database: Database) -> None:

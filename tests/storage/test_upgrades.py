@@ -4,6 +4,7 @@
 """
 
 import json
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -68,5 +69,5 @@ async def test_an_upgrade_keeps_every_row(postgres_server: Server, tmp_path: Pat
         # Write what earlier schemas could not hold.
         for migration in KNOWN[version:]:
             later = data_of(migration.version)
-            await database.transact(lambda c, text=later: c.execute(text))
+            await database.transact(methodcaller("execute", later))
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")

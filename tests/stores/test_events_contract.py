@@ -161,7 +161,9 @@ async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: 
     assert await tally.days() == [DAY]
 
 
-async def test_a_committed_batch_is_not_written_again_after_its_day_was_dropped(store: EventStore, tally: Tally) -> None:
+async def test_a_committed_batch_is_not_written_again_after_its_day_was_dropped(
+    store: EventStore, tally: Tally
+) -> None:
     batch_id = tally.next_batch_id()
     await tally.record(DAY, rows([1]), batch_id)
     await store.drop_before(DAY + 1)
@@ -201,7 +203,9 @@ async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStor
 
 
 @pytest.mark.parametrize("status", CampaignStatus)
-async def test_only_an_approved_campaign_gives_a_window(stores: Stores, store: EventStore, status: CampaignStatus) -> None:
+async def test_only_an_approved_campaign_gives_a_window(
+    stores: Stores, store: EventStore, status: CampaignStatus
+) -> None:
     books = Books(stores)
     await a_world(books)
     await books.lay_out(campaign(1, status=status), booking(1, status=BookingStatus.PAID))
@@ -219,7 +223,9 @@ async def test_a_booking_that_lost_its_weeks_has_no_window(stores: Stores, store
     assert await store.windows(["bok_1"]) == {"bok_1": NEVER}
 
 
-async def test_a_window_is_as_long_as_the_booking_also_in_the_past_and_for_a_demo(stores: Stores, store: EventStore) -> None:
+async def test_a_window_is_as_long_as_the_booking_also_in_the_past_and_for_a_demo(
+    stores: Stores, store: EventStore
+) -> None:
     books = Books(stores)
     await a_world(books)
     long = booking(1, status=BookingStatus.PAID, slot_id="right-1", weeks=3, week_start_ms=week(-9), demo=True)

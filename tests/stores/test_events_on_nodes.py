@@ -182,7 +182,9 @@ async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Dat
     assert await one.days() == [DAY, DAY + 1]
 
 
-async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(database_target: Target) -> None:
+async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(
+    database_target: Target,
+) -> None:
     patient = PoolLimits(lock_seconds=SECONDS - 2, statement_seconds=SECONDS - 1, command_seconds=SECONDS)
     async with open_database(database_target, patient) as database:
         one, two = nodes(database)

@@ -107,7 +107,9 @@ async def test_a_retried_batch_over_several_shards_writes_only_the_missing_parts
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_BEFORE_COMMIT, Weather.CUT_AFTER_COMMIT])
-async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_shard(divided: Target, weather: Weather) -> None:
+async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_shard(
+    divided: Target, weather: Weather
+) -> None:
     some = sorted(each for booking in range(6) for each in rows(range(3), booking))
     async with proxied(divided) as proxy, open_database(proxy.target) as database:
         tally = Tally(await stores_over_shards(database))

@@ -1,6 +1,7 @@
 """One contract for the key and quota stores, over Postgres and in memory."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import trio
@@ -8,6 +9,7 @@ import trio
 from actors.clock import day_of, month_of
 from actors.credentials import Kind
 from actors.keys.messages import (
+    Answer,
     BootstrapAdmins,
     ByAccount,
     ByKey,
@@ -19,6 +21,7 @@ from actors.keys.messages import (
     Kept,
     Key,
     Membership,
+    Message,
     Mint,
     Revoke,
     RevokeAdmin,
@@ -26,7 +29,9 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.state import KeyRules, decide, rows_to_lock
+from actors.quota.messages import Answer as QuotaAnswer
 from actors.quota.messages import Charge, Metered, Moved, Read
+from actors.quota.messages import Message as QuotaMessage
 from actors.quota.state import Caps
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
@@ -47,7 +52,7 @@ def hash_of(number: int) -> bytes:
     return number.to_bytes(32)
 
 
-def key(number: int, **changes) -> Key:
+def key(number: int, **changes: Any) -> Key:
     made = Key(
         id=f"key_{number}",
         hash=hash_of(number),
@@ -89,7 +94,7 @@ class Desk:
         self.batches += 1
         return BatchId(self.owner, self.batches)
 
-    async def keys(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
+    async def keys(self, *messages: Message, batch_id: BatchId | None = None, now_ms: int = NOW) -> list[Answer]:
         decision = await self.stores.keys.transact(
             batch_id or self.next_batch_id(),
             rows_to_lock(messages),
@@ -98,7 +103,9 @@ class Desk:
         )
         return decision.answers
 
-    async def quota(self, *messages, batch_id: BatchId | None = None, now_ms: int = NOW):
+    async def quota(
+        self, *messages: QuotaMessage, batch_id: BatchId | None = None, now_ms: int = NOW
+    ) -> list[QuotaAnswer]:
         tenant_ids = sorted({message.tenant_id for message in messages})
         decision = await self.stores.quota.meter(
             batch_id or BatchId("node/quota", self.next_batch_id().seq),
@@ -260,7 +267,7 @@ async def test_many_tenants_in_one_batch_are_all_counted(desk: Desk) -> None:
 # Scoped keys and administrators.
 
 
-def scoped(number: int, **changes) -> Key:
+def scoped(number: int, **changes: Any) -> Key:
     made = key(number, kind=Kind.SCOPED, scopes=(Scope.LIBRARY_READ,), expires_ms=None)
     return replace(made, **changes)
 
@@ -418,7 +425,7 @@ async def test_the_configured_administrators_come_only_to_a_database_without_any
     assert [await desk.keys(order) for order in orders] == [[Membership((one, two), 2)], [Membership((), 2)]]
 
 
-async def settled(desk: Desk, *messages):
+async def settled(desk: Desk, *messages: Message) -> list[Answer]:
     """Retry contended batches, like an actor."""
     batch_id = desk.next_batch_id()
     for _ in range(10):
@@ -431,7 +438,7 @@ async def settled(desk: Desk, *messages):
 
 async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores: Stores) -> None:
     """They name different emails. Without the table lock, each would find the table empty."""
-    answers = []
+    answers: list[Answer] = []
 
     async def bootstrap(number: int) -> None:
         email = f"{number}@example.com"
@@ -441,7 +448,7 @@ async def test_nodes_that_start_at_once_agree_on_the_first_administrators(stores
     async with trio.open_nursery() as nursery:
         for number in range(5):
             nursery.start_soon(bootstrap, number)
-    assert sorted(len(answer.changed) for answer in answers) == [0, 0, 0, 0, 1]
+    assert sorted(len(answer.changed) for answer in answers if isinstance(answer, Membership)) == [0, 0, 0, 0, 1]
     assert await stores.keys.count_administrators() == 1
 
 
@@ -449,7 +456,7 @@ async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stor
     """Each answer says how many are left, so one of the two must report that it removed the last."""
     emails = ["a@a.example", "b@b.example"]
     await Desk(stores).keys(*[GrantAdmin(email, membership_audit(n, email)) for n, email in enumerate(emails)])
-    answers = []
+    answers: list[Answer] = []
 
     async def remove(number: int) -> None:
         order = RevokeAdmin(emails[number], membership_audit(10 + number, emails[number]))
@@ -458,7 +465,7 @@ async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stor
     async with trio.open_nursery() as nursery:
         for number in range(2):
             nursery.start_soon(remove, number)
-    assert sorted(answer.administrators for answer in answers) == [0, 1]
+    assert sorted(answer.administrators for answer in answers if isinstance(answer, Membership)) == [0, 1]
     assert await stores.keys.count_administrators() == 0
 
 

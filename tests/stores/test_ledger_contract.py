@@ -1,5 +1,6 @@
 """The contract of the ledger store, over Postgres and in memory."""
 
+from collections.abc import Sized
 from dataclasses import replace
 
 import pytest
@@ -123,8 +124,8 @@ async def test_a_large_batch_is_kept_whole(books: Books) -> None:
         *(booking(number, number, slot_id=f"slot-{number:03}") for number in reversed(numbers)),
     )
     seen = await books.see(LockSet(booking_ids=tuple(sorted(f"bok_{number}" for number in numbers))))
-    sizes = map(len, (seen.sponsors, seen.campaigns, seen.slots, seen.bookings, seen.weeks))
-    assert list(sizes) == [300] * 5
+    rows: tuple[Sized, ...] = (seen.sponsors, seen.campaigns, seen.slots, seen.bookings, seen.weeks)
+    assert [len(each) for each in rows] == [300] * 5
 
 
 # Batch ids.
@@ -258,7 +259,9 @@ async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(boo
 # Named rows lead to others.
 
 
-async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the_weeks_from_its_own_on(books: Books) -> None:
+async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the_weeks_from_its_own_on(
+    books: Books,
+) -> None:
     await a_world(books, tenants=3)
     paid = booking(2, 2, week_start_ms=week(2), status=BookingStatus.PAID)
     await books.lay_out(booking(1, week_start_ms=week(1)), paid, booking(3, 3, week_start_ms=week(3)))
@@ -282,7 +285,9 @@ async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(b
     assert set((await books.see(replace(later, from_week_ms=week(2) + 1))).bookings) == {"bok_3"}
 
 
-async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campaigns_of_their_holders(books: Books) -> None:
+async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campaigns_of_their_holders(
+    books: Books,
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, slot_id="right-1", status=BookingStatus.PAID))
     seen = await books.see(LockSet(slot_ids=("left-1",)))

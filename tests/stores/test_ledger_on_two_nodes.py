@@ -120,7 +120,9 @@ async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_hold
     assert refusal(second) is Code.HOLD_LIMIT
 
 
-async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(database: Database) -> None:
+async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(
+    database: Database,
+) -> None:
     one, two = nodes(database)
     await a_world(one)
 
@@ -219,11 +221,13 @@ async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
     if table == "sponsors":
         await one.tenants(2)
         await one.lay_out(sponsor(1), sponsor(2))
+    forwards: dict[str, Any] = {field: names}
+    backwards: dict[str, Any] = {field: names[::-1]}
     results = await while_held(
         database,
         f"select from {table} where {key} = '{names[1]}' for update",
-        partial(one.keep, Decision(audits=[audit(1)]), LockSet(**{field: names[::-1]})),
-        partial(two.keep, Decision(audits=[audit(2)]), LockSet(**{field: names})),
+        partial(one.keep, Decision(audits=[audit(1)]), LockSet(**backwards)),
+        partial(two.keep, Decision(audits=[audit(2)]), LockSet(**forwards)),
     )
     assert [type(result) for result in results] == [Decision, Decision]
 

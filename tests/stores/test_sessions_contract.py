@@ -1,6 +1,7 @@
 """The contract of the session store, over Postgres and in memory: sign-ins, sessions, forms and pruning."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
 from actors.sessions.messages import (
+    Answer,
     CodeSent,
     CompleteSignIn,
     ConsumeForm,
@@ -18,6 +20,7 @@ from actors.sessions.messages import (
     FormConsumed,
     FormReleased,
     Kept,
+    Message,
     ReleaseForm,
     Session,
     SignedIn,
@@ -39,7 +42,7 @@ ANN, BOB = "ann@example.com", "bob@example.com"
 RIGHT, WRONG = b"right", b"wrong"
 
 
-def session(number: int, email: str = ANN, **changes) -> Session:
+def session(number: int, email: str = ANN, **changes: Any) -> Session:
     made = Session(f"ses_{number}", number.to_bytes(32), email, "A browser", NOW, NOW, NOW + 30 * DAY_MS)
     return replace(made, **changes)
 
@@ -71,7 +74,9 @@ class Desk:
         self.batches = 0
         self.contended = 0
 
-    async def act(self, *messages, now_ms: int = NOW, batch_id: BatchId | None = None, rules: SessionRules = RULES):
+    async def act(
+        self, *messages: Message, now_ms: int = NOW, batch_id: BatchId | None = None, rules: SessionRules = RULES
+    ) -> list[Answer]:
         self.batches += 1
         batch_id = batch_id or BatchId(self.owner, self.batches)
         while True:
@@ -85,7 +90,7 @@ class Desk:
             else:
                 return decision.answers
 
-    async def one(self, message, now_ms: int = NOW):
+    async def one(self, message: Message, now_ms: int = NOW) -> Answer:
         [answer] = await self.act(message, now_ms=now_ms)
         return answer
 
@@ -101,7 +106,7 @@ def desk(stores: Stores) -> Desk:
     return Desk(stores)
 
 
-def code_of(answer) -> Code | None:
+def code_of(answer: Answer) -> Code | None:
     return answer.code if isinstance(answer, Refused) else None
 
 

@@ -68,12 +68,9 @@ async def test_an_empty_area_reads_as_such(reads: SponsorshipStore) -> None:
         assert list(await listed(None, 10)) == []
     for owned in (reads.campaigns, reads.bookings):
         assert list(await owned(None, None, 10)) == list(await owned("ten_1", None, 10)) == []
-    assert (
-        list(await reads.slots())
-        == list(await reads.due_holds(NOW, 10))
-        == list(await reads.due_refunds(NOW, 10))
-        == []
-    )
+    assert list(await reads.slots()) == []
+    assert list(await reads.due_holds(NOW, 10)) == []
+    assert list(await reads.due_refunds(NOW, 10)) == []
     assert await reads.revision() == 0
     assert await reads.overview(0) == Overview(0, [], [], [])
 
@@ -112,7 +109,9 @@ async def test_lists_are_newest_first_then_by_id_and_pages_neither_overlap_nor_l
         assert await paged(read, 2) == [f"{prefix}_{number}" for number in (6, 4, 2)]
 
 
-async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(books: Books, reads: SponsorshipStore) -> None:
+async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(
+    books: Books, reads: SponsorshipStore
+) -> None:
     numbers = range(1, 8)
     states = {number: CampaignStatus.PENDING if number % 2 else CampaignStatus.APPROVED for number in numbers}
     await books.tenants(1)
@@ -155,7 +154,9 @@ async def test_sponsors_are_read_whole(books: Books, reads: SponsorshipStore) ->
     assert list(await reads.sponsors(None, 10)) == [sponsor(2, demo=True), sponsor(1)]
 
 
-async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(books: Books, reads: SponsorshipStore) -> None:
+async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await books.tenants(1, 2)
     noted = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No", demo=True)
     await books.lay_out(sponsor(1), campaign(1, 1), noted)
@@ -261,7 +262,7 @@ async def test_a_retired_slot_is_not_shown_and_what_was_sold_of_it_is(books: Boo
 
 async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
-    paid = {"status": BookingStatus.PAID, "weeks": 2, "slot_id": "right-1"}
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "weeks": 2, "slot_id": "right-1"}
     await books.lay_out(booking(2, 2, demo=True, **paid), booking(1, week_start_ms=week(3), **paid))
     content = campaign().content
     assert list((await reads.overview(week(1))).placements) == [
@@ -281,21 +282,27 @@ async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, re
 
 
 @pytest.mark.parametrize("status", [status for status in BookingStatus if status is not BookingStatus.PAID])
-async def test_a_booking_that_is_not_paid_is_no_placement(books: Books, reads: SponsorshipStore, status: BookingStatus) -> None:
+async def test_a_booking_that_is_not_paid_is_no_placement(
+    books: Books, reads: SponsorshipStore, status: BookingStatus
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1, status=status))
     assert list((await reads.overview(week(0))).placements) == []
 
 
 @pytest.mark.parametrize("status", list(CampaignStatus))
-async def test_only_an_approved_campaign_is_shown(books: Books, reads: SponsorshipStore, status: CampaignStatus) -> None:
+async def test_only_an_approved_campaign_is_shown(
+    books: Books, reads: SponsorshipStore, status: CampaignStatus
+) -> None:
     await books.tenants(1)
     await books.lay_out(sponsor(), slot(), campaign(status=status), booking(1, status=BookingStatus.PAID))
     shown = len((await reads.overview(week(0))).placements)
     assert shown == (1 if status is CampaignStatus.APPROVED else 0)
 
 
-async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(books: Books, reads: SponsorshipStore) -> None:
+async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1, status=BookingStatus.PAID, weeks=2, slot_id="right-1"))
     await books.keep(Decision(weeks_freed={("right-1", week(2)): "bok_1"}))
@@ -307,7 +314,9 @@ async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(books:
 # Due holds and refunds.
 
 
-async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(books: Books, reads: SponsorshipStore) -> None:
+async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await a_world(books)
     holds = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: NOW - 5}
     statuses = {1: BookingStatus.CHECKOUT}
@@ -326,7 +335,9 @@ async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(books:
     assert list(await reads.due_holds(NOW - 6, 3)) == []
 
 
-async def test_refunds_are_due_when_their_time_has_come_the_longest_first(books: Books, reads: SponsorshipStore) -> None:
+async def test_refunds_are_due_when_their_time_has_come_the_longest_first(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await a_world(books)
     due = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: NOW - 5, 6: None}
     rows = {
