@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from service.cli.main import main
+from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import (
-    REPOSITORY,
     Service,
     bot,
     command,

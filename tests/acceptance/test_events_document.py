@@ -11,7 +11,8 @@ from actors.events.router import EventOutcome
 from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
 from service.config_loading import load
 from service.schemas.events import EVENTS_IN_A_REQUEST
-from tests.acceptance.processes import REPOSITORY, serving
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import serving
 
 TEXT = (REPOSITORY / "docs/events.md").read_text(encoding="utf-8")
 VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"

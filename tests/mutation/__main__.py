@@ -30,7 +30,7 @@ def say(line: str = "") -> None:
 def tried(only: list[str], children: int) -> bool:
     """Let mutmut try the mutants whose names match; False where it did not come to its end."""
     LOG.parent.mkdir(exist_ok=True)
-    mutmut = [Path(sys.executable).with_name("mutmut"), "run", "--max-children", str(children), *only]
+    mutmut = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(children), *only]
     # Nearly all that a short run of pytest costs is finding plugins; the two that tests need are named in pyproject.toml.
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     with LOG.open("wb") as log:

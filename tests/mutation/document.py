@@ -39,7 +39,8 @@ class Malformed(ValueError):
 def known(text: str) -> Counter[Change]:
     """All changes of the document. A change without a reason above it, or without a function, is an error."""
     changes: Counter[Change] = Counter()
-    module, reason, block = "", "", None
+    module, reason = "", ""
+    block: list[str] | None = None
     for line in text.splitlines():
         if block is not None:
             if line == _FENCE:
@@ -59,7 +60,9 @@ def known(text: str) -> Counter[Change]:
 
 
 def _changes(module: str, lines: list[str]) -> Iterator[Change]:
-    function, taken, given = "", [], []
+    function = ""
+    taken: list[str] = []
+    given: list[str] = []
 
     def done() -> Iterator[Change]:
         if taken or given:

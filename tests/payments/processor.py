@@ -145,7 +145,7 @@ class Processor:
             return error(400, "invalid_request_error", words, code="charge_already_refunded")
         if self.refund_status not in ("failed", "canceled"):
             payment.refunded += amount
-        refund = {
+        refund: dict[str, Any] = {
             "id": f"re_{len(self.refunds) + 1}",
             "object": "refund",
             "amount": amount,
