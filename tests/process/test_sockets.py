@@ -12,7 +12,7 @@ from actors.clock import SystemClock
 from service.http.listeners import ListenAddress, ListenError, open_listeners
 from service.process.shared_sockets import Reservation, reserve
 from service.user_errors import ConfigError
-from tests.http.wires import LIMITS
+from tests.http.memory_server import LIMITS
 
 LOOPBACK = ListenAddress("127.0.0.1", 0)
 
