@@ -160,7 +160,7 @@ async def test_a_renewal_whose_first_successor_does_not_start_leaves_all_old_one
 async def test_a_worker_that_dies_while_its_successor_starts_has_only_that_one() -> None:
     async with launcher_of() as launcher, supervised(launcher, 1, LIMITS) as supervisor:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(supervisor.renew)
+            nursery.start_soon(supervisor.replace_all)
             await trio.sleep(0.5)
             launcher.workers["1a"].kill()
         await trio.sleep(10)
