@@ -90,7 +90,7 @@ KEEP_DAYS = (1, 7)
 OLD_DAYS = 24
 """For how many days before the first there are partitions when a world begins."""
 STALE_SECONDS = 1.0
-"""How old what a node shows may be (decisions, section 9), while its store answers."""
+"""How old what a node shows may be (ADR 0034), while its store answers."""
 LOOK_SECONDS = 0.5
 PROMPT_SECONDS = 0.15
 """A look at the store that takes no longer is prompt: two reads and the pause between two looks are within the bound."""
