@@ -5,7 +5,7 @@ Does not know how a code is made or compared.
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
 from service.schemas.fields import Milliseconds, Strict, absent
 
@@ -41,10 +41,8 @@ class DeviceStarted(BaseModel):
     interval: int = Field(description="Minimum seconds between polls")
 
 
-class DeviceTokenRequest(BaseModel):
+class DeviceTokenRequest(BaseModel, strict=True):
     """A poll as in RFC 8628 (3.4); other properties are ignored."""
-
-    model_config = ConfigDict(strict=True)
 
     device_code: Annotated[str, Field(min_length=1, max_length=200)]
     grant_type: Grant = absent()

@@ -7,16 +7,12 @@ from pydantic.dataclasses import dataclass
 
 from service.schemas.fields import Reference, Strict, Uuid, optional
 
-EVENTS_IN_A_REQUEST = 500
-"""Maximum number of events in one request (ADR 0035)."""
-
 BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
 EventKind = Literal["impression", "click"]
 VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
 
-
 EVENTS_IN_A_REQUEST = 500
-"""The most events of one request; a transaction must have room for them."""
+"""The most events of one request (ADR 0035); a transaction must have room for them."""
 
 
 class EventBody(Strict):

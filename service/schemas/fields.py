@@ -73,10 +73,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Edit(Strict):
+class Edit(Strict, json_schema_extra={"minProperties": 1}):
     """A strict body of changes. It has at least one field, and absent fields stay as they are."""
-
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     @model_validator(mode="after")
     def _something(self) -> Self:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
@@ -89,10 +89,8 @@ def _integer_or_empty(schema: dict[str, Any]) -> None:
     del week["default"]
 
 
-class InventoryQuery(BaseModel):
+class InventoryQuery(BaseModel, json_schema_extra=_integer_or_empty):
     """Query of the inventory. The operation checks how far from now the week may be."""
-
-    model_config = ConfigDict(json_schema_extra=_integer_or_empty)
 
     weekStart: Annotated[
         Annotated[int, Field(ge=0, le=NEWEST_MS)] | None,

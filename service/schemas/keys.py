@@ -6,7 +6,7 @@ Does not know how a key is made or checked.
 from typing import Annotated, Any, Literal
 
 from email_validator import EmailNotValidError, validate_email
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
 from service.schemas.fields import Milliseconds, Strict, optional
@@ -52,9 +52,7 @@ class MintedKey(BaseModel):
     expiresAt: Milliseconds
 
 
-class ClaimStart(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class ClaimStart(BaseModel, strict=True):
     claimToken: ClaimToken
     email: Email
 
@@ -63,9 +61,7 @@ class ClaimSent(BaseModel):
     sent: bool
 
 
-class ClaimComplete(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class ClaimComplete(BaseModel, strict=True):
     claimToken: ClaimToken
     email: Email
     code: Annotated[str, Field(min_length=4, max_length=64)]

@@ -2,15 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.schemas.fields import Milliseconds
 from service.schemas.keys import Email
 
 
-class SignInStart(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class SignInStart(BaseModel, strict=True):
     email: Email
 
 
@@ -18,9 +16,7 @@ class SignInSent(BaseModel):
     sent: Literal[True]
 
 
-class SignInComplete(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class SignInComplete(BaseModel, strict=True):
     email: Email
     code: Annotated[str, Field(min_length=4, max_length=64)]
 
