@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 import trio
 
@@ -90,7 +91,8 @@ async def restore(file: Path, data_dir: Path, *, os_user: str | None = None) -> 
                     place / DUMP,
                 )
             if SECRET in manifest.sums:
-                _write_secret(place / SECRET, data_dir / SECRET)
+                with _private_file(data_dir / SECRET) as secret:
+                    secret.write((place / SECRET).read_bytes())
     return manifest
 
 
@@ -150,14 +152,10 @@ def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
     manifest = Manifest(FORMAT, now_ms, MAJOR_VERSION, len(migrations()), sums)
     (place / MANIFEST).write_text(json.dumps(asdict(manifest)))
     fresh = place / "whole"
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        with tarfile.open(fileobj=stream, mode="w") as archive:
-            for name in (MANIFEST, DUMP, SECRET):
-                if (place / name).exists():
-                    archive.add(place / name, name, filter=_without_owner)
-        stream.flush()
-        os.fsync(stream.fileno())
+    with _private_file(fresh) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
+        for name in (MANIFEST, DUMP, SECRET):
+            if (place / name).exists():
+                archive.add(place / name, name, filter=_without_owner)
     try:
         os.link(fresh, file)
     except FileExistsError:
@@ -229,9 +227,10 @@ def _extract(file: Path, archive: tarfile.TarFile, name: str, target: Path) -> N
         shutil.copyfileobj(stream, copy, CHUNK_BYTES)
 
 
-def _write_secret(source: Path, target: Path) -> None:
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(source.read_bytes())
+@contextmanager
+def _private_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, mode 0600, synced when the block ends."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        yield stream
         stream.flush()
         os.fsync(stream.fileno())

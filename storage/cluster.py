@@ -112,8 +112,7 @@ def _digest(data_dir: Path) -> str:
 
 @contextmanager
 def half_restored(data_dir: Path) -> Iterator[None]:
-    """Mark a data directory as incomplete for the block. If the block fails, the mark stays, and nothing starts from that
-    directory."""
+    """Mark a data directory as incomplete for the block. If it fails, the mark stays, and nothing starts from there."""
     with explained(data_dir):
         make_data_dir(data_dir)
         (data_dir / _RESTORING).touch(mode=0o600)
@@ -136,8 +135,7 @@ def refuse_half_restored(data_dir: Path) -> None:
 
 
 async def prepare(data_dir: Path, os_user: str | None) -> Cluster:
-    """Create the cluster of `data_dir` if needed, check it, and write its authentication files. The caller holds the
-    lock of the directory."""
+    """Create the cluster of `data_dir` if needed, check it, write its authentication files. The caller holds the lock."""
     with explained(data_dir):
         account = server_account(os_user)
         binaries = find_binaries(account)

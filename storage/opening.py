@@ -15,7 +15,7 @@ from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.journal import prune_journal
 from storage.listener import Listener
-from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
+from storage.pool import Connection, Database, PoolLimits, Store, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
@@ -63,11 +63,8 @@ class StorageOptions:
     distributed: bool = False
 
 
-class Identity:
+class Identity(Store):
     """The fingerprint of the server secret that the database belongs to."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def claim(self, fingerprint: bytes) -> bytes:
         """Store `fingerprint` if none is stored yet. Returns the stored one."""
@@ -168,8 +165,7 @@ def _room(options: StorageOptions) -> dict[str, str]:
 
 
 async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> ShardMap | None:
-    """Check the server and migrate. If `prepared`, only check that no migration is pending. Returns the shards of a
-    distributed database."""
+    """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns the shards if distributed."""
     where = _where(options)
     applied: Sequence[str] = ()
     try:

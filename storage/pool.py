@@ -7,7 +7,7 @@ transactions do.
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import trio
@@ -67,23 +67,13 @@ class Target:
         return {"host": self.host, "user": self.user, "database": self.database, "ssl": False}
 
 
-@dataclass(frozen=True, slots=True)
-class PoolStatistics:
-    """A snapshot of the pool. Counts are since it was opened."""
-
-    open: int
-    busy: int
-    waiting: int
-    transactions: int
-    contended: int
-    unavailable: int
-    unknown: int
-    refused: int
-    loop_errors: int
-
-
 @dataclass(slots=True)
-class _Counts:
+class PoolStatistics:
+    """The connections of a pool now, and its counts since it was opened."""
+
+    open: int = 0
+    busy: int = 0
+    waiting: int = 0
     transactions: int = 0
     contended: int = 0
     unavailable: int = 0
@@ -99,9 +89,8 @@ class Database:
     target: Target
     limits: PoolLimits
     _reads: DetachedReads
-    _counts: _Counts = field(default_factory=_Counts)
+    _counts: PoolStatistics = field(default_factory=PoolStatistics)
     _idle: list[Any] = field(default_factory=list)
-    _open: int = 0
     _slots: trio.CapacityLimiter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -160,16 +149,12 @@ class Database:
         await self.read(work)
 
     def statistics(self) -> PoolStatistics:
-        return PoolStatistics(
-            open=self._open,
-            busy=self._slots.borrowed_tokens,
-            waiting=self._slots.statistics().tasks_waiting,
-            **asdict(self._counts),
-        )
+        slots = self._slots.statistics()
+        return replace(self._counts, busy=slots.borrowed_tokens, waiting=slots.tasks_waiting)
 
     def __repr__(self) -> str:
-        busy = self._slots.borrowed_tokens
-        return f"<Database {busy} busy of {self._open} open, {self._counts.transactions} transactions>"
+        now = self.statistics()
+        return f"<Database {now.busy} busy of {now.open} open, {now.transactions} transactions>"
 
     # The Trio side.
 
@@ -231,9 +216,9 @@ class Database:
             connection = self._idle.pop()
             if not connection.is_closed():
                 return connection
-            self._open -= 1
+            self._counts.open -= 1
         connection = await connect(self.target, self.limits)
-        self._open += 1
+        self._counts.open += 1
         return connection
 
     def _failed(self, connection: Any, error: BaseException, *, sent_commit: bool) -> BaseException:
@@ -245,7 +230,7 @@ class Database:
     def _discard(self, connection: Any) -> None:
         # Not close(): it waits for the server without a bound.
         connection.terminate()
-        self._open -= 1
+        self._counts.open -= 1
 
     def _terminate_all(self) -> None:
         while self._idle:
@@ -257,6 +242,13 @@ class Database:
         log.warning(
             "unhandled error in the database event loop: %s: %r", context.get("message"), context.get("exception")
         )
+
+
+class Store:
+    """The rows of one concern in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
 
 async def connect(target: Target, limits: PoolLimits) -> Any:

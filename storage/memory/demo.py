@@ -7,14 +7,11 @@ from actors.bookings.demo import DemoCounts, DemoData, DemoPlan, ExistingRows, a
 from actors.bookings.messages import Origin
 from actors.bookings.store import TOPIC
 from actors.values import Account, Tenant, Tier
-from storage.memory.tables import Memory
+from storage.memory.tables import MemoryStore
 
 
-class MemoryDemo:
+class MemoryDemo(MemoryStore):
     """Demo rows in the tables of the booking ledger."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def is_untouched(self) -> bool:
         await self._memory.before()

@@ -7,14 +7,11 @@ from actors.devices.store import Decide
 from actors.keys.messages import Key
 from actors.values import BatchId, Contended
 from storage.memory.keys import live_keys
-from storage.memory.tables import Memory, oldest, picked
+from storage.memory.tables import MemoryStore, oldest, picked
 
 
-class MemoryDevices:
+class MemoryDevices(MemoryStore):
     """Device logins, wrong guesses, and the keys issued to devices."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set, now_ms), decide, self._write)

@@ -6,14 +6,11 @@ from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Kind, Row, Window
 from actors.values import BatchId
 from actors.weeks import WEEK_MS
-from storage.memory.tables import Memory
+from storage.memory.tables import MemoryStore
 
 
-class MemoryEvents:
+class MemoryEvents(MemoryStore):
     """Event keys by day, and delivery counts by booking and day."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         tables = self._memory

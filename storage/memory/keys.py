@@ -8,14 +8,11 @@ from actors.keys.standing import count_live
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.values import BatchId, Contended
-from storage.memory.tables import Memory, picked
+from storage.memory.tables import Memory, MemoryStore, picked
 
 
-class MemoryKeys:
+class MemoryKeys(MemoryStore):
     """Keys, claims, accounts, the outbox and the audit."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set, now_ms), decide, self._write)

@@ -1,17 +1,14 @@
 """The outbox in memory."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
-from storage.memory.tables import Memory, oldest
+from storage.memory.tables import MemoryStore, oldest
 
 
-class MemoryOutbox:
+class MemoryOutbox(MemoryStore):
     """Messages where the key and session stores put them. Their delivery state is separate, once there is any."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         await self._memory.before()
@@ -49,16 +46,7 @@ class MemoryOutbox:
 
     def _rows(self) -> list[QueuedMessage]:
         return [
-            self._memory.outbox.get(message.id)
-            or QueuedMessage(
-                id=message.id,
-                recipient=message.recipient,
-                template=message.template,
-                nonce=message.nonce,
-                created_ms=message.created_ms,
-                expires_ms=message.expires_ms,
-                due_ms=message.created_ms,
-            )
+            self._memory.outbox.get(message.id) or QueuedMessage(**asdict(message), due_ms=message.created_ms)
             for message in self._memory.messages.values()
         ]
 

@@ -6,14 +6,11 @@ import trio
 
 from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import GONE_ROWS, MOST_NODES, is_gone, is_live
-from storage.memory.tables import Memory
+from storage.memory.tables import MemoryStore
 
 
-class MemoryNodes:
+class MemoryNodes(MemoryStore):
     """Rows of `Memory.nodes`."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def heartbeat(self, node: NodeInfo, live_seconds: float) -> Sequence[LiveNode]:
         await self._memory.before()

@@ -5,14 +5,11 @@ from collections.abc import Mapping, Sequence
 from actors.quota.state import Decision
 from actors.quota.store import Decide
 from actors.values import BatchId
-from storage.memory.tables import Memory, picked
+from storage.memory.tables import MemoryStore, picked
 
 
-class MemoryQuota:
+class MemoryQuota(MemoryStore):
     """Tenants and their counters."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         tables = self._memory

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import gt, lt
 from typing import Protocol, TypeVar
 
 from actors.bookings.records import (
@@ -17,7 +18,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
-from storage.memory.tables import Memory
+from storage.memory.tables import MemoryStore
 
 
 class _Listed(Protocol):
@@ -30,11 +31,8 @@ class _Listed(Protocol):
 L = TypeVar("L", bound=_Listed)
 
 
-class MemorySponsorship:
+class MemorySponsorship(MemoryStore):
     """The tables of the booking ledger, and the audit."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
         await self._memory.before()
@@ -59,8 +57,7 @@ class MemorySponsorship:
     ) -> Sequence[CampaignView]:
         await self._memory.before()
         listed = [row for row in self._memory.campaigns.values() if status in (None, row.status)]
-        page = _page_up(listed, place, limit) if oldest else _page(listed, place, limit)
-        return [self._campaign_view(row) for row in page]
+        return [self._campaign_view(row) for row in _page(listed, place, limit, oldest=oldest)]
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         await self._memory.before()
@@ -160,13 +157,8 @@ class MemorySponsorship:
                 )
 
 
-def _page(rows: Iterable[L], before: Before | None, limit: int) -> list[L]:
-    """Newest first, strictly before a place."""
-    older = [row for row in rows if before is None or (row.created_ms, row.id) < before]
-    return sorted(older, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
-
-
-def _page_up(rows: Iterable[L], after: Before | None, limit: int) -> list[L]:
-    """Oldest first, strictly after a place."""
-    newer = [row for row in rows if after is None or (row.created_ms, row.id) > after]
-    return sorted(newer, key=lambda row: (row.created_ms, row.id))[:limit]
+def _page(rows: Iterable[L], place: Before | None, limit: int, *, oldest: bool = False) -> list[L]:
+    """The rows strictly after a place, newest first or `oldest` first."""
+    follows = gt if oldest else lt
+    rest = [row for row in rows if place is None or follows((row.created_ms, row.id), place)]
+    return sorted(rest, key=lambda row: (row.created_ms, row.id), reverse=not oldest)[:limit]

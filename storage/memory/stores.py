@@ -16,9 +16,7 @@ from actors.quota.store import QuotaStore
 from actors.sessions.store import SessionStore
 from storage.pool import PoolStatistics
 
-IDLE = PoolStatistics(
-    open=1, busy=0, waiting=0, transactions=0, contended=0, unavailable=0, unknown=0, refused=0, loop_errors=0
-)
+IDLE = PoolStatistics(open=1)
 
 
 class Announcements(Protocol):

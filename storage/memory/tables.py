@@ -106,6 +106,13 @@ class Memory:
                 listener(topic)
 
 
+class MemoryStore:
+    """A store over the tables of one database."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+
 def picked(rows: Mapping[K, R], keys: Iterable[K]) -> dict[K, R]:
     """The rows that exist under these keys."""
     return {key: rows[key] for key in keys if key in rows}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from actors.values import AuditRecord
 from storage.pool import Connection
-from storage.postgres.columns import columns
+from storage.postgres.columns import columns, write
 from storage.statements import statements
 
 SQL = statements("audit")
@@ -12,8 +12,7 @@ SQL = statements("audit")
 
 async def append_audits(connection: Connection, audits: Sequence[AuditRecord]) -> None:
     """Append records in the transaction of the change they describe."""
-    if audits:
-        await connection.execute(SQL.append, *columns(AuditRecord, audits))
+    await write(connection, SQL.append, columns(AuditRecord, audits))
 
 
 async def read_audits(

@@ -2,10 +2,12 @@
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import fields
+from enum import StrEnum
+from functools import cache
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from storage.pool import Row
+from storage.pool import Connection, Row
 
 R = TypeVar("R")
 K = TypeVar("K")
@@ -26,9 +28,30 @@ def columns_of(names: Iterable[str], records: Iterable[Any]) -> list[list[Any]]:
     return [list(map(attrgetter(name), rows)) for name in names]
 
 
+async def write(connection: Connection, statement: str, arrays: list[list[Any]]) -> None:
+    """Run a statement that takes an array per column, unless there are no rows."""
+    if arrays[0]:
+        await connection.execute(statement, *arrays)
+
+
 def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     """A dataclass record from the columns named like its fields. `values` are used in place of columns."""
-    return kind(**{name: row[name] for name in _names(kind) if name not in values}, **values)
+    for name, enum in _enums(kind).items():  # type: ignore[arg-type]  # a class is hashable
+        if name not in values:
+            value = row[name]
+            values[name] = value if enum is None or value is None else enum(value)
+    return kind(**values)
+
+
+@cache
+def _enums(kind: type[Any]) -> Mapping[str, type[StrEnum] | None]:
+    """The fields of a dataclass, each with its enum if it has one, whether or not the field can be None."""
+    hints = get_type_hints(kind)
+    return {name: next(filter(_is_enum, (hints[name], *get_args(hints[name]))), None) for name in _names(kind)}
+
+
+def _is_enum(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, StrEnum)
 
 
 def new_and_known(records: Mapping[K, R], known: Container[K]) -> tuple[list[R], list[R]]:

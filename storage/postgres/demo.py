@@ -6,9 +6,9 @@ from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoPlan, Ex
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, Slot, Sponsor
 from actors.values import Account, Tenant, Tier
-from storage.pool import Connection, Database
+from storage.pool import Connection, Store
 from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns
+from storage.postgres.columns import columns, write
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import week_columns
@@ -20,11 +20,8 @@ LOCK = 7_206_341_119
 """The advisory lock that serializes replacements. An arbitrary number, next to that of the migrations."""
 
 
-class PostgresDemo:
+class PostgresDemo(Store):
     """Demo rows in the tables of the booking ledger."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def is_untouched(self) -> bool:
         return bool(await self._database.fetchval(SQL.untouched))
@@ -88,15 +85,14 @@ async def _remove(connection: Connection, planned: DemoPlan, now_ms: int) -> Non
 
 async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
     data = planned.data
-    if planned.accounts:
-        tenants = [Tenant(account.tenant_id, Tier.CLAIMED) for account in planned.accounts]
-        accounts = [Account(account.email, account.tenant_id, now_ms) for account in planned.accounts]
-        await connection.execute(KEYS.save_tenants, *columns(Tenant, tenants))
-        await connection.execute(KEYS.insert_accounts, *columns(Account, accounts))
-    await connection.execute(LEDGER.insert_sponsors, *columns(Sponsor, data.sponsors))
-    await connection.execute(LEDGER.save_campaigns, *campaign_columns(data.campaigns))
-    await connection.execute(SQL.save_slots, *columns(Slot, data.slots))
-    await connection.execute(LEDGER.save_bookings, *columns(Booking, data.bookings))
+    tenants = [Tenant(account.tenant_id, Tier.CLAIMED) for account in planned.accounts]
+    accounts = [Account(account.email, account.tenant_id, now_ms) for account in planned.accounts]
+    await write(connection, KEYS.save_tenants, columns(Tenant, tenants))
+    await write(connection, KEYS.insert_accounts, columns(Account, accounts))
+    await write(connection, LEDGER.insert_sponsors, columns(Sponsor, data.sponsors))
+    await write(connection, LEDGER.save_campaigns, campaign_columns(data.campaigns))
+    await write(connection, SQL.save_slots, columns(Slot, data.slots))
+    await write(connection, LEDGER.save_bookings, columns(Booking, data.bookings))
     if data.weeks:
         await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
-    await connection.execute(SQL.insert_days, *columns(DeliveryDay, data.days))
+    await write(connection, SQL.insert_days, columns(DeliveryDay, data.days))

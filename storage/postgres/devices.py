@@ -5,9 +5,9 @@ from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.values import Account, BatchId
 from storage.journal import decide_once
-from storage.pool import Connection, Database
+from storage.pool import Connection, Store
 from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, record_of
+from storage.postgres.columns import columns, record_of, write
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.pruning import prune
 from storage.postgres.quota import SQL as QUOTA
@@ -16,11 +16,8 @@ from storage.statements import statements
 SQL = statements("devices")
 
 
-class PostgresDevices:
+class PostgresDevices(Store):
     """Device logins, wrong guesses, and the keys issued to devices, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await decide_once(
@@ -35,7 +32,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     """Lock in the order of the contract: devices, accounts, sessions, tenants, each sorted."""
     snapshot = Snapshot()
     for row in await connection.fetch(SQL.lock_devices, list(lock_set.code_hashes), list(lock_set.user_codes)):
-        snapshot.devices[row["id"]] = record_of(Device, row, status=Status(row["status"]))
+        snapshot.devices[row["id"]] = record_of(Device, row)
     approved = (device for device in snapshot.devices.values() if device.status is Status.APPROVED)
     emails = {*lock_set.emails, *(device.email for device in approved)}
     if emails:
@@ -57,10 +54,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
-    if decision.keys:
-        await connection.execute(SQL.insert_keys, *columns(FreshKey, decision.keys))
-    if changed.devices:
-        await connection.execute(SQL.save_devices, *columns(Device, changed.devices.values()))
-    if changed.guesses:
-        await connection.execute(SQL.save_guesses, *columns(Guesses, changed.guesses.values()))
+    await write(connection, SQL.insert_keys, columns(FreshKey, decision.keys))
+    await write(connection, SQL.save_devices, columns(Device, changed.devices.values()))
+    await write(connection, SQL.save_guesses, columns(Guesses, changed.guesses.values()))
     await append_audits(connection, decision.audits)

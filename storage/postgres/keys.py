@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.credentials import Kind
 from actors.keys.messages import Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Scope, Tenant, Tier
 from storage.journal import decide_once
-from storage.pool import Connection, Database, Row
+from storage.pool import Connection, Row, Store
 from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, columns_of, record_of
+from storage.postgres.columns import columns, columns_of, record_of, write
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
@@ -22,11 +21,8 @@ _BEFORE_SCOPES = ("id", "hash", "prefix", "kind", "tenant_id", "created_ms")
 _AFTER_SCOPES = ("name", "expires_ms", "revoked_ms")
 
 
-class PostgresKeys:
+class PostgresKeys(Store):
     """Keys, claims, accounts, the outbox and the audit, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await decide_once(
@@ -87,20 +83,15 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
     await _write_tenants(connection, sorted(changed.tenants.values(), key=lambda tenant: tenant.id))
-    if changed.accounts:
-        await connection.execute(SQL.insert_accounts, *columns(Account, changed.accounts.values()))
+    await write(connection, SQL.insert_accounts, columns(Account, changed.accounts.values()))
     if decision.dismissed:
         await connection.execute(SQL.delete_administrators, sorted(decision.dismissed))
-    if changed.administrators:
-        admins = changed.administrators
-        await connection.execute(SQL.insert_administrators, list(admins), list(admins.values()))
-    if changed.keys:
-        await connection.execute(SQL.save_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
-    if changed.claims:
-        claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
-        await connection.execute(SQL.save_claims, *columns(Claim, claims))
-    if decision.outbox:
-        await connection.execute(SQL.insert_messages, *columns(OutboxMessage, decision.outbox))
+    admins = changed.administrators
+    await write(connection, SQL.insert_administrators, [list(admins), list(admins.values())])
+    await write(connection, SQL.save_keys, _key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
+    claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
+    await write(connection, SQL.save_claims, columns(Claim, claims))
+    await write(connection, SQL.insert_messages, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
@@ -112,10 +103,8 @@ async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> N
     """Write tenants before those that are merged into them, because of the foreign key."""
     merged = [tenant for tenant in tenants if tenant.merged_into is not None]
     for group in ([tenant for tenant in tenants if tenant.merged_into is None], merged):
-        if group:
-            await connection.execute(SQL.save_tenants, *columns(Tenant, group))
-    if merged:
-        await connection.execute(SQL.merge_days, *columns_of(("id", "merged_into"), merged))
+        await write(connection, SQL.save_tenants, columns(Tenant, group))
+    await write(connection, SQL.merge_days, columns_of(("id", "merged_into"), merged))
 
 
 def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
@@ -126,9 +115,7 @@ def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
 
 def _key(row: Row) -> Key:
     scopes = row["scopes"]
-    return record_of(
-        Key, row, kind=Kind(row["kind"]), scopes=None if scopes is None else tuple(Scope(scope) for scope in scopes)
-    )
+    return record_of(Key, row, scopes=None if scopes is None else tuple(map(Scope, scopes)))
 
 
 def _resolved(row: Row) -> Resolved:

@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 
 from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
-from storage.pool import Connection, Database
+from storage.pool import Connection, Store
 from storage.postgres.pruning import prune
 from storage.statements import statements
 
 SQL = statements("mail")
 
 
-class PostgresOutbox:
+class PostgresOutbox(Store):
     """Messages in the `outbox` table. The key and session stores insert them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         async def work(connection: Connection) -> Lease:

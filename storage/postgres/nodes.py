@@ -4,18 +4,15 @@ from collections.abc import Sequence
 
 from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
-from storage.pool import Connection, Database, Row
+from storage.pool import Connection, Row, Store
 from storage.postgres.columns import record_of
 from storage.statements import statements
 
 SQL = statements("nodes")
 
 
-class PostgresNodes:
+class PostgresNodes(Store):
     """Rows of the `nodes` table. The server's clock measures their ages."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def heartbeat(self, node: NodeInfo, live_seconds: float) -> Sequence[LiveNode]:
         info = (node.id, node.host, node.pid, node.version, node.url, node.started_ms)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from actors.quota.state import Decision
 from actors.quota.store import Decide
-from actors.values import BatchId, Tenant, Tier
+from actors.values import BatchId, Tenant
 from storage.journal import decide_once
-from storage.pool import Connection, Database, Row
-from storage.postgres.columns import columns_of, record_of
+from storage.pool import Connection, Row, Store
+from storage.postgres.columns import columns_of, record_of, write
 from storage.statements import statements
 
 SQL = statements("quota")
@@ -15,11 +15,8 @@ SQL = statements("quota")
 _COUNTERS = ("id", "lifetime_used", "usecase_reads", "month", "month_used", "day", "day_used")
 
 
-class PostgresQuota:
+class PostgresQuota(Store):
     """Tenants and their counters in the `tenants` and `usage_days` tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         async def read(connection: Connection) -> dict[str, Tenant]:
@@ -33,11 +30,10 @@ class PostgresQuota:
 
 
 async def _write(connection: Connection, before: Mapping[str, Tenant], decision: Decision) -> None:
-    if decision.changed:
-        changed = [decision.changed[tenant_id] for tenant_id in sorted(decision.changed)]
-        await connection.execute(SQL.save, *columns_of(_COUNTERS, changed))
+    changed = [decision.changed[tenant_id] for tenant_id in sorted(decision.changed)]
+    await write(connection, SQL.save, columns_of(_COUNTERS, changed))
 
 
 def tenant_of(row: Row) -> Tenant:
     """A tenant from a row of `tenants`."""
-    return record_of(Tenant, row, tier=Tier(row["tier"]))
+    return record_of(Tenant, row)

@@ -80,8 +80,7 @@ class ShardedEvents(PostgresEvents):
 
     @asynccontextmanager
     async def _admitted(self, worker: int) -> AsyncIterator[None]:
-        """Wait for a free transaction among those that events may use on this worker and in total, as long as the pool
-        would."""
+        """Wait for one of the transactions that events may use on this worker and in total, as long as the pool would."""
         seconds = self._database.limits.wait_seconds
         async with AsyncExitStack() as stack:
             with trio.move_on_after(seconds) as waiting:

@@ -2,20 +2,15 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import Booking, BookingView, CampaignStatus, CampaignView, Content, Side, Slot, Sponsor
+from actors.bookings.records import Booking, BookingView, CampaignStatus, CampaignView, Content, Slot, Sponsor
 from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
-from storage.pool import Connection, Database, Row
+from storage.pool import Connection, Row, Store
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sponsorship_rows import (
-    booking_of,
-    booking_view_of,
-    campaign_view_of,
-    slot_of,
-)
+from storage.postgres.sponsorship_rows import booking_of, booking_view_of, campaign_view_of, slot_of
 from storage.statements import statements
 
 SQL = statements("sponsorship")
@@ -27,11 +22,8 @@ OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
 
 
-class PostgresSponsorship:
+class PostgresSponsorship(Store):
     """The tables of the booking ledger, and the audit."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
         row = await self._database.fetchrow(SQL.sponsor, tenant_id)
@@ -120,12 +112,4 @@ async def _slots(connection: Connection) -> list[Slot]:
 
 
 def _placement(row: Row) -> SoldPlacement:
-    return SoldPlacement(
-        booking_id=row["booking_id"],
-        side=Side(row["side"]),
-        content=record_of(Content, row),
-        sponsor_name=row["sponsor_name"],
-        week_start_ms=row["week_start_ms"],
-        week_end_ms=row["week_end_ms"],
-        demo=row["demo"],
-    )
+    return record_of(SoldPlacement, row, content=record_of(Content, row))

@@ -4,20 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from actors.bookings.records import (
-    Booking,
-    BookingStatus,
-    BookingView,
-    Campaign,
-    CampaignStatus,
-    CampaignView,
-    Content,
-    Mode,
-    PackageKind,
-    Side,
-    Slot,
-    YoutubeStatus,
-)
+from actors.bookings.records import Booking, BookingView, Campaign, CampaignView, Content, Slot
 from storage.pool import Row
 from storage.postgres.columns import columns_of, record_of
 
@@ -35,23 +22,15 @@ _CAMPAIGN = (
 
 
 def slot_of(row: Row) -> Slot:
-    return record_of(Slot, row, side=Side(row["side"]), package_kind=_kind(row["package_kind"]))
+    return record_of(Slot, row)
 
 
 def campaign_of(row: Row) -> Campaign:
-    return record_of(Campaign, row, content=record_of(Content, row), status=CampaignStatus(row["status"]))
+    return record_of(Campaign, row, content=record_of(Content, row))
 
 
 def booking_of(row: Row) -> Booking:
-    youtube = row["youtube_status"]
-    return record_of(
-        Booking,
-        row,
-        status=BookingStatus(row["status"]),
-        mode=Mode(row["mode"]),
-        package_kind=_kind(row["package_kind"]),
-        youtube_status=None if youtube is None else YoutubeStatus(youtube),
-    )
+    return record_of(Booking, row)
 
 
 def campaign_view_of(row: Row) -> CampaignView:
@@ -66,7 +45,3 @@ def booking_view_of(row: Row, delivered: Row | None) -> BookingView:
 
 def campaign_columns(campaigns: Iterable[Campaign]) -> list[list[Any]]:
     return columns_of(_CAMPAIGN, campaigns)
-
-
-def _kind(value: str | None) -> PackageKind | None:
-    return None if value is None else PackageKind(value)
