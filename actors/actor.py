@@ -5,17 +5,16 @@ accumulates while the commit is in flight. Knows nothing of what its messages me
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from math import inf
 from typing import Generic, TypeVar
 
 import trio
 
 from actors.mailbox import Envelope, Mailbox, answer_due, copy_of, request_id
+from actors.nurseries import background_nursery
 from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 from actors.waiting import WaitingCallers
 
@@ -82,8 +81,7 @@ class Actor(Generic[M, R]):
         self.limits = limits
         self.state = State.NEW
         self.observer: Callable[[int, float], None] | None = None
-        """Called after each batch with its size (in the units of `weigh`) and its commit time in seconds, for metrics.
-        """
+        """Called after each batch with its size (in the units of `weigh`) and its commit time in seconds."""
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
         self._waiting: WaitingCallers[M, R] = WaitingCallers()
@@ -139,8 +137,7 @@ class Actor(Generic[M, R]):
         return answer
 
     def tell(self, message: M) -> bool:
-        """Post a message without waiting for its answer. Returns False if the mailbox rejected it; the message is then
-        lost."""
+        """Post a message without waiting for its answer. Returns False if the mailbox rejected it: it is then lost."""
         try:
             self._mailbox.post(Envelope(message, self.weigh(message), request_id=request_id.get()))
         except (Overloaded, Stopped):
@@ -151,7 +148,8 @@ class Actor(Generic[M, R]):
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve batches until the mailbox is closed and drained. Raises only on a bug."""
         try:
-            async with _alongside(partial(self._waiting.fail_expired, self._give_up)):
+            async with background_nursery() as nursery:
+                nursery.start_soon(self._waiting.fail_expired, self._give_up)
                 await self.load()
                 self.state = State.RUNNING
                 task_status.started()
@@ -268,21 +266,6 @@ class Actor(Generic[M, R]):
         raise StorageUnavailable(
             f"{self.name} could not learn the outcome of a batch in {self.limits.settle_attempts} attempts"
         )
-
-
-@asynccontextmanager
-async def _alongside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Run `work` while the block runs. An error of the block is raised as it is, not inside an exception group."""
-    failed: Exception | None = None
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(work)
-        try:
-            yield
-        except Exception as error:
-            failed = error
-        nursery.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
 
 
 def _fail(envelopes: Sequence[Envelope[M, R]], error: BaseException) -> None:

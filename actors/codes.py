@@ -34,8 +34,7 @@ class EmailedCode:
 
 
 WRONG_CLOCK_MS = DAY_MS
-"""A `sent_ms` further ahead than this comes from a wrong clock and is ignored, so that nobody is locked out until then.
-"""
+"""A `sent_ms` further ahead comes from a wrong clock and is ignored, so that nobody is locked out until then."""
 
 C = TypeVar("C", bound=EmailedCode)
 

@@ -16,8 +16,7 @@ RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
 CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX = "clm_", "sst_", "dvc_"
 ENTROPY_BYTES = 48
-"""Random bytes for 32 base62 digits (384 bits reduced to 190: bias below 2**-190) or 43 digits (256 bits: bias below
-2**-127)."""
+"""Random bytes for 32 base62 digits (384 bits reduced to 190, bias below 2**-190) or 43 (to 256, bias below 2**-127)."""
 
 TOKEN_LENGTH = 43
 """Base62 digits of a session's or device's token: 256 bits."""

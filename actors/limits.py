@@ -55,8 +55,7 @@ class WindowLimiter:
         self._windows: OrderedDict[str, tuple[int, int]] = OrderedDict()
 
     def hit(self, key: str, limit: int, now_ms: int, count: int = 1, *, least: int = 0) -> Allowance:
-        """Count one request of `key`, or `count` at once. Refused requests are not counted. This node's share is at
-        least `least`."""
+        """Count `count` requests of `key`, unless they are refused. This node's share is at least `least`."""
         here = max(least, share(limit, self._nodes()))
         end_ms, hits = self._windows.get(key, (0, 0))
         if end_ms <= now_ms or end_ms > now_ms + self._window_ms:

@@ -83,8 +83,7 @@ class Reply(Generic[R]):
 
 
 def copy_of(error: BaseException) -> BaseException:
-    """A copy of the error for one more reader. Each raise appends to an exception's traceback, so readers must not
-    share one."""
+    """A copy of the error for one more reader, because each raise appends to an exception's traceback."""
     one = copy(error).with_traceback(error.__traceback__)
     one.__cause__ = error.__cause__
     return one

@@ -7,6 +7,7 @@ from typing import TypeVar
 import trio
 
 from actors.mailbox import Reply
+from actors.nurseries import background_nursery
 from actors.values import StorageUnavailable
 
 T = TypeVar("T")
@@ -19,8 +20,7 @@ class DetachedReads:
         self._nursery = nursery
 
     async def run(self, read: Callable[[], Awaitable[T]]) -> T:
-        """Return or raise what `read` does. If the caller is cancelled, `read` is cancelled too and its shielded part
-        goes on in the background."""
+        """Return or raise what `read` does. If the caller is cancelled, its shielded part goes on in the background."""
         reply: Reply[T] = Reply()
         scope = trio.CancelScope()
         self._nursery.start_soon(_run, read, reply, scope)
@@ -42,14 +42,6 @@ async def _run(read: Callable[[], Awaitable[T]], reply: Reply[T], scope: trio.Ca
 
 @asynccontextmanager
 async def open_detached_reads() -> AsyncIterator[DetachedReads]:
-    """Detached reads for the life of the block. Leaving it waits for shielded ones. An error of the block is raised as it
-    is, not in a group."""
-    failed: Exception | None = None
-    async with trio.open_nursery() as nursery:
-        try:
-            yield DetachedReads(nursery)
-        except Exception as error:
-            failed = error
-        nursery.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
+    """Detached reads for the life of the block. Leaving it waits for shielded ones."""
+    async with background_nursery() as nursery:
+        yield DetachedReads(nursery)

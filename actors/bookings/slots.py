@@ -1,6 +1,6 @@
 """Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0025."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotKept
@@ -10,7 +10,6 @@ from actors.values import Code, Refused
 
 _UNAUDITED = ("id", "created_ms", "demo")
 """Fields that never change, and so are not part of a difference."""
-
 
 MOST_CENTS = 99_999_999
 """The largest amount of one booking: the most that card processors accept."""
@@ -37,17 +36,7 @@ def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
     slot = unit.slot(message.slot_id)
     if slot is None:
         return unknown_slot()
-    given = {
-        "name": message.name,
-        "side": message.side,
-        "week_price_cents": message.week_price_cents,
-        "active": message.active,
-        "weeks": message.weeks,
-        "coming_soon": message.coming_soon,
-        "offer_ends_ms": message.offer_ends_ms,
-        "package_kind": message.package_kind,
-        "description": message.description,
-    }
+    given = {field.name: getattr(message, field.name, None) for field in fields(Slot)}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes |= dict.fromkeys(message.clear)
     if changes.get("active"):

@@ -3,8 +3,10 @@
 Source of the rules: ADR 0017 to 0021. Later messages of a batch see the changes of earlier ones.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from actors.bookings import campaigns, reservations, settlement, slots
 from actors.bookings.messages import (
@@ -51,39 +53,34 @@ class LockSet:
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    tenants: set[str] = set()
-    campaign_ids: set[str] = set()
-    slot_ids: set[str] = set()
-    booking_ids: set[str] = set()
-    keys: set[tuple[str, str, str]] = set()
-    events: set[str] = set()
+    rows: defaultdict[str, set[Any]] = defaultdict(set)
     weeks: list[int] = []
     for message in messages:
         match message:
             case SaveProfile(sponsor=sponsor):
-                tenants.add(sponsor.tenant_id)
+                rows["tenant_ids"].add(sponsor.tenant_id)
             case CreateCampaign(campaign=campaign):
-                tenants.add(campaign.tenant_id)
+                rows["tenant_ids"].add(campaign.tenant_id)
             case EditCampaign(campaign_id=campaign_id) | MoveCampaign(campaign_id=campaign_id):
-                campaign_ids.add(campaign_id)
+                rows["campaign_ids"].add(campaign_id)
             case Reserve():
-                tenants.add(message.tenant_id)
+                rows["tenant_ids"].add(message.tenant_id)
                 if message.campaign is None:
-                    campaign_ids.add(message.campaign_id)
-                slot_ids.add(message.slot_id)
-                keys.add((message.tenant_id, message.operation, message.key))
+                    rows["campaign_ids"].add(message.campaign_id)
+                rows["slot_ids"].add(message.slot_id)
+                rows["keys"].add((message.tenant_id, message.operation, message.key))
                 weeks.append(message.week_start_ms)
             case CreateSlot(slot=slot):
-                slot_ids.add(slot.id)
+                rows["slot_ids"].add(slot.id)
             case EditSlot(slot_id=slot_id) | RetireSlot(slot_id=slot_id):
-                slot_ids.add(slot_id)
+                rows["slot_ids"].add(slot_id)
             case TakePayment(booking_id=booking_id, event_id=event_id):
-                booking_ids.add(booking_id)
-                events.add(event_id)
+                rows["booking_ids"].add(booking_id)
+                rows["event_ids"].add(event_id)
             case SettleRefund(booking_id=booking_id, event_id=event_id):
-                booking_ids.add(booking_id)
+                rows["booking_ids"].add(booking_id)
                 if event_id is not None:
-                    events.add(event_id)
+                    rows["event_ids"].add(event_id)
             case (
                 OpenCheckout(booking_id=booking_id)
                 | Cancel(booking_id=booking_id)
@@ -92,16 +89,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 | ExpireHold(booking_id=booking_id)
                 | DescribeVideo(booking_id=booking_id)
             ):
-                booking_ids.add(booking_id)
-    return LockSet(
-        tenant_ids=tuple(sorted(tenants)),
-        campaign_ids=tuple(sorted(campaign_ids)),
-        slot_ids=tuple(sorted(slot_ids)),
-        booking_ids=tuple(sorted(booking_ids)),
-        keys=tuple(sorted(keys)),
-        event_ids=tuple(sorted(events)),
-        from_week_ms=min(weeks, default=None),
-    )
+                rows["booking_ids"].add(booking_id)
+    return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()}, from_week_ms=min(weeks, default=None))
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: BookingRules) -> Decision:

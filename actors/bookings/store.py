@@ -1,5 +1,4 @@
-"""The store ports of the ledger, the sweeper and the readers. The Postgres and the memory store pass the same contract
-tests."""
+"""The store ports of the ledger, the sweeper and the readers. Both stores of each pass the same contract tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -128,8 +127,7 @@ class SponsorshipStore(Protocol):
         ...
 
     async def overview(self, from_week_ms: int) -> Overview:
-        """One consistent picture: slots that are not retired, their taken weeks from `from_week_ms` on, and placements
-        that end after it."""
+        """One consistent picture: slots not retired, their taken weeks from `from_week_ms` on, later placements."""
         ...
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:

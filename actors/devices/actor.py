@@ -1,7 +1,7 @@
 """The device authorizer: starts, polls, shows and decides device logins, one transaction per batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
@@ -22,22 +22,16 @@ CANDIDATES = 4
 class StartedLogin:
     """A device login that was started. `device_code` is available in clear only here."""
 
-    device_code: str
+    device_code: str = field(repr=False)
     device: Device
-
-    def __repr__(self) -> str:
-        return f"<StartedLogin {self.device.id}>"
 
 
 @dataclass(frozen=True, slots=True)
 class RedeemedKey:
     """A full key of the approving account. `api_key` is available in clear only here."""
 
-    api_key: str
+    api_key: str = field(repr=False)
     key: FreshKey
-
-    def __repr__(self) -> str:
-        return f"<RedeemedKey {self.key.prefix}>"
 
 
 class DeviceAuthorizer(Actor[Message, Answer]):

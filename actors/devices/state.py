@@ -4,8 +4,10 @@ Takes a snapshot of locked rows and messages, returns changes and answers. Later
 earlier ones.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from actors.devices.messages import (
     Answer,
@@ -37,34 +39,29 @@ NAME_LENGTH = 64
 class LockSet:
     """The rows that a batch needs. The store follows devices and emails to accounts, and these to tenants."""
 
-    code_hashes: tuple[bytes, ...]
-    user_codes: tuple[str, ...]
-    session_ids: tuple[str, ...]
-    emails: tuple[str, ...]
+    code_hashes: tuple[bytes, ...] = ()
+    user_codes: tuple[str, ...] = ()
+    session_ids: tuple[str, ...] = ()
+    emails: tuple[str, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    code_hashes: set[bytes] = set()
-    user_codes: set[str] = set()
-    session_ids: set[str] = set()
-    emails: set[str] = set()
+    rows: defaultdict[str, set[Any]] = defaultdict(set)
     for message in messages:
         match message:
             case Start(user_codes=several):
-                user_codes.update(several)
+                rows["user_codes"].update(several)
             case Poll(code_hash=code_hash):
-                code_hashes.add(code_hash)
+                rows["code_hashes"].add(code_hash)
             case Look(user_code=user_code, session_id=session_id):
-                user_codes.add(user_code)
-                session_ids.add(session_id)
+                rows["user_codes"].add(user_code)
+                rows["session_ids"].add(session_id)
             case Decide(user_code=user_code, session_id=session_id, email=email):
-                user_codes.add(user_code)
-                session_ids.add(session_id)
-                emails.add(email)
-    return LockSet(
-        tuple(sorted(code_hashes)), tuple(sorted(user_codes)), tuple(sorted(session_ids)), tuple(sorted(emails))
-    )
+                rows["user_codes"].add(user_code)
+                rows["session_ids"].add(session_id)
+                rows["emails"].add(email)
+    return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()})
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: DeviceRules) -> Decision:
@@ -104,17 +101,19 @@ class _Batch(UnitOfWork):
     def _poll(self, poll: Poll) -> Answer:
         device_id = self._by_hash.get(poll.code_hash)
         device = None if device_id is None else self._as_of_now(device_id)
-        match None if device is None else device.status:
-            case None | Status.REDEEMED:
+        if device is None:
+            return unknown_code()
+        match device.status:
+            case Status.REDEEMED:
                 return unknown_code()
             case Status.DENIED:
                 return Refused(Code.ACCESS_DENIED, "The person denied the request.")
             case Status.EXPIRED:
                 return _expired()
             case Status.APPROVED:
-                return self._redeem(_known(device), poll)
+                return self._redeem(device, poll)
             case Status.PENDING:
-                return self._wait(_known(device))
+                return self._wait(device)
 
     def _wait(self, device: Device) -> Refused:
         """Still pending. The pace is measured from the last poll that was not early."""
@@ -143,8 +142,7 @@ class _Batch(UnitOfWork):
     # Requests of the person.
 
     def _guessed(self, message: Look | Decide) -> Device | Refused:
-        """The device with a user code. A wrong code is charged to the session in the same transaction as the
-        comparison."""
+        """The device with a user code. A wrong code is charged to the session in the transaction that compares it."""
         guesses = self._guesses(message.session_id)
         if guesses is None:
             return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
@@ -209,11 +207,6 @@ class _Batch(UnitOfWork):
 def unknown_code() -> Refused:
     """For a device code that does not exist, or whose key was already returned."""
     return Refused(Code.INVALID_CODE, "The device code is unknown or has already been used.")
-
-
-def _known(device: Device | None) -> Device:
-    assert device is not None
-    return device
 
 
 def _expired() -> Refused:

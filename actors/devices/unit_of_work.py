@@ -59,8 +59,7 @@ class UnitOfWork:
         return self.decision.changed.guesses.get(session_id) or self._snapshot.guesses.get(session_id)
 
     def _as_of_now(self, device_id: str) -> Device:
-        """The device as of now. An overdue one is stored as expired, so that it stays expired on nodes whose clocks are
-        behind."""
+        """The device as of now. An overdue one is stored as expired, for nodes whose clocks are behind."""
         device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
         if device.status in OPEN and device.expires_ms <= self._now_ms:
             # `live_keys` no longer counts an overdue approved device.

@@ -30,8 +30,7 @@ class Shard(NamedTuple):
 
 
 class ShardMap:
-    """Ranges that cover all hashes, indexed from 0 in their order. Raises `ValueError` if they do not cover them
-    exactly."""
+    """Ranges, indexed from 0 in their order. Raises `ValueError` unless they cover all hashes exactly."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.shards = tuple(sorted(shards, key=lambda shard: shard.first))

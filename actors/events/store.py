@@ -22,8 +22,7 @@ class EventStore(Protocol):
         ...
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
-        """The current windows of these bookings. `NEVER` for a booking whose placement is never shown; unknown bookings
-        are left out."""
+        """The windows of these bookings; `NEVER` for one that is never shown. Unknown bookings are left out."""
         ...
 
     async def prepare(self, days: Sequence[int]) -> None:

@@ -7,8 +7,7 @@ from actors.mail.messages import Lease, Mail, Mark, QueuedMessage
 
 
 class Outbox(Protocol):
-    """Messages on their way. All methods raise `StorageUnavailable`; those that write also `Contended` or
-    `OutcomeUnknown`."""
+    """Messages on their way. Methods raise `StorageUnavailable`; those that write also `Contended` or `OutcomeUnknown`."""
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         """Lease at most `limit` due messages until `until_ms`, longest due first, in the order in which they were

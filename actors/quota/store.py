@@ -21,6 +21,5 @@ class QuotaStore(Protocol):
         ...
 
     async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
-        """The usage of a tenant by day (since the epoch), from `first` to `last`, without unused days. Raises
-        `StorageUnavailable`."""
+        """The usage of a tenant by day (since the epoch), `first` to `last`, unless unused. Raises `StorageUnavailable`."""
         ...
