@@ -5,6 +5,7 @@ its own. `python -m tests.acceptance.prepared DESCRIPTOR` serves the requests th
 """
 
 import atexit
+import gc
 import json
 import os
 import select
@@ -114,6 +115,9 @@ def _server() -> socket.socket:
 
 def _serve(requests: socket.socket, main: Callable[[Sequence[str]], int]) -> None:
     signal.signal(signal.SIGCHLD, _reap)
+    # Forks share what is never written, and a garbage collection writes to all that it looks at.
+    gc.collect()
+    gc.freeze()
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, REQUEST_BYTES, 3)
         if not request:
