@@ -5,9 +5,6 @@ what is there: the weeks that are sold, a slot, a campaign, an address that can 
 drawn by a stand-in, which gives way to the real one when the request is sent: what is drawn is the same in each run.
 """
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -26,18 +23,16 @@ from schemathesis.specs.openapi import checks
 
 from actors.weeks import WEEK_MS, week_of
 from service.operations.events import ROWS as EVENT_OPERATIONS
+from tests.acceptance.processes import Service, serving
 from tests.http.conformity import DOCUMENT
 from tests.memory import in_memory
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 30
 PLENTY = "1000000000"
 BOSS = "boss@example.com"
 SPONSOR = "sponsor@example.com"
-LIMITS = {
-    # So high that no limit is met: what happens at limits is tested beside this.
-    f"CATALOG__{name}": PLENTY
-    for name in (
+LIMITS = dict.fromkeys(
+    (
         "KEYLESS__PER_MINUTE",
         "MINT__PER_HOUR",
         "MINT__PER_HOUR_TOTAL",
@@ -51,10 +46,12 @@ LIMITS = {
         *(f"TIERS__ANONYMOUS__{name}" for name in ("LIFETIME", "DAILY", "PER_MINUTE", "USECASE_READS")),
         *(f"TIERS__CLAIMED__{name}" for name in ("MONTHLY", "DAILY", "PER_MINUTE")),
         *(f"TIERS__UPGRADED__{name}" for name in ("MONTHLY", "DAILY", "PER_MINUTE")),
-    )
-}
+    ),
+    PLENTY,
+)
+"""So high that no limit is met: what happens at limits is tested beside this."""
 
-LIMITS |= {"CATALOG__KEYS__SCOPED_PER_ACCOUNT": "1000", "CATALOG__BOOKINGS__HORIZON_WEEKS": "520"}
+LIMITS |= {"keys.scoped_per_account": "1000", "bookings.horizon_weeks": "520"}
 
 HORIZON = 520
 WEEKS = [week_of(int(time.time() * 1_000)) + number * WEEK_MS for number in range(HORIZON)]
@@ -233,33 +230,17 @@ def running_target() -> Iterator[Target]:
     with tempfile.TemporaryDirectory(prefix="catalog-tests-", dir=in_memory(), ignore_cleanup_errors=True) as directory:
         # The embedded Postgres may run as another user, who has to get through.
         Path(directory).chmod(0o711)
-        environment = os.environ | LIMITS | {"CATALOG__LOG__LEVEL": "warning", "CATALOG__ADMIN__EMAILS": BOSS}
-        process = _command(environment, directory, "serve", "--bind", "127.0.0.1:0")
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().removeprefix("listening on ").strip()
-            assert url.startswith("http://"), "the server did not start"
-            with requests.Session() as session:
-                target = Target(url, session)
-                _introduce(target, environment, directory)
-                _furnish(target)
-                yield target
-        finally:
-            process.terminate()
-            code = process.wait(timeout=SECONDS)
-            process.stdout.close()
-        assert code == 0
+        settings = LIMITS | {"log.level": "warning", "admin.emails": BOSS}
+        with serving(Path(directory) / "data", settings) as service, requests.Session() as session:
+            target = Target(service.url, session)
+            _introduce(target, service)
+            _furnish(target)
+            yield target
 
 
-def _command(environment: Mapping[str, str], directory: str, *words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "service", *words, "--data-dir", f"{directory}/data"]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE)
-
-
-def _introduce(target: Target, environment: Mapping[str, str], directory: str) -> None:
+def _introduce(target: Target, service: Service) -> None:
     """Nobody, an anonymous key, an ordinary account and a narrow key of it, and an administrator."""
-    commands = [_command(environment, directory, "issue-key", "--email", email) for email in (SPONSOR, BOSS)]
-    keys = [command.communicate(timeout=SECONDS)[0].strip() for command in commands]
+    keys = [service.command("issue-key", "--email", email).strip() for email in (SPONSOR, BOSS)]
     assert all(keys), "no key was issued"
     target.callers = {"keyless": {}, "sponsor": bearer(keys[0]), "administrator": bearer(keys[1])}
     minted = target.ask("POST", "/auth/agent", "keyless")
