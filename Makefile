@@ -43,7 +43,7 @@ simulate: $(VENV)/test.stamp
 # More generated requests of each operation than the suite's, and longer walks along the links: make fuzz EXAMPLES=1000
 EXAMPLES ?= 1000
 fuzz: $(VENV)/test.stamp
-	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/http/test_schemathesis.py
+	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/api/test_schemathesis.py
 
 # Clients of all kinds on two nodes while everything under them fails, each answer held against what is kept:
 # make chaos MINUTES=60 SEED=7

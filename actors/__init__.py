@@ -1,1 +1,1 @@
-"""What owns changing state: actors that commit their messages in batches. Knows Trio, nothing of HTTP or SQL."""
+"""Actors own the state that changes and commit their messages in batches. They know Trio, and nothing of HTTP or SQL."""

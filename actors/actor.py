@@ -1,35 +1,35 @@
 """The actor: a mailbox, a loop, and one commit per batch.
 
-An actor takes everything that waits, commits it in one transaction, and only then answers each caller with its own
-result. While a commit is under way the next batch gathers by itself. Knows nothing of what its messages mean.
+An actor takes all queued messages, commits them in one transaction, then replies to each caller. The next batch
+accumulates while the commit is in flight. Knows nothing of what its messages mean.
 """
 
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
-from heapq import heappop, heappush
-from itertools import count
+from functools import partial
 from math import inf
 from typing import Generic, TypeVar
 
 import trio
 
-from actors.mailbox import Envelope, Mailbox, answer_due, request_id, twin
-from actors.values import ActorFailed, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable, Turn
+from actors.mailbox import Envelope, Mailbox, answer_due, copy_of, request_id
+from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
+from actors.waiting import WaitingCallers
 
 M = TypeVar("M")
 R = TypeVar("R")
+K = TypeVar("K")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ActorLimits:
-    """Bounds of one actor, in messages, or in what `Actor.weigh` counts. A mailbox that is full refuses; an answer that is
-    late is given up by its caller."""
+    """Bounds of one actor, in messages, or in what `Actor.weigh` counts. A full mailbox rejects new messages; a caller
+    gives up after `answer_seconds`."""
 
     mailbox: int = 4_096
     batch: int = 512
@@ -45,7 +45,7 @@ class ActorLimits:
 
 
 class State(Enum):
-    """Where an actor is in its life."""
+    """The stages in the life of an actor."""
 
     NEW = "new"
     RUNNING = "running"
@@ -55,10 +55,8 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ActorStatistics:
-    """A picture of one actor; counts are since the process began.
-
-    The mailbox, `messages` and `last_batch` are in what `Actor.weigh` counts; `refused` and `unavailable` are callers.
-    """
+    """A snapshot of one actor. Counts start with the process. The mailbox, `messages` and `last_batch` use the units of
+    `Actor.weigh`; `refused` and `unavailable` count callers."""
 
     name: str
     state: State
@@ -77,70 +75,72 @@ class ActorStatistics:
 
 
 class Actor(Generic[M, R]):
-    """Base of all actors. A concern subclasses it with intents (public methods that `ask`) and `commit`."""
+    """Base class of all actors. A subclass adds intents (public methods that `ask`) and `commit`."""
 
     def __init__(self, name: str, node: str, limits: ActorLimits) -> None:
         self.name = name
         self.limits = limits
         self.state = State.NEW
         self.observer: Callable[[int, float], None] | None = None
-        """Told the size (in what `weigh` counts) and the commit time in seconds of each batch: metrics hook in here."""
+        """Called after each batch with its size (in the units of `weigh`) and its commit time in seconds, for metrics.
+        """
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
-        # Whoever has asked, first due first, until the answer is given: nearly always in the order in which they asked, apart
-        # from those whose request was late already. `_looks_at` is when `_give_up_late` looks at them next.
-        self._asked: deque[Envelope[M, R]] = deque()
-        self._hurried: list[tuple[float, int, Envelope[M, R]]] = []
-        self._hurry = count()
-        self._asking = trio.lowlevel.ParkingLot()
-        self._looks_at = inf
-        self._turns = 0
+        self._waiting: WaitingCallers[M, R] = WaitingCallers()
+        self._batch_number = 0
         self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
         self._last_batch = 0
         self._commit_seconds = 0.0
 
-    # What a concern provides.
+    # Provided by the subclass.
 
     async def load(self) -> None:
-        """Bring the actor's memory up from the store; called at each start, before the first batch."""
+        """Load the actor's memory from the store. Called at each start, before the first batch."""
 
-    async def commit(self, turn: Turn, messages: Sequence[M]) -> Sequence[R]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[M]) -> Sequence[R]:
         """Commit one batch and return one answer for each message, in order.
 
-        Raises `StorageUnavailable` (callers are refused), `Contended` or `OutcomeUnknown` (called again with the same
-        turn and the same messages); anything else is a bug, fails the batch and restarts the actor.
+        Raises `StorageUnavailable` (the callers are told to retry), `Contended` or `OutcomeUnknown` (called again with
+        the same batch id and messages). Any other error is a bug: it fails the batch and restarts the actor.
         """
         raise NotImplementedError
 
     def weigh(self, message: M) -> int:
-        """How much of a batch, and of the mailbox, a message takes: 1 unless it carries many things."""
+        """How much of a batch, and of the mailbox, a message takes: 1 unless it carries several items."""
         return 1
 
     def undo(self, message: M, answer: R) -> None:
-        """A message was kept after its caller had been refused for lateness; an actor that can make up for it does."""
+        """Compensation hook: called when a message commits after its caller was already told that it failed."""
 
-    # What callers and the troupe use.
+    # Used by callers and the supervisor.
 
-    async def ask(self, message: M, *, in_any_case: bool = False) -> R:
+    async def ask(self, message: M, *, no_timeout: bool = False) -> R:
         """Post a message and wait for its answer.
 
-        Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. A caller that leaves changes nothing:
-        the work is done all the same. It is given up after `answer_seconds`, or when its request has to be answered; but
-        not `in_any_case`, where the caller bounds his wait himself.
+        Raises `Overloaded`, `Stopped`, `StorageUnavailable` or `ActorFailed`. Cancelling the caller does not cancel the
+        work. The call times out after `answer_seconds` or when its request is due, unless `no_timeout` is set and the
+        caller bounds the wait itself.
         """
-        due = inf if in_any_case else min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
+        due = inf if no_timeout else min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
         envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due, request_id=request_id.get())
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
             self._refused += 1
             raise
-        if not in_any_case:
-            self._await_by(due, envelope)
+        if not no_timeout:
+            self._waiting.add(envelope)
         return await envelope.reply.wait()
 
+    async def ask_for(self, message: M, *kinds: type[K]) -> K:
+        """`ask`, for a message whose answer is one of `kinds`."""
+        answer = await self.ask(message)
+        assert isinstance(answer, kinds)
+        return answer
+
     def tell(self, message: M) -> bool:
-        """Post a message whose answer nobody waits for; False where the mailbox takes none now, and the message is lost."""
+        """Post a message without waiting for its answer. Returns False if the mailbox rejected it; the message is then
+        lost."""
         try:
             self._mailbox.post(Envelope(message, self.weigh(message), request_id=request_id.get()))
         except (Overloaded, Stopped):
@@ -149,15 +149,15 @@ class Actor(Generic[M, R]):
         return True
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve batches until the mailbox is closed and drained. An error that leaves here is a bug."""
+        """Serve batches until the mailbox is closed and drained. Raises only on a bug."""
         try:
-            async with _beside(self._give_up_late):
+            async with _alongside(partial(self._waiting.fail_expired, self._give_up)):
                 await self.load()
                 self.state = State.RUNNING
                 task_status.started()
                 while envelopes := await self._mailbox.take(self.limits.batch):
                     await self._serve(envelopes)
-                    self._forget_answered()
+                    self._waiting.forget_answered()
             self.state = State.STOPPED
         except Exception:
             self.state = State.FAILED
@@ -165,11 +165,11 @@ class Actor(Generic[M, R]):
             raise
 
     def close(self) -> None:
-        """Refuse new messages; `run` ends once those that wait are answered."""
+        """Reject new messages. `run` ends once the queued ones are answered."""
         self._mailbox.close()
 
     def abandon(self) -> None:
-        """Nobody will run this actor again: refuse what waits and what comes."""
+        """Reject queued and new messages: the supervisor does not run this actor again."""
         self._mailbox.close()
         self._mailbox.fail_all(Stopped())
         self.state = State.STOPPED
@@ -203,45 +203,12 @@ class Actor(Generic[M, R]):
             f"<{type(self).__name__} {self.name!r} {self.state.value} {self._mailbox!r} after {self._batches} batches>"
         )
 
-    # Those who wait.
-
-    def _await_by(self, due: float, envelope: Envelope[M, R]) -> None:
-        if not self._asked or self._asked[-1].due <= due:
-            self._asked.append(envelope)
-        else:
-            heappush(self._hurried, (due, next(self._hurry), envelope))
-        if due < self._looks_at:
-            self._asking.unpark()
-
-    async def _give_up_late(self) -> None:
-        """Refuse whoever has waited for too long. One task looks at the first due: a deadline of each caller's own would
-        cost more than all else that an actor does for a message."""
-        while True:
-            self._forget_answered()
-            asked = self._asked[0].due if self._asked else inf
-            self._looks_at = min(asked, self._hurried[0][0] if self._hurried else inf)
-            with trio.move_on_at(self._looks_at):
-                await self._asking.park()
-            now = trio.current_time()
-            while self._asked and self._asked[0].due <= now:
-                self._give_up(self._asked.popleft())
-            while self._hurried and self._hurried[0][0] <= now:
-                self._give_up(heappop(self._hurried)[2])
-
     def _give_up(self, envelope: Envelope[M, R]) -> None:
-        if envelope.reply.given:
-            return
-        # A refused request must not be carried out later. One that is in a batch by now may be: see `undo`.
+        """Fail a caller whose deadline has passed."""
+        # A failed request must not be carried out later. One that is in a batch already may still commit: see `undo`.
         self._mailbox.withdraw(envelope)
         envelope.given_up = True
-        envelope.reply.fail(StorageUnavailable(f"{self.name} gave no answer in time"))
-
-    def _forget_answered(self) -> None:
-        """Messages are answered in about the order in which they came."""
-        while self._asked and self._asked[0].reply.given:
-            self._asked.popleft()
-        while self._hurried and self._hurried[0][2].reply.given:
-            heappop(self._hurried)
+        envelope.reply.fail(StorageUnavailable(f"{self.name} did not answer in time"))
 
     # One batch.
 
@@ -262,7 +229,7 @@ class Actor(Generic[M, R]):
             now = trio.current_time()
             for envelope, answer in zip(envelopes, answers, strict=True):
                 envelope.reply.answer(answer)
-                # Its sender may have been cut off in the moment in which it was to be given up.
+                # The caller may have been cancelled just as its deadline expired.
                 if envelope.given_up or (envelope.reply.left and envelope.due <= now):
                     self.undo(envelope.message, answer)
         finally:
@@ -274,9 +241,9 @@ class Actor(Generic[M, R]):
                 self.observer(size, trio.current_time() - started)
 
     async def _settle(self, messages: Sequence[M]) -> Sequence[R]:
-        """Commit under one turn until the outcome is known: running a turn again is harmless."""
-        self._turns += 1
-        turn = Turn(self._owner, self._turns)
+        """Commit under one batch id until the outcome is known. The batch id makes retries safe."""
+        self._batch_number += 1
+        batch_id = BatchId(self._owner, self._batch_number)
         pause = self.limits.settle_pause_seconds
         in_doubt = False
         for attempt in range(self.limits.settle_attempts):
@@ -284,25 +251,28 @@ class Actor(Generic[M, R]):
                 await trio.sleep(pause)
                 pause = min(pause * 2, self.limits.settle_pause_max_seconds)
             try:
-                answers = await self.commit(turn, messages)
+                answers = await self.commit(batch_id, messages)
             except OutcomeUnknown:
                 in_doubt = True
                 self._settled += 1
             except Contended:
                 pass
             except StorageUnavailable:
-                # Refusing is the truth only while no attempt may have committed; afterwards it has to be found out.
+                # Once an attempt may have committed, we can no longer report failure: keep retrying until the outcome
+                # is known.
                 if not in_doubt:
                     raise
             else:
                 assert len(answers) == len(messages), f"{self.name} gave {len(answers)} answers to {len(messages)}"
                 return answers
-        raise StorageUnavailable(f"{self.name} could not settle a batch in {self.limits.settle_attempts} attempts")
+        raise StorageUnavailable(
+            f"{self.name} could not learn the outcome of a batch in {self.limits.settle_attempts} attempts"
+        )
 
 
 @asynccontextmanager
-async def _beside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Run `work` for as long as the block runs. An error of the block leaves as it is, and not within a group."""
+async def _alongside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Run `work` while the block runs. An error of the block is raised as it is, not inside an exception group."""
     failed: Exception | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(work)
@@ -317,4 +287,4 @@ async def _beside(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
 
 def _fail(envelopes: Sequence[Envelope[M, R]], error: BaseException) -> None:
     for envelope in envelopes:
-        envelope.reply.fail(twin(error))
+        envelope.reply.fail(copy_of(error))

@@ -1,6 +1,6 @@
-"""Time and randomness as ports, so that a test or the simulation can pass its own.
+"""Time and randomness as ports, so that tests and the simulation can pass their own.
 
-Deciding code takes `now_ms` as an argument; only intents and runners ask a clock or a source of entropy.
+Code that decides takes `now_ms` as an argument; only intents and background tasks ask a clock or a source of entropy.
 """
 
 import secrets
@@ -9,10 +9,21 @@ from typing import Protocol
 
 import trio
 
-SECOND_MS = 1_000
-MINUTE_MS = 60 * SECOND_MS
-HOUR_MS = 60 * MINUTE_MS
-DAY_MS = 24 * HOUR_MS
+from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, day_of, month_of
+
+__all__ = [
+    "DAY_MS",
+    "HOUR_MS",
+    "MINUTE_MS",
+    "SECOND_MS",
+    "Clock",
+    "Entropy",
+    "SystemClock",
+    "SystemEntropy",
+    "TrioClock",
+    "day_of",
+    "month_of",
+]
 
 
 class Clock(Protocol):
@@ -35,7 +46,7 @@ class SystemClock:
 
 
 class TrioClock:
-    """Wall time that follows Trio's clock from a base: virtual in tests, with an optional skew."""
+    """Wall time derived from Trio's clock and a base: virtual in tests, with an optional skew."""
 
     def __init__(self, base_ms: int, skew_ms: int = 0) -> None:
         self._base_ms = base_ms + skew_ms
@@ -49,14 +60,3 @@ class SystemEntropy:
 
     def token(self, size: int) -> bytes:
         return secrets.token_bytes(size)
-
-
-def day_of(now_ms: int) -> int:
-    """Days since the epoch, UTC."""
-    return now_ms // DAY_MS
-
-
-def month_of(now_ms: int) -> int:
-    """Calendar month, UTC, as months since year 0 (2026-11 is 2026 * 12 + 10)."""
-    moment = time.gmtime(now_ms // SECOND_MS)
-    return moment.tm_year * 12 + moment.tm_mon - 1

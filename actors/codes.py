@@ -1,20 +1,19 @@
 """The rules of emailed codes: how often one is sent, and how often it may be guessed. Pure.
 
-Knows nothing of what a code is for: a row that has one is an `EmailedCode` with more fields of its own.
-Source of the rules: decisions, section 2.
+Knows nothing of what a code is for: a row with a code extends `EmailedCode`. Source of the rules: ADR 0004 and 0011.
 """
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
-from actors.credentials import same
+from actors.credentials import constant_time_equal
+from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Code, Refused
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRules:
-    """How long a code lives, how many guesses it takes, the pause between two, and how many are sent in a UTC day."""
+    """`life_ms` of a code, `attempts` to guess it, `pause_ms` between two codes, and codes `per_day` (UTC)."""
 
     life_ms: int = 10 * MINUTE_MS
     attempts: int = 5
@@ -24,7 +23,7 @@ class CodeRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmailedCode:
-    """The code that was last sent: its proof and what counts against it. `proof` is None before the first."""
+    """The code that was sent last: its proof, and the counters that limit it. `proof` is None before the first code."""
 
     proof: bytes | None = None
     code_expires_ms: int = 0
@@ -35,24 +34,25 @@ class EmailedCode:
 
 
 WRONG_CLOCK_MS = DAY_MS
-"""What was sent so far ahead was sent by a wrong clock, and holds nothing back: nobody waits until that time comes."""
+"""A `sent_ms` further ahead than this comes from a wrong clock and is ignored, so that nobody is locked out until then.
+"""
 
 C = TypeVar("C", bound=EmailedCode)
 
 
 def send(row: C, proof: bytes, now_ms: int, rules: CodeRules, to: str) -> C | Refused:
-    """The row with a new code, which kills the old one; refused where the last one was sent too short a while ago, or too
-    many were. `to` says in words what has them."""
+    """The row with a new code, which invalidates the old one. Refused if the last code is too recent or the daily limit
+    is reached. `to` completes the refusal: what the codes are sent for."""
     if row.sent_ms > now_ms + WRONG_CLOCK_MS:
         row = replace(row, sent_ms=0, sent_day=0, sent_today=0)
     wait_ms = row.sent_ms + rules.pause_ms - now_ms
     if wait_ms > 0:
         return _wait("A code was sent a moment ago.", wait_ms)
-    # Days never go back: another node's clock may be ahead of ours, and its midnight would be met again and again.
+    # Days never go back: another node's clock may be ahead, and counting its day again would reset the limit.
     today = max(row.sent_day, day_of(now_ms))
     sent_today = row.sent_today if row.sent_day == today else 0
     if sent_today >= rules.per_day:
-        return _wait(f"No more codes are sent {to} today.", DAY_MS - now_ms % DAY_MS)
+        return _wait(f"No more codes can be sent {to} today.", DAY_MS - now_ms % DAY_MS)
     return replace(
         row,
         proof=proof,
@@ -64,19 +64,16 @@ def send(row: C, proof: bytes, now_ms: int, rules: CodeRules, to: str) -> C | Re
     )
 
 
-def guess(row: C, proof: bytes, rules: CodeRules, *, lives: bool) -> tuple[C, bool]:
-    """The row with the guess counted, and whether it was right. A code that does not live, or whose attempts are spent, is
-    never right and counts nothing more.
-
-    The attempt is charged in the transaction of the comparison, before anyone learns of either.
-    """
-    if row.proof is None or not lives or row.attempts >= rules.attempts:
+def guess(row: C, proof: bytes, rules: CodeRules, *, valid: bool) -> tuple[C, bool]:
+    """The row with the guess counted, and whether it was right. An invalid code, or one without attempts left, is never
+    right, and further guesses are not counted. The attempt is charged in the same transaction as the comparison."""
+    if row.proof is None or not valid or row.attempts >= rules.attempts:
         return row, False
-    return replace(row, attempts=row.attempts + 1), same(row.proof, proof)
+    return replace(row, attempts=row.attempts + 1), constant_time_equal(row.proof, proof)
 
 
 def wrong_code() -> Refused:
-    """Wrong, expired or spent: one refusal for all three."""
+    """One refusal for wrong, expired and used-up codes, so that it reveals nothing."""
     return Refused(Code.INVALID_CODE, "The code is wrong or no longer valid. Ask for a new one.")
 
 

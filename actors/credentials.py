@@ -1,7 +1,7 @@
 """Key texts, tokens and emailed codes: made from entropy, checked, hashed. Pure.
 
-A key is `cs_<kind>_<32 base62><6 base62 CRC32>` as decided in section 1: the checksum rejects typos and guesses without
-a look at the database, the hash is all that is stored.
+A key is `cs_<kind>_<32 base62>_<6 base62 CRC32>`. The checksum rejects typos and guesses without
+a database lookup; only the hash is stored.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
 CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX = "clm_", "sst_", "dvc_"
 ENTROPY_BYTES = 48
-"""How many random bytes make 32 base62 digits: 384 bits reduced to 190, so the bias is below 2**-190; or 43 digits: 256 bits,
-with a bias below 2**-127."""
+"""Random bytes for 32 base62 digits (384 bits reduced to 190: bias below 2**-190) or 43 digits (256 bits: bias below
+2**-127)."""
 
 TOKEN_LENGTH = 43
-"""Base62 digits of a session's or device's token: 256 bits (decisions, sections 3 and 4)."""
+"""Base62 digits of a session's or device's token: 256 bits."""
 
 
 class Kind(StrEnum):
-    """Where a key comes from; part of its text."""
+    """The kinds of keys; part of a key's text."""
 
     ANONYMOUS = "anon"
     USER = "user"
@@ -46,12 +46,12 @@ def new_key(kind: Kind, entropy: bytes) -> str:
 
 
 def is_key(text: str) -> bool:
-    """Whether the text has the shape of a key and its checksum holds."""
+    """Whether the text has the format of a key and a valid checksum."""
     return _KEY.fullmatch(text) is not None and text[-CHECKSUM_LENGTH:] == _checksum(text[: -CHECKSUM_LENGTH - 1])
 
 
 def prefix_of(key: str) -> str:
-    """What may be displayed: up to and including the first 4 random characters."""
+    """The part that may be displayed: up to and including the first 4 random characters."""
     return key[: -(RANDOM_LENGTH + CHECKSUM_LENGTH + 1) + 4]
 
 
@@ -65,7 +65,7 @@ def is_claim_token(text: str) -> bool:
 
 
 def new_session_token(entropy: bytes) -> str:
-    """What the cookie of a session holds, from `ENTROPY_BYTES` random bytes."""
+    """The value of a session cookie, from `ENTROPY_BYTES` random bytes."""
     return SESSION_PREFIX + _random(entropy, TOKEN_LENGTH)
 
 
@@ -83,27 +83,24 @@ def is_device_code(text: str) -> bool:
 
 
 def digest(secret: str) -> bytes:
-    """SHA-256 of a key or token: 190 random bits need no slow hash."""
+    """SHA-256 of a key or token. With 190 random bits, a slow hash is not needed."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def code_from(server_secret: bytes, nonce: bytes) -> str:
-    """The 6-digit code that belongs to a random nonce.
-
-    Derived by HMAC, so that neither the outbox nor a dump of the database holds a code: only who has the server's
-    secret can render it.
-    """
+    """The 6-digit code that belongs to a random nonce. Derived by HMAC, so that neither the outbox nor a database dump
+    contains a code: rendering it takes the server's secret."""
     mac = hmac.digest(server_secret, b"emailed-code\0" + nonce, "sha256")
     return f"{int.from_bytes(mac) % 1_000_000:06d}"
 
 
 def code_proof(server_secret: bytes, subject: bytes, email: str, code: str) -> bytes:
-    """What is stored of a code: an HMAC that binds it to the subject (a claim token's hash) and the email."""
+    """The stored proof of a code: an HMAC that binds it to the subject (such as a claim token's hash) and the email."""
     message = b"code-proof\0" + subject + email.encode() + b"\0" + code.encode()
     return hmac.digest(server_secret, message, "sha256")
 
 
-def same(one: bytes, other: bytes) -> bool:
+def constant_time_equal(one: bytes, other: bytes) -> bool:
     """Equality in constant time."""
     return hmac.compare_digest(one, other)
 

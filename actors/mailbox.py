@@ -1,7 +1,7 @@
 """A bounded mailbox and the one-shot reply that each message carries.
 
-The mailbox never waits on the sending side: a full one refuses at once, so overload is answered and not queued.
-The receiving side takes all that waits, up to a limit: the natural batch.
+Posting never waits: a full mailbox rejects at once, so that overload is reported instead of queued. The receiving side
+takes everything queued, up to a limit, as one batch.
 """
 
 from collections import deque
@@ -20,23 +20,21 @@ M = TypeVar("M")
 R = TypeVar("R")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""The request on whose behalf the current task works; an envelope remembers it for the log."""
+"""The id of the request that the current task serves. Envelopes keep it for the log."""
 
 answer_due: ContextVar[float] = ContextVar("answer_due", default=inf)
-"""Until when that request is answered (Trio's clock): whatever is asked on its behalf is given up by then."""
+"""The deadline of that request's answer, on Trio's clock. Calls made for it time out by then."""
 
 
 class Reply(Generic[R]):
-    """A slot that is filled once and read by at most one task.
-
-    Filling it never blocks and never raises, also when the reader has left or the slot is full already.
-    """
+    """A slot that is filled once and read by at most one task. Filling it never blocks and never raises, even if the
+    reader has left or the slot is already full."""
 
     __slots__ = ("_outcome", "_reader", "left")
 
     def __init__(self) -> None:
         self.left = False
-        """Whether its reader was cancelled while it waited."""
+        """Whether the reader was cancelled while it waited."""
         self._outcome: outcome.Outcome[R] | None = None
         self._reader: trio.lowlevel.Task | None = None
 
@@ -55,7 +53,7 @@ class Reply(Generic[R]):
             self._reader = None
 
     async def wait(self) -> R:
-        """The answer, or the error that the actor gave instead of one."""
+        """The answer. Raises the error that the actor gave instead of one."""
         if self._outcome is None:
             await self._park()
         else:
@@ -76,7 +74,7 @@ class Reply(Generic[R]):
 
     @property
     def given(self) -> bool:
-        """Whether there is an answer, or an error instead of one."""
+        """Whether there is an answer or an error."""
         return self._outcome is not None
 
     def __repr__(self) -> str:
@@ -84,8 +82,9 @@ class Reply(Generic[R]):
         return f"<Reply {state}>"
 
 
-def twin(error: BaseException) -> BaseException:
-    """The same error for one more reader: a raised exception gathers the traceback of everyone who raises it."""
+def copy_of(error: BaseException) -> BaseException:
+    """A copy of the error for one more reader. Each raise appends to an exception's traceback, so readers must not
+    share one."""
     one = copy(error).with_traceback(error.__traceback__)
     one.__cause__ = error.__cause__
     return one
@@ -93,9 +92,8 @@ def twin(error: BaseException) -> BaseException:
 
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
-    """A message on its way, with the slot for its answer. `given_up` once its sender was told that it came to nothing.
-    `weight` is how much room it takes in a mailbox and in a batch, `due` when its sender waits no longer (Trio's clock).
-    `waits` while it is in a mailbox."""
+    """A message with the slot for its answer. `weight` is the room it takes in a mailbox and in a batch, `due` when its
+    caller gives up (Trio's clock). `given_up`: its caller was told that it failed. `queued`: it is in a mailbox."""
 
     message: M
     weight: int = 1
@@ -103,11 +101,11 @@ class Envelope(Generic[M, R]):
     reply: Reply[R] = field(default_factory=Reply)
     request_id: str = ""
     given_up: bool = False
-    waits: bool = False
+    queued: bool = False
 
 
 class Mailbox(Generic[M, R]):
-    """A queue of envelopes that weigh `capacity` at most, with one taker. Nearly all envelopes weigh 1."""
+    """A queue of envelopes with a total weight of at most `capacity`, and one taker. Nearly all envelopes weigh 1."""
 
     def __init__(self, capacity: int) -> None:
         assert capacity > 0
@@ -119,20 +117,20 @@ class Mailbox(Generic[M, R]):
         self._arrival = trio.lowlevel.ParkingLot()
 
     def post(self, envelope: Envelope[M, R]) -> None:
-        """Add an envelope, or raise `Overloaded` (full) or `Stopped` (closed) at once."""
+        """Add an envelope. Raises `Overloaded` (full) or `Stopped` (closed) at once."""
         if self.closed:
             raise Stopped
         if self.weight + envelope.weight > self.capacity:
             raise Overloaded
-        envelope.waits = True
+        envelope.queued = True
         self._waiting.append(envelope)
         self.weight += envelope.weight
         self.peak = max(self.peak, self.weight)
         self._arrival.unpark()
 
     async def take(self, limit: int) -> list[Envelope[M, R]]:
-        """All that waits, oldest first, weighing `limit` at most, or the first alone where it weighs more; waits for
-        the first. Empty means closed and drained."""
+        """Wait for a message, then take everything queued, oldest first, up to the weight `limit`. A first message
+        heavier than `limit` is returned alone. An empty list means closed and drained."""
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._waiting and not self.closed:
             await self._arrival.park()
@@ -140,34 +138,32 @@ class Mailbox(Generic[M, R]):
         room = limit
         while self._waiting and (not taken or self._waiting[0].weight <= room):
             envelope = self._waiting.popleft()
-            envelope.waits = False
+            envelope.queued = False
             room -= envelope.weight
             self.weight -= envelope.weight
             taken.append(envelope)
         return taken
 
     def withdraw(self, envelope: Envelope[M, R]) -> None:
-        """Take an envelope back that nobody has taken yet: its sender was told that nothing happened.
-
-        One that was taken is not looked for: a batch whose store is stuck has thousands, and as many thousands wait.
-        """
-        if envelope.waits:
-            envelope.waits = False
+        """Remove a queued envelope, because its caller was told that it failed. Does not search the batch in progress:
+        while the store hangs, thousands of callers may time out at once."""
+        if envelope.queued:
+            envelope.queued = False
             self._waiting.remove(envelope)
             self.weight -= envelope.weight
 
     def close(self) -> None:
-        """Refuse further messages; what waits can still be taken."""
+        """Reject further messages. Queued ones can still be taken."""
         self.closed = True
         self._arrival.unpark_all()
 
     def fail_all(self, error: BaseException) -> None:
-        """Answer everything that still waits with `error`."""
+        """Answer every queued message with `error`."""
         while self._waiting:
             envelope = self._waiting.popleft()
-            envelope.waits = False
+            envelope.queued = False
             self.weight -= envelope.weight
-            envelope.reply.fail(twin(error))
+            envelope.reply.fail(copy_of(error))
 
     def __len__(self) -> int:
         return len(self._waiting)

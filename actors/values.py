@@ -1,44 +1,52 @@
-"""Values that actors, stores and the HTTP edge share: errors of a batch, refusals, and what the domain is made of."""
+"""Values shared by actors, stores and the service: errors of a call, refusals, and the basic domain types."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 
-class StorageUnavailable(Exception):
-    """Not served now; the caller may try again.
+class CallFailed(Exception):
+    """Base class: the actor or the store could not answer. Its subclasses say whether anything was committed."""
 
-    From a store it means that nothing was kept. From an actor that gave up on an answer or on settling a doubt, what
-    was asked may have been kept; `Actor.undo` is where that is made up for.
+
+class TransientStorageError(CallFailed):
+    """Base class of the storage errors that pass by themselves. Retrying the same work later is safe."""
+
+
+class StorageUnavailable(TransientStorageError):
+    """The request was not served; the caller may try again.
+
+    From a store it means that nothing was committed. From an actor that gave up waiting or could not learn the outcome
+    of a commit, the work may have been committed; `Actor.undo` compensates for that.
     """
 
 
-class OutcomeUnknown(Exception):
-    """The connection broke inside the commit: the batch was kept whole or not at all, and running it again tells."""
+class OutcomeUnknown(TransientStorageError):
+    """The connection broke during the commit: the batch was committed whole or not at all. Retrying it tells which."""
 
 
-class Contended(Exception):
-    """The batch met another node's and was rolled back; running it again is right."""
+class Contended(TransientStorageError):
+    """The batch conflicted with another node's and was rolled back. Retry it."""
 
 
-class Overloaded(Exception):
-    """The mailbox is full: the caller is refused at once."""
+class Overloaded(CallFailed):
+    """The mailbox is full, so the message was rejected at once."""
 
 
-class Stopped(Exception):
-    """The actor takes no more messages: the process is going down."""
+class Stopped(CallFailed):
+    """The actor accepts no more messages: the process is shutting down."""
 
 
-class ActorFailed(Exception):
-    """A bug hit the batch that held this message; whether it was kept is not known to the caller."""
+class ActorFailed(CallFailed):
+    """A bug failed the batch that held this message. The caller cannot know whether the batch was committed."""
 
 
-class Turn:
-    """The identity of one batch: its owner (node and actor) and a number that only grows.
+class BatchId:
+    """Identifies one batch: its owner (node and actor) and a number that only grows.
 
-    A store journals the turn in the transaction that keeps the batch, so a turn that runs again after an unknown
-    outcome is kept once. `decided` is the decision of the latest attempt: when the journal says that the turn was
-    kept, it is the one that was.
+    The store journals the id in the batch's transaction, so a retry after an unknown outcome commits at most once.
+    `decided` is the decision of the latest attempt; if the journal already has the id, it is the one that was
+    committed.
     """
 
     __slots__ = ("decided", "owner", "seq")
@@ -49,11 +57,11 @@ class Turn:
         self.decided: Any = None
 
     def __repr__(self) -> str:
-        return f"<Turn {self.owner} #{self.seq}>"
+        return f"<BatchId {self.owner} #{self.seq}>"
 
 
 class Code(StrEnum):
-    """Every refusal that a client can meet; `service/errors.py` gives each its status and hint."""
+    """Every refusal code that a client can receive; `service/api/errors.py` maps each to its status and hint."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_CLAIM = "invalid_claim"
@@ -87,20 +95,31 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An expected refusal, as a value: a code, words for a person, and how long to wait where waiting helps.
+class Problem:
+    """One thing that is wrong with a request: the field's path (empty for the whole), a stable code and a message."""
 
-    `interval_seconds` is the new pace of a device that polled too early.
+    field: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
+
+    `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
+    each edge renders the list in its own way.
     """
 
     code: Code
     message: str
     retry_after_seconds: int | None = None
     interval_seconds: int | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 class Tier(StrEnum):
-    """What a tenant may use; also the `status` of `Usage`."""
+    """The levels of usage; also the `status` of `Usage`."""
 
     ANONYMOUS = "anonymous"
     CLAIMED = "claimed"
@@ -108,7 +127,7 @@ class Tier(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a scoped key may do (specification, "Scopes")."""
+    """The permissions of a scoped key (specification, "Scopes")."""
 
     LIBRARY_READ = "library:read"
     SPONSOR_READ = "sponsor:read"
@@ -136,7 +155,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An email with its one tenant."""
+    """An email with its tenant."""
 
     email: str
     tenant_id: str
@@ -144,8 +163,8 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A row of the outbox. `nonce` stands for the code, which the sender derives from it when it renders the mail."""
+class OutboxMessage:
+    """A new row of the outbox. The sender derives the code from `nonce` when it renders the mail."""
 
     id: str
     recipient: str
@@ -157,7 +176,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who acts, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email where there is one."""
+    """The agent of a change, for the audit: `key`, `session`, `cli` or `system`, its id, and the account's email."""
 
     type: str
     id: str
@@ -166,7 +185,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """What was changed by whom; written in the transaction of the change (decisions, section 10)."""
+    """One change and who made it, written in the same transaction as the change."""
 
     id: str
     created_ms: int

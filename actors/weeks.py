@@ -1,6 +1,6 @@
-"""Sponsorship weeks, pure: a week starts on Monday, 00:00:00.000 UTC (decisions, section 6)."""
+"""Sponsorship weeks, which start on Monday, 00:00:00.000 UTC. Pure."""
 
-from actors.clock import DAY_MS
+from actors.times import DAY_MS
 
 WEEK_MS = 7 * DAY_MS
 FIRST_MONDAY_MS = 4 * DAY_MS
@@ -8,7 +8,7 @@ FIRST_MONDAY_MS = 4 * DAY_MS
 
 
 def week_of(moment_ms: int) -> int:
-    """The start of the week that holds the moment."""
+    """The start of the week that contains the moment."""
     return moment_ms - (moment_ms - FIRST_MONDAY_MS) % WEEK_MS
 
 

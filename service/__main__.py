@@ -1,7 +1,7 @@
-"""`python -m service`: see `service/cli.py`."""
+"""`python -m service`: see `service/cli/main.py`."""
 
 import sys
 
-from service.cli import main
+from service.cli.main import main
 
 sys.exit(main(sys.argv[1:]))

@@ -1,32 +1,16 @@
-"""Configuration: `config.toml` and the environment become one frozen model whose relations are checked.
+"""The configuration: one frozen model. Its validators check how settings relate, and say why."""
 
-Knows nothing of what the settings are for. A setting that does not exist is an error that names it.
-"""
-
-import ipaddress
-import json
 import sys
-import tomllib
-from collections.abc import Mapping
-from copy import deepcopy
-from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from service.http.addresses import Network
+from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
-PREFIX = "CATALOG__"
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
-EVENTS_IN_A_REQUEST = 500
-"""The most events of one request (decisions, section 9); a transaction must have room for them."""
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-class ConfigError(Exception):
-    """The configuration cannot be used; the text is one line a problem, for a person."""
 
 
 class Section(BaseModel):
@@ -216,6 +200,7 @@ class Events(Section):
     ahead_days: Annotated[int, Field(ge=1, le=60)]
     sweep_seconds: Seconds
     mailbox: Count
+    # One transaction must have room for all events of a request.
     batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=10_000_000)]
@@ -282,15 +267,11 @@ class Config(Section):
     @model_validator(mode="after")
     def _relations(self) -> Self:
         database, actors, tiers = self.database, self.actors, self.tiers
+        command_seconds = database.command_seconds
         _below("database.lock_seconds", database.lock_seconds, "database.statement_seconds", database.statement_seconds)
-        _below(
-            "database.statement_seconds",
-            database.statement_seconds,
-            "database.command_seconds",
-            database.command_seconds,
-        )
-        _below("database.command_seconds", database.command_seconds, "actors.drain_seconds", actors.drain_seconds)
-        _below("database.command_seconds", database.command_seconds, "actors.answer_seconds", actors.answer_seconds)
+        _below("database.statement_seconds", database.statement_seconds, "database.command_seconds", command_seconds)
+        _below("database.command_seconds", command_seconds, "actors.drain_seconds", actors.drain_seconds)
+        _below("database.command_seconds", command_seconds, "actors.answer_seconds", actors.answer_seconds)
         # What an actor gives up is told by the actor, which undoes what it finds to be done later.
         _below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         _below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
@@ -303,9 +284,8 @@ class Config(Section):
         for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
             _at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
         _at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
-        _at_most(
-            "http.connections_per_address", self.http.connections_per_address, "http.connections", self.http.connections
-        )
+        per_address = self.http.connections_per_address
+        _at_most("http.connections_per_address", per_address, "http.connections", self.http.connections)
         return self
 
 
@@ -317,98 +297,3 @@ def _below(name: str, value: float, other: str, bound: float) -> None:
 def _at_most(name: str, value: float, other: str, bound: float) -> None:
     if not value <= bound:
         raise ValueError(f"{name} ({value:g}) must be at most {other} ({bound:g})")
-
-
-def _defaults() -> Path:
-    """The project's `config.toml`: in an installed package beside this file, in a checkout at its root."""
-    here = Path(__file__).resolve().parent
-    installed = here / "config.toml"
-    return installed if installed.exists() else here.parent / "config.toml"
-
-
-DEFAULTS = _defaults()
-
-
-def load(path: Path | None, environment: Mapping[str, str]) -> Config:
-    """The configuration: the project's `config.toml`, over it `path` where given, over both the environment.
-
-    Raises `ConfigError`.
-    """
-    settings = deepcopy(_shipped())
-    if path is not None:
-        _overlay(settings, _read(path), str(path))
-    _overlay(settings, _from_environment(environment), "the environment")
-    try:
-        return Config.model_validate(settings)
-    except ValidationError as error:
-        raise ConfigError("; ".join(_lines(error))) from None
-
-
-@cache
-def _shipped() -> dict[str, Any]:
-    """The settings of the project's own `config.toml`, for copies."""
-    return _read(DEFAULTS)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path} is nested too deeply") from None
-
-
-def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, place: str = "") -> None:
-    """Lay `over` onto `settings` in place; what `settings` does not have is unknown."""
-    for name, value in over.items():
-        where = f"{place}.{name}" if place else name
-        if name not in settings:
-            raise ConfigError(f"unknown setting {where} in {source}")
-        if isinstance(settings[name], dict):
-            if not isinstance(value, dict):
-                raise ConfigError(f"{where} in {source} is a section, not a value")
-            _overlay(settings[name], value, source, where)
-        elif isinstance(value, dict):
-            raise ConfigError(f"unknown setting {where}.{next(iter(value), '')} in {source}")
-        else:
-            settings[name] = _like(settings[name], value)
-
-
-def _like(default: Any, value: Any) -> Any:
-    """A text from the environment as a list where the setting is one: JSON, or words between commas."""
-    if not isinstance(default, list) or not isinstance(value, str):
-        return value
-    if value.startswith("["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return [word.strip() for word in value.split(",") if word.strip()]
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    for variable, value in sorted(environment.items()):
-        if not variable.startswith(PREFIX):
-            continue
-        *sections, name = variable.removeprefix(PREFIX).lower().split("__")
-        place = settings
-        for section in sections:
-            place = place.setdefault(section, {})
-            if not isinstance(place, dict):
-                raise ConfigError(f"unknown setting {variable} in the environment")
-        place[name] = value
-    return settings
-
-
-def _lines(error: ValidationError) -> list[str]:
-    lines = []
-    for problem in error.errors():
-        # Which of several kinds of network it was held against is named in brackets, and nothing that a person wrote.
-        place = ".".join(str(part) for part in problem["loc"] if "[" not in str(part))
-        words = problem["msg"].removeprefix("Value error, ")
-        lines.append(f"{place}: {words}" if place and place not in words else words)
-    return lines

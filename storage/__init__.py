@@ -1,1 +1,1 @@
-"""How state is kept: the only code that knows asyncpg, trio-asyncio and SQL. Sees actors' values and protocols."""
+"""Stores state in Postgres or in memory: the only code that knows asyncpg, trio-asyncio and SQL."""

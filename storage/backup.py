@@ -1,8 +1,8 @@
-"""A backup of the embedded database as one file, and its way back into an empty data directory.
+"""Backs up the embedded database to one file, and restores it into an empty data directory.
 
-The file is a tar archive of a manifest, the dump that `pg_dump` makes (one consistent moment, also beside a running
-server), and the server's secret where the data directory holds it: without that neither codes nor links nor visitors
-would be the same. Must not know what the tables mean.
+The file is a tar archive of a manifest, the output of `pg_dump` (one consistent snapshot, even of a running server), and
+the server secret if the data directory holds it: without the secret, codes, links and visitor hashes would change. Must
+not know what the tables mean.
 """
 
 import hashlib
@@ -20,8 +20,10 @@ from pathlib import Path
 
 import trio
 
+from storage.binaries import MAJOR_VERSION, find_binaries
 from storage.children import account_of, run
-from storage.cluster import MAJOR_VERSION, find_binaries, half_restored
+from storage.cluster import half_restored
+from storage.directories import sync
 from storage.embedded import Endpoint, endpoint_of_running, running_postgres
 from storage.schema import migrations
 
@@ -30,19 +32,19 @@ MANIFEST, DUMP, SECRET = "manifest.json", "database.dump", "secret"
 CHUNK_BYTES = 1024 * 1024
 MANIFEST_BYTES = 64 * 1024
 LAST_MS = 253_402_300_799_999
-"""The last moment that a calendar has, in the year 9999."""
+"""The last millisecond of the year 9999, the latest that `datetime` can represent."""
 
 _MAJOR = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class BackupError(Exception):
-    """A backup cannot be made, or is of no use; the text is one line for a person."""
+    """A backup cannot be made or used. The text is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup says of itself. `sums` are the SHA-256 of its other files, `schema` is the number of migrations that
-    the program had which made it."""
+    """The description inside a backup. `sums` are the SHA-256 sums of its other files, and `schema` is the number of
+    migrations of the program that made it."""
 
     format: int
     made_ms: int
@@ -52,12 +54,12 @@ class Manifest:
 
 
 async def back_up(data_dir: Path, file: Path, now_ms: int, *, os_user: str | None = None) -> Manifest:
-    """Write a backup of the database of `data_dir` to `file`, mode 0600, which is whole or absent.
+    """Write a backup of the database in `data_dir` to `file`, mode 0600. The file is complete or absent.
 
-    Works beside a running server; where none runs, Postgres is started for it. Raises `BackupError` or `EmbeddedError`.
+    Uses the Postgres of a running service, or starts it. Raises `BackupError` or `EmbeddedError`.
     """
     _check_places(data_dir, file)
-    with _workshop(file) as place:
+    with _parts_directory(file) as place:
         running = endpoint_of_running(data_dir)
         if running is not None:
             await _dump(running, place / DUMP)
@@ -68,17 +70,16 @@ async def back_up(data_dir: Path, file: Path, now_ms: int, *, os_user: str | Non
 
 
 async def restore(file: Path, data_dir: Path, *, os_user: str | None = None) -> Manifest:
-    """Make the database of `data_dir`, which must hold none, from a backup.
+    """Restore a backup into `data_dir`, which must not hold a database.
 
-    The file is checked as a whole before anything is made. An interrupted restore leaves a mark, and nothing will serve
-    from that directory. Raises `BackupError` or `EmbeddedError`.
+    The whole file is checked before anything is created. An interrupted restore leaves a mark, and the service refuses
+    to start from that directory. Raises `BackupError` or `EmbeddedError`.
     """
     _check_empty(data_dir)
-    with _workshop(data_dir) as place:
+    with _parts_directory(data_dir) as place:
         manifest = await trio.to_thread.run_sync(_unpack, file, place)
         with half_restored(data_dir):
             async with running_postgres(data_dir, os_user=os_user, restoring=True) as postgres:
-                # One transaction: all of it or nothing.
                 await _client(
                     "pg_restore",
                     postgres.endpoint,
@@ -89,21 +90,21 @@ async def restore(file: Path, data_dir: Path, *, os_user: str | None = None) -> 
                     place / DUMP,
                 )
             if SECRET in manifest.sums:
-                _keep_secret(place / SECRET, data_dir / SECRET)
+                _write_secret(place / SECRET, data_dir / SECRET)
     return manifest
 
 
 def _check_places(data_dir: Path, file: Path) -> None:
     if file.exists():
-        raise BackupError(f"{file} exists already: name another file")
+        raise BackupError(f"{file} already exists: choose another file")
     if not (data_dir / "postgres").exists():
-        raise BackupError(f"there is no database in {data_dir}: name another --data-dir")
+        raise BackupError(f"there is no database in {data_dir}: choose another --data-dir")
 
 
 def _check_empty(data_dir: Path) -> None:
     cluster = data_dir / "postgres"
     if cluster.exists() or cluster.is_symlink() or (data_dir / SECRET).exists():
-        raise BackupError(f"{data_dir} holds a database already: restore into an empty --data-dir")
+        raise BackupError(f"{data_dir} already holds a database: restore into an empty --data-dir")
 
 
 async def _dump(endpoint: Endpoint, target: Path) -> None:
@@ -113,16 +114,16 @@ async def _dump(endpoint: Endpoint, target: Path) -> None:
 
 
 async def _client(name: str, endpoint: Endpoint, *options: str | Path) -> None:
-    """Run a program of Postgres as the user whom the embedded server lets in."""
+    """Run a Postgres client program as the user that the embedded server admits."""
     account = account_of(os.geteuid())
     place = (f"--host={endpoint.host}", f"--port={endpoint.port}", f"--username={endpoint.user}", "--no-password")
     await run([find_binaries(account) / name, *place, *options], account)
 
 
 @contextmanager
-def _workshop(whole: Path) -> Iterator[Path]:
-    """A private directory for the parts, on the disk where the whole will be."""
-    beside = whole.absolute().parent
+def _parts_directory(final: Path) -> Iterator[Path]:
+    """A private directory for the parts, on the disk of the final file."""
+    beside = final.absolute().parent
     try:
         beside.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=".backup-", dir=beside))
@@ -142,7 +143,7 @@ def _sum(path: Path) -> str:
 
 
 def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
-    """The parts as one file, the manifest first, which is whole or absent, and on disk when this returns."""
+    """Write the parts to one file, manifest first. The file is complete or absent, and synced when this returns."""
     if secret.exists():
         shutil.copyfile(secret, place / SECRET)
     sums = {path.name: _sum(path) for path in sorted(place.iterdir())}
@@ -154,22 +155,18 @@ def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
         with tarfile.open(fileobj=stream, mode="w") as archive:
             for name in (MANIFEST, DUMP, SECRET):
                 if (place / name).exists():
-                    archive.add(place / name, name, filter=_anonymous)
+                    archive.add(place / name, name, filter=_without_owner)
         stream.flush()
         os.fsync(stream.fileno())
     try:
         os.link(fresh, file)
     except FileExistsError:
-        raise BackupError(f"{file} exists already: name another file") from None
-    directory = os.open(file.absolute().parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+        raise BackupError(f"{file} already exists: choose another file") from None
+    sync(file.absolute().parent)
     return manifest
 
 
-def _anonymous(part: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(part: tarfile.TarInfo) -> tarfile.TarInfo:
     part.uid = part.gid = 0
     part.uname = part.gname = ""
     part.mode = 0o600
@@ -177,26 +174,26 @@ def _anonymous(part: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _unpack(file: Path, place: Path) -> Manifest:
-    """Check a backup and lay its parts out; raises `BackupError` where anything is not as the manifest says."""
+    """Check a backup and extract its parts. Raises `BackupError` if anything differs from the manifest."""
     try:
         with tarfile.open(file, mode="r:") as archive:
-            manifest = _manifest(file, archive)
+            manifest = _read_manifest(file, archive)
             for name, promised in manifest.sums.items():
                 _extract(file, archive, name, place / name)
                 if not hmac.compare_digest(_sum(place / name), promised):
-                    raise BackupError(f"{file} is damaged: {name} is not what was written")
+                    raise BackupError(f"{file} is damaged: the checksum of {name} is wrong")
     except tarfile.TarError:
-        raise BackupError(f"{file} is damaged, or no backup of this service") from None
+        raise BackupError(f"{file} is damaged, or not a backup of this service") from None
     except OSError as error:
         raise BackupError(f"cannot read {file}: {error.strerror}") from None
     return manifest
 
 
-def _manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
+def _read_manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
     first = archive.next()
     stream = None if first is None or first.name != MANIFEST or not first.isfile() else archive.extractfile(first)
     if stream is None:
-        raise BackupError(f"{file} is no backup of this service")
+        raise BackupError(f"{file} is not a backup of this service")
     try:
         manifest = Manifest(**json.loads(stream.read(MANIFEST_BYTES)))
     except (ValueError, TypeError, RecursionError):
@@ -204,14 +201,14 @@ def _manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
     if manifest is None or not _is_readable(manifest):
         raise BackupError(f"{file} is damaged: its manifest cannot be read")
     if manifest.format != FORMAT or DUMP not in manifest.sums or not manifest.sums.keys() <= {DUMP, SECRET}:
-        raise BackupError(f"{file} was made by another version of this program, which has to restore it")
+        raise BackupError(f"{file} was made by another version of this program: restore it with that version")
     if int(manifest.postgres) > int(MAJOR_VERSION) or manifest.schema > len(migrations()):
-        raise BackupError(f"{file} was made by a newer version of this program, which has to restore it")
+        raise BackupError(f"{file} was made by a newer version of this program: restore it with that version")
     return manifest
 
 
 def _is_readable(manifest: Manifest) -> bool:
-    """Whether its values are of the types that it names: a file says what it likes."""
+    """Whether the values have their declared types, since the file may contain anything."""
     made_ms, sums = manifest.made_ms, manifest.sums
     return (
         all(type(number) is int and number >= 0 for number in (manifest.format, made_ms, manifest.schema))
@@ -227,12 +224,12 @@ def _extract(file: Path, archive: tarfile.TarFile, name: str, target: Path) -> N
     part = next((each for each in archive if each.name == name and each.isfile()), None)
     stream = None if part is None else archive.extractfile(part)
     if stream is None:
-        raise BackupError(f"{file} is damaged: it has no {name}")
+        raise BackupError(f"{file} is damaged: {name} is missing")
     with stream, target.open("xb") as copy:
         shutil.copyfileobj(stream, copy, CHUNK_BYTES)
 
 
-def _keep_secret(source: Path, target: Path) -> None:
+def _write_secret(source: Path, target: Path) -> None:
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(source.read_bytes())

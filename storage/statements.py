@@ -1,4 +1,4 @@
-"""Named SQL: `sql/<concern>.sql` holds statements, each under `-- name: <name>` and a sentence on what it does."""
+"""Named SQL: `sql/<concern>.sql` holds statements, each below `-- name: <name>` and a sentence about what it does."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ class Statements:
         parts = _NAME.split(text)
         assert not parts[0].strip() or parts[0].lstrip().startswith("--"), f"{concern}.sql: SQL before the first name"
         names = parts[1::2]
-        assert len(names) == len(set(names)), f"{concern}.sql: a name stands twice"
+        assert len(names) == len(set(names)), f"{concern}.sql: duplicate statement name"
         self._by_name = {name: body.strip() for name, body in zip(names, parts[2::2], strict=True)}
 
     def __getattr__(self, name: str) -> str:

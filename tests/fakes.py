@@ -1,18 +1,19 @@
-"""Small fakes that the tests share: entropy from a seed, a clock moved by hand, a script of a store's mishaps."""
+"""Small fakes shared by the tests: seeded entropy, a clock set by hand, a script of a store's failures."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import trio
 
 HANGS_SECONDS = 24 * 3_600.0
-"""Who has no answer after a day of virtual time has none for ever."""
+"""A call without an answer after a day of virtual time has hung."""
 
 
 class SeededEntropy:
-    """Bytes that are the same in each run; a seed stands for one machine."""
+    """Bytes that are the same in each run. A seed stands for one machine."""
 
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)
@@ -35,7 +36,7 @@ Step = float | Exception | None
 
 
 class Script:
-    """What happens at each call in turn: a wait in seconds, an error, or nothing; nothing after the last step."""
+    """The effects of successive calls: a wait in seconds, an error, or None. Nothing after the last step."""
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self._steps = iter(steps)
@@ -50,7 +51,7 @@ class Script:
 
 
 async def together(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
-    """Run all calls at once: their results in the order of the calls, an error as a value. Nobody may hang."""
+    """Run all calls at once. Returns their results in order, errors as values. Fails if one hangs."""
     results: list[Any] = [None] * len(calls)
 
     async def run(place: int, call: Callable[[], Awaitable[Any]]) -> None:
@@ -67,7 +68,7 @@ async def together(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
 
 
 def after(seconds: float, call: Callable[..., Awaitable[Any]], *args: Any) -> Callable[[], Awaitable[Any]]:
-    """A call that waits first, so that several happen in a known order whatever the scheduler does."""
+    """A call after a wait, so that several happen in a known order regardless of the scheduler."""
 
     async def wait_and_call() -> Any:
         await trio.sleep(seconds)
@@ -82,5 +83,10 @@ def now(call: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Call
 
 
 def kinds(results: Iterable[Any]) -> list[type]:
-    """The types of results, for a look at who met which error."""
+    """The types of the results."""
     return [type(result) for result in results]
+
+
+def utc_ms(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0) -> int:
+    """A moment in UTC, in milliseconds since the epoch."""
+    return int(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()) * 1_000

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, complete, and the one that is served. Answers are held to it in `tests/http`."""
+"""The OpenAPI document: valid, complete, and the one that is served. Answers are held to it in `tests/api`."""
 
 import json
 import re
@@ -11,12 +11,13 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from trio.testing import MockClock
 
 from actors.values import Code
-from service.errors import TABLE, Family
-from service.openapi import document
-from service.operation import Access, Operation
-from service.operations import OPERATIONS
-from tests.http.conformity import BASE_URL, DOCUMENT, validator
-from tests.http.world import open_world
+from service.api.errors import TABLE, Family
+from service.api.openapi import document
+from service.api.operation import Operation
+from service.api.operations import OPERATIONS
+from service.api.policy import Access
+from tests.api.conformity import BASE_URL, DOCUMENT, validator
+from tests.api.world import open_world
 
 KEYED = {200, 401, 403, 429}
 STATUSES = {

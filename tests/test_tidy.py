@@ -1,8 +1,7 @@
-"""Who may know whom, and what may stand where: the shape of the house, held by a test."""
+"""Conventions of the repository: ports, docstrings, SQL, lock files, the package. For import rules see test_architecture."""
 
 import ast
 import re
-import sys
 import tomllib
 from functools import cache
 from importlib import import_module
@@ -11,20 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.catalogctl import VERSION
-
-ROOT = Path(__file__).resolve().parent.parent
-HOUSE = ("service", "actors", "storage")
-CONCERNS = ("quota", "keys", "mail", "catalog", "bookings", "events", "sessions", "devices", "nodes")
-LONGEST_FILE = 420
-LONGEST_FUNCTION = 70
-
-
-def modules(*folders: str) -> list[Path]:
-    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-
-
-def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, within
 
 
 @cache
@@ -32,154 +18,48 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@cache
-def imported(path: Path) -> tuple[str, ...]:
-    """The full names of modules that a file imports."""
-    names: list[str] = []
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.Import):
-            names += (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            names.append(node.module or "")
-    return tuple(names)
-
-
-def within(name: str, *packages: str) -> bool:
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
-
-
-COMPOSITION = {"service.main", "service.cli", "service.commands", "service.backup_commands", "service.slot_commands"}
-"""Who may know storage: the composition root, and the commands that are composition roots of their own."""
-
-
-def test_only_the_composition_roots_of_the_service_know_storage():
-    knowing = {name_of(path) for path in modules("service") if any(within(n, "storage") for n in imported(path))}
-    assert knowing == COMPOSITION
-
-
-def test_storage_knows_actors_and_never_the_service():
-    for path in modules("storage"):
-        assert not [name for name in imported(path) if within(name, "service")], path
-
-
-def test_actors_know_neither_storage_nor_the_service_nor_http_nor_sql():
-    foreign = (
-        "storage",
-        "service",
-        "quart",
-        "quart_trio",
-        "hypercorn",
-        "pydantic",
-        "asyncpg",
-        "trio_asyncio",
-        "asyncio",
-    )
-    for path in modules("actors"):
-        assert not [name for name in imported(path) if within(name, *foreign)], path
-
-
-@pytest.mark.parametrize("concern", CONCERNS)
-def test_a_concern_does_not_know_another(concern: str):
-    others = [f"actors.{other}" for other in CONCERNS if other != concern]
-    for path in modules(f"actors/{concern}"):
-        assert not [name for name in imported(path) if within(name, *others)], path
-
-
-def test_pure_modules_know_neither_trio_nor_clocks_nor_chance():
-    foreign = ("trio", "time", "random", "secrets", "os", "datetime", "uuid", "logging")
-    pure = [*(ROOT / "actors").glob("*/state.py"), *(ROOT / "actors").glob("*/messages.py"), ROOT / "actors/values.py"]
-    assert len(pure) >= 5
-    for path in pure:
-        assert not [name for name in imported(path) if within(name, *foreign)], path
-
-
-def test_asyncio_and_asyncpg_stand_in_one_file():
-    knowing = {
-        name_of(path)
-        for path in modules(*HOUSE)
-        if any(within(name, "asyncio", "asyncpg", "trio_asyncio") for name in imported(path))
-    }
-    assert knowing == {"storage.pool"}
-
-
 @pytest.mark.parametrize(
-    ("packages", "rooms"),
+    ("library", "rooms"),
     [
-        (
-            ("quart", "quart_trio", "werkzeug"),
-            {"service.app", "service.routing", "service.pages.documents", "service.pages.serving"},
-        ),
-        (("httptools",), {"service.heads"}),
-        (("hypercorn",), {"service.http2"}),
+        ("asyncio", {"storage.asyncio_border"}),
+        ("trio_asyncio", {"storage.asyncio_border"}),
+        ("asyncpg", {"storage.asyncio_border", "storage.error_translation"}),
     ],
 )
-def test_each_framework_of_the_edge_stands_in_its_own_rooms(packages: tuple[str, ...], rooms: set[str]):
-    knowing = {name_of(path) for path in modules(*HOUSE) if any(within(name, *packages) for name in imported(path))}
+def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]) -> None:
+    knowing = {
+        name_of(path) for path in modules(*PACKAGES) if any(within(name, library) for name in graph()[name_of(path)])
+    }
     assert knowing == rooms
 
 
-def test_handlers_and_the_dispatcher_know_no_framework():
-    for path in [
-        *modules("service/operations", "service/schemas"),
-        ROOT / "service/dispatch.py",
-        ROOT / "service/wire.py",
-    ]:
-        foreign = ("quart", "quart_trio", "werkzeug", "hypercorn", "storage")
-        assert not [name for name in imported(path) if within(name, *foreign)], path
-
-
-def test_the_command_line_for_callers_needs_nothing_but_python():
-    own = modules("service/catalogctl")
-    assert own
-    assert not list(imported(ROOT / "service/__init__.py"))
-    for path in own:
-        foreign = [name for name in imported(path) if not within(name, "service.catalogctl", *sys.stdlib_module_names)]
-        assert not foreign, path
-
-
-def test_the_package_holds_all_that_it_reads():
+def test_the_package_holds_all_that_it_reads() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert set(wheel["packages"]) == set(HOUSE)
+    assert set(wheel["packages"]) == set(PACKAGES)
     assert wheel["force-include"] == {"config.toml": "service/config.toml"}
     assert project["project"]["version"] == VERSION
     module, _, function = project["project"]["scripts"]["catalogctl"].partition(":")
     assert callable(getattr(import_module(module), function))
 
 
-def test_chance_and_wall_clocks_come_through_their_ports():
+def test_chance_and_wall_clocks_come_through_their_ports() -> None:
     """`actors.clock` holds both ports; the composition roots and the secret's file are where the system's own is used."""
-    allowed = {"actors.clock", "service.main", "service.secret", "service.catalogctl.main"}
-    for path in modules(*HOUSE):
+    allowed = {"actors.clock", "service.main", "service.server_secret", "service.catalogctl.main"}
+    for path in modules(*PACKAGES):
         if name_of(path) not in allowed:
-            assert not [name for name in imported(path) if within(name, "random", "secrets", "uuid")], path
+            assert not [name for name in graph()[name_of(path)] if within(name, "random", "secrets", "uuid")], path
         if name_of(path) != "actors.clock":
             text = path.read_text(encoding="utf-8")
             assert not re.search(r"\btime\.time(_ns)?\(|datetime\.now\(|utcnow\(", text), path
 
 
-def test_every_module_says_its_role():
-    for path in modules(*HOUSE):
+def test_every_module_says_its_role() -> None:
+    for path in modules(*PACKAGES):
         assert ast.get_docstring(parsed(path)), path
 
 
-def test_files_and_functions_stay_readable():
-    for path in modules(*HOUSE):
-        text = path.read_text(encoding="utf-8")
-        assert text.count("\n") <= LONGEST_FILE, path
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}: {node.name}"
-
-
-def test_every_concern_has_the_same_rooms():
-    for concern in ("quota", "keys", "mail", "bookings"):
-        names = {path.name for path in (ROOT / "actors" / concern).glob("*.py")}
-        assert {"__init__.py", "messages.py", "state.py", "actor.py", "store.py"} <= names, concern
-
-
-def test_every_statement_is_named_explained_and_used():
+def test_every_statement_is_named_explained_and_used() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in modules("storage"))
     for path in sorted((ROOT / "storage/sql").glob("*.sql")):
         text = path.read_text(encoding="utf-8")
@@ -188,7 +68,7 @@ def test_every_statement_is_named_explained_and_used():
             assert re.search(rf"\.{name}\b", code), f"{path.name}: {name} is not used"
 
 
-def test_locks_hold_hashes_and_name_no_address():
+def test_locks_hold_hashes_and_name_no_address() -> None:
     for path in sorted((ROOT / "requirements").glob("*.lock")):
         text = path.read_text(encoding="utf-8")
         pins = re.findall(r"^[A-Za-z0-9_.-]+(?:\[[^]]+\])?==", text, re.MULTILINE)
@@ -197,7 +77,7 @@ def test_locks_hold_hashes_and_name_no_address():
         assert "://" not in text, path
 
 
-def test_every_dependency_is_explained():
+def test_every_dependency_is_explained() -> None:
     explained = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for name in re.findall(r'^    "([A-Za-z0-9_.-]+)(?:\[\w+\])?==', project, re.MULTILINE):

@@ -1,1 +1,1 @@
-"""The booking ledger: slots, sponsors, campaigns, bookings and the money that moves for them."""
+"""The booking ledger: slots, sponsors, campaigns, bookings, and their payments."""

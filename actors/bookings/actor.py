@@ -1,4 +1,4 @@
-"""The booking ledger: owns slots, sponsors, campaigns and bookings, and commits a batch of changes a transaction."""
+"""The booking ledger: owns slots, sponsors, campaigns and bookings, and commits changes, one transaction per batch."""
 
 import hashlib
 import json
@@ -41,16 +41,16 @@ from actors.bookings.records import (
     Sponsor,
     YoutubeStatus,
 )
-from actors.bookings.state import BookingRules, Decision, Snapshot, decide, wanted
+from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
 from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
-from actors.values import Agent, Refused, Turn
+from actors.values import Agent, BatchId, Refused
 
 RESERVE, START = "bookings", "bookings/start"
-"""Operations that take an idempotency key; the same key may be used once for each."""
+"""Operations with an idempotency key. The same key may be used once for each."""
 
 START_CTA = "Learn more"
 CAMPAIGN_NAME_CHARACTERS = 80
@@ -58,7 +58,7 @@ INITIALS = 3
 
 
 class BookingLedger(Actor[Message, Answer]):
-    """All changes of the sponsorship area. An `owner` is the tenant of an account; None is an administrator."""
+    """All changes of the sponsorship area. `owner` is the tenant of an account; None means an administrator."""
 
     def __init__(
         self,
@@ -79,19 +79,19 @@ class BookingLedger(Actor[Message, Answer]):
     # Intents of sponsors.
 
     async def save_profile(self, owner: str, name: str, website: str, agent: Agent) -> Sponsor:
-        """Write the account's profile."""
+        """Save the account's profile."""
         answer = await self.ask(SaveProfile(self._sponsor(owner, name, website), self._origin(agent)))
         assert isinstance(answer, ProfileKept)
         return answer.sponsor
 
     async def create_campaign(self, owner: str, name: str, content: Content, agent: Agent) -> CampaignView:
-        """A new campaign, which waits for review."""
-        answer = await self.ask(CreateCampaign(self._campaign(owner, name, content), self._origin(agent)))
-        assert isinstance(answer, CampaignView)
-        return answer
+        """Create a campaign, which waits for review."""
+        return await self.ask_for(
+            CreateCampaign(self._campaign(owner, name, content), self._origin(agent)), CampaignView
+        )
 
     async def edit_campaign(self, owner: str, campaign_id: str, agent: Agent, **fields: Any) -> CampaignView | Refused:
-        """Change fields of `EditCampaign`; those that are absent or None stay."""
+        """Change fields of `EditCampaign`. Absent ones and None stay as they are."""
         return _campaign(await self.ask(EditCampaign(owner, campaign_id, self._origin(agent), **fields)))
 
     async def move_campaign(
@@ -104,15 +104,15 @@ class BookingLedger(Actor[Message, Answer]):
         seen: Content | None = None,
         seen_as: str | None = None,
     ) -> CampaignView | Refused:
-        """Submit, withdraw, pause, resume; as an administrator also approve and reject what was `seen`, under the
-        sponsor's name `seen_as`."""
+        """Submit, withdraw, pause or resume; an administrator may also approve or reject. `seen` is the content that
+        the administrator reviewed, `seen_as` the sponsor's name at that time."""
         origin = self._origin(agent)
         return _campaign(await self.ask(MoveCampaign(campaign_id, move, origin, owner, note, seen, seen_as)))
 
     async def reserve(
         self, owner: str, campaign_id: str, slot_id: str, week_start_ms: int, key: str, agent: Agent
     ) -> BookingView | Refused:
-        """Hold a slot for a campaign; the same `key` (a UUID in lower case) with the same rest gives the same booking."""
+        """Hold a slot for a campaign. Repeating it with the same `key` (a UUID in lower case) returns the same booking."""
         message = Reserve(
             tenant_id=owner,
             booking_id=self._id("bok"),
@@ -138,7 +138,7 @@ class BookingLedger(Actor[Message, Answer]):
         key: str,
         agent: Agent,
     ) -> BookingView | Refused:
-        """Profile, campaign and booking in one transaction, or nothing."""
+        """Save profile, campaign and booking in one transaction, or nothing."""
         content = Content(headline, body, START_CTA, website, initials(name))
         campaign = self._campaign(owner, name[:CAMPAIGN_NAME_CHARACTERS], content)
         message = Reserve(
@@ -157,19 +157,19 @@ class BookingLedger(Actor[Message, Answer]):
         return _booking(await self.ask(message))
 
     async def open_checkout(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
-        """Bring a reserved booking to checkout; one that is there stays as it is."""
+        """Move a reserved booking to checkout. One in checkout stays as it is."""
         return _booking(await self.ask(OpenCheckout(owner, booking_id, self._origin(agent))))
 
     async def cancel(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
-        """Give up a booking that is not paid."""
+        """Cancel a booking that is not paid."""
         return _booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
 
-    # Intents of the payment processor and the cashier.
+    # Intents of the payment processor and the sweeper.
 
     async def take_payment(
         self, event_id: str, booking_id: str, payment_id: str, amount_cents: int, currency: str
     ) -> BookingView | Refused:
-        """A booking was paid; each `event_id` is handled once, whatever comes in between."""
+        """Record the payment of a booking. Each `event_id` is handled once."""
         origin = self._origin(Agent("system", "payments"))
         message = TakePayment(event_id, booking_id, payment_id, amount_cents, currency, origin)
         return _booking(await self.ask(message))
@@ -177,22 +177,22 @@ class BookingLedger(Actor[Message, Answer]):
     async def settle_refund(
         self, booking_id: str, declined: str | None, event_id: str | None = None
     ) -> BookingView | Refused:
-        """The processor has paid back (`declined` None), or will not, and why."""
+        """Record that the processor has refunded a booking (`declined` None), or why it will not."""
         origin = self._origin(Agent("system", "payments"))
         return _booking(await self.ask(SettleRefund(booking_id, declined, origin, event_id)))
 
     async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
-        """Have a refund tried again at `due_ms`."""
+        """Retry a refund at `due_ms`."""
         return _booking(await self.ask(PostponeRefund(booking_id, due_ms)))
 
     async def expire_hold(self, booking_id: str) -> BookingView | Refused:
-        """End a hold whose time is up."""
+        """End an expired hold."""
         return _booking(await self.ask(ExpireHold(booking_id, self._origin(Agent("system", "cashier")))))
 
     # Intents of administrators.
 
     async def order_refund(self, booking_id: str, reason: str | None, agent: Agent) -> BookingView | Refused:
-        """Have a paid booking paid back; the cashier moves the money."""
+        """Order the refund of a paid booking. The sweeper moves the money."""
         return _booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
 
     async def describe_video(
@@ -204,7 +204,7 @@ class BookingLedger(Actor[Message, Answer]):
         notes: str | None,
         clear: tuple[str, ...] = (),
     ) -> BookingView | Refused:
-        """Say how far the video of a booking is."""
+        """Set the state of a booking's video."""
         return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
 
     async def create_slot(
@@ -222,7 +222,7 @@ class BookingLedger(Actor[Message, Answer]):
         package_kind: PackageKind | None = None,
         description: str | None = None,
     ) -> Slot | Refused:
-        """A new slot; without an id it gets one."""
+        """Create a slot. Without `slot_id` it gets a new id."""
         slot = Slot(
             id=slot_id or self._id("slt"),
             name=name,
@@ -239,22 +239,22 @@ class BookingLedger(Actor[Message, Answer]):
         return _slot(await self.ask(CreateSlot(slot, self._origin(agent))))
 
     async def edit_slot(self, slot_id: str, agent: Agent, **fields: Any) -> Slot | Refused:
-        """Change fields of `EditSlot`; those that are absent or None stay."""
+        """Change fields of `EditSlot`. Absent ones and None stay as they are."""
         return _slot(await self.ask(EditSlot(slot_id, self._origin(agent), **fields)))
 
     async def retire_slot(self, slot_id: str, agent: Agent) -> Slot | Refused:
-        """Sell a slot no more."""
+        """Stop selling a slot."""
         return _slot(await self.ask(RetireSlot(slot_id, self._origin(agent))))
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on)).answers
 
     # Making records.
 
@@ -272,12 +272,12 @@ class BookingLedger(Actor[Message, Answer]):
 
 
 def fingerprint(*parts: str | int) -> bytes:
-    """What tells one body from another."""
+    """A hash that tells request bodies apart."""
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
 def initials(name: str) -> str:
-    """Up to 3 initials of a brand, in capitals; its first character where it has no letter or digit."""
+    """Up to 3 initials of a brand in capitals, or its first character if it has no letter or digit."""
     words = [word for word in name.split() if any(character.isalnum() for character in word)]
     letters = [next(character for character in word if character.isalnum()) for word in words]
     return "".join(letters).upper()[:INITIALS] or name.strip()[:1]

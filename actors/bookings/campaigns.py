@@ -1,8 +1,7 @@
-"""Profiles and campaigns: saving, editing, reviewing. Pure; source: decisions, section 7."""
+"""Profiles and campaigns: saving, editing, reviewing. Pure; source: ADR 0020."""
 
 from dataclasses import asdict, replace
 
-from actors.bookings.desk import Desk
 from actors.bookings.messages import (
     Answer,
     CreateCampaign,
@@ -14,6 +13,7 @@ from actors.bookings.messages import (
 )
 from actors.bookings.records import Campaign, CampaignStatus, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
+from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
 PAST = {
@@ -28,39 +28,39 @@ PAST = {
 
 
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
-"""Moves that are not the owner's; each brings a note or takes the last one away."""
+"""Moves of administrators only. Each replaces the review note or removes it."""
 
 
-def save_profile(desk: Desk, message: SaveProfile) -> Answer:
-    return ProfileKept(keep_profile(desk, message.sponsor, message.origin))
+def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
+    return ProfileKept(keep_profile(unit, message.sponsor, message.origin))
 
 
-def keep_profile(desk: Desk, wanted: Sponsor, origin: Origin) -> Sponsor:
-    """Write a profile; saving what is there already changes nothing."""
-    known = desk.sponsor(wanted.tenant_id)
+def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
+    """Save a profile. Saving it unchanged has no effect."""
+    known = unit.sponsor(wanted.tenant_id)
     if known is None:
         sponsor = wanted
     elif (known.name, known.website) == (wanted.name, wanted.website):
         return known
     else:
         sponsor = replace(known, name=wanted.name, website=wanted.website)
-    desk.keep_sponsor(sponsor)
-    desk.audit(origin, "profile.saved", "sponsor", sponsor.id, {"name": sponsor.name, "website": sponsor.website})
+    unit.keep_sponsor(sponsor)
+    unit.audit(origin, "profile.saved", "sponsor", sponsor.id, {"name": sponsor.name, "website": sponsor.website})
     return sponsor
 
 
-def create_campaign(desk: Desk, message: CreateCampaign) -> Answer:
-    keep_new(desk, message.campaign, message.origin)
-    return desk.campaign_view(message.campaign)
+def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
+    keep_new(unit, message.campaign, message.origin)
+    return unit.campaign_view(message.campaign)
 
 
-def keep_new(desk: Desk, campaign: Campaign, origin: Origin) -> None:
-    desk.keep_campaign(campaign)
-    desk.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
+def keep_new(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
+    unit.keep_campaign(campaign)
+    unit.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
 
 
-def edit_campaign(desk: Desk, message: EditCampaign) -> Answer:
-    campaign = desk.campaign(message.campaign_id, message.tenant_id)
+def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
+    campaign = unit.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
     given = {
@@ -73,27 +73,27 @@ def edit_campaign(desk: Desk, message: EditCampaign) -> Answer:
     content = replace(campaign.content, **{name: value for name, value in given.items() if value is not None})
     edited = replace(campaign, name=message.name if message.name is not None else campaign.name, content=content)
     if edited == campaign:
-        return desk.campaign_view(campaign)
+        return unit.campaign_view(campaign)
     if content != campaign.content:
         status = after(CAMPAIGN_MOVES, campaign.status, CampaignMove.EDIT)
         assert status is not None, "a campaign can be edited in every state"
         edited = replace(edited, status=status)
-    desk.keep_campaign(edited)
-    desk.audit(message.origin, "campaign.edited", "campaign", campaign.id, _difference(campaign, edited))
-    return desk.campaign_view(edited)
+    unit.keep_campaign(edited)
+    unit.audit(message.origin, "campaign.edited", "campaign", campaign.id, _difference(campaign, edited))
+    return unit.campaign_view(edited)
 
 
-def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
-    campaign = desk.campaign(message.campaign_id, message.tenant_id)
+def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
+    campaign = unit.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
     if message.tenant_id is not None and message.move in REVIEWING:
-        return Refused(Code.FORBIDDEN, "Only administrators review campaigns.")
+        return Refused(Code.FORBIDDEN, "Only administrators can review campaigns.")
     if message.seen not in (None, campaign.content):
-        return Refused(Code.INVALID_STATE, "This campaign was edited since. Read it again.")
-    sponsor = desk.sponsor(campaign.tenant_id)
+        return Refused(Code.INVALID_STATE, "This campaign has been edited since you read it. Read it again.")
+    sponsor = unit.sponsor(campaign.tenant_id)
     if message.seen_as is not None and (sponsor is None or sponsor.name != message.seen_as):
-        return Refused(Code.INVALID_STATE, "This campaign's sponsor was renamed since. Read it again.")
+        return Refused(Code.INVALID_STATE, "This campaign's sponsor has been renamed since you read it. Read it again.")
     status = after(CAMPAIGN_MOVES, campaign.status, message.move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
@@ -103,9 +103,9 @@ def move_campaign(desk: Desk, message: MoveCampaign) -> Answer:
         if sponsor is None:
             return Refused(Code.PROFILE_REQUIRED, "This sponsor has no profile yet, so there is no name to approve.")
         moved = replace(moved, shown_as=sponsor.name)
-    desk.keep_campaign(moved)
-    desk.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))
-    return desk.campaign_view(moved)
+    unit.keep_campaign(moved)
+    unit.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))
+    return unit.campaign_view(moved)
 
 
 def is_bookable(campaign: Campaign) -> bool:
@@ -117,12 +117,12 @@ def unknown_campaign() -> Refused:
 
 
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
-    """What changed, each field with its value before and now."""
-    old, new = _told(before), _told(now)
+    """The changed fields, each with its old and new value."""
+    old, new = _audited_fields(before), _audited_fields(now)
     return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
 
 
-def _told(campaign: Campaign) -> dict[str, str | None]:
+def _audited_fields(campaign: Campaign) -> dict[str, str | None]:
     return {
         "name": campaign.name,
         "status": campaign.status,

@@ -1,24 +1,24 @@
-"""Demo data: what it consists of, and how it makes way for real rows. Pure; source: docs/decisions.md, "Demo data".
+"""Demo data, and how it makes way for real rows. Pure; source: ADR 0024.
 
-Real rows always win: what a real row needs stays, what a real row has taken is left to it.
+Real rows always win: what they need stays, and what they have taken is left to them.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-from actors.bookings.desk import Week, weeks_of
 from actors.bookings.messages import Origin
 from actors.bookings.records import OPEN, Booking, BookingStatus, Campaign, Slot, Sponsor
+from actors.bookings.unit_of_work import Week, weeks_of
 from actors.values import AuditRecord
 
 HOLDING = (*OPEN, BookingStatus.PAID, BookingStatus.REFUNDING)
-"""States in which a demo booking has its weeks."""
+"""States in which a demo booking holds its weeks."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoAccount:
-    """An account that owns demo rows. `tenant_id` counts only where the email has no account yet."""
+    """An account that owns demo rows. `tenant_id` is used only if the email has no account yet."""
 
     email: str
     tenant_id: str
@@ -26,7 +26,7 @@ class DemoAccount:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryDay:
-    """What was delivered for a booking on one day, counted since the epoch, UTC."""
+    """The delivery counts of a booking on one day (since the epoch, UTC)."""
 
     booking_id: str
     day: int
@@ -36,7 +36,7 @@ class DeliveryDay:
 
 @dataclass(frozen=True, slots=True)
 class DemoData:
-    """All rows of a demo; each of them is marked as such, and belongs to one of the accounts."""
+    """All rows of a demo. Each is marked as demo and belongs to one of the accounts."""
 
     accounts: tuple[DemoAccount, ...] = ()
     sponsors: tuple[Sponsor, ...] = ()
@@ -47,7 +47,7 @@ class DemoData:
 
     @property
     def weeks(self) -> dict[Week, str]:
-        """The weeks that its bookings hold, each with its one holder."""
+        """The weeks held by its bookings, each with its one holder."""
         held = [(week, booking.id) for booking in self.bookings if holds(booking) for week in weeks_of(booking)]
         weeks = dict(held)
         assert len(weeks) == len(held), "a demo sells no week twice"
@@ -56,10 +56,8 @@ class DemoData:
 
 @dataclass(frozen=True, slots=True)
 class DemoCounts:
-    """How many rows were written, how many of an older demo went for them, and how many made way for real ones.
-
-    `retired` are slots that a real booking has, `left_out` rows of the data that were not written.
-    """
+    """How many rows were written, how many of an older demo were removed, and how many gave way to real ones. `retired`
+    counts slots with a real booking, `left_out` rows that were not written."""
 
     sponsors: int = 0
     slots: int = 0
@@ -72,11 +70,11 @@ class DemoCounts:
 
 
 @dataclass(slots=True)
-class DemoGround:
-    """What stands where a demo is to be written: rows that are locked until it is.
+class ExistingRows:
+    """Existing rows that concern a demo, locked until it is written.
 
-    `tenants` are those of accounts, by email. The next four have demo rows and those with the ids of the data, each with
-    whether it is demo. `used_*` are those that a real campaign or booking belongs to, `weeks` those that real bookings hold.
+    `tenants` are those of accounts, by email. The next four contain demo rows and rows with the ids of the data, and
+    whether each is demo. `used_*` are needed by a real campaign or booking; `weeks` are held by real bookings.
     """
 
     tenants: dict[str, str] = field(default_factory=dict)
@@ -92,7 +90,7 @@ class DemoGround:
 
 @dataclass(frozen=True, slots=True)
 class DemoPlan:
-    """What to do: remove rows (sponsors by tenant), retire slots, make accounts, then write `data`. All sorted by id."""
+    """The steps: remove rows (sponsors by tenant), retire slots, create accounts, then write `data`. All sorted by id."""
 
     sponsors: tuple[str, ...]
     slots: tuple[str, ...]
@@ -105,27 +103,27 @@ class DemoPlan:
 
     @property
     def counted(self) -> set[str]:
-        """The bookings whose counts go: those that go, and those that come, for which a late event may have been counted
-        after an older demo went."""
+        """Bookings whose delivery counts are deleted: the removed ones, and the new ones, for which a late event may
+        have been counted after an older demo was removed."""
         return {*self.bookings, *(booking.id for booking in self.data.bookings)}
 
 
 def holds(booking: Booking) -> bool:
-    """Whether a demo booking has its weeks."""
+    """Whether a demo booking holds its weeks."""
     return booking.status in HOLDING
 
 
-def plan(ground: DemoGround, data: DemoData | None) -> DemoPlan:
-    """How to replace the demo that stands there by `data`; None is no demo."""
+def plan(ground: ExistingRows, data: DemoData | None) -> DemoPlan:
+    """How to replace the existing demo by `data`; None removes it."""
     wanted = data or DemoData()
     accounts = tuple(account for account in wanted.accounts if account.email not in ground.tenants)
-    fitted = _fitted(_at_home(wanted, ground.tenants), ground)
-    written = {slot.id for slot in fitted.slots}
-    sponsors = _gone(ground.sponsors, ground.used_sponsors)
-    replaced = _gone(ground.slots, ground.used_slots)
-    campaigns = _gone(ground.campaigns, ground.used_campaigns)
-    bookings = _gone(ground.bookings, set())
-    # Those that come again are written over: a reservation that waits for their lock must find them.
+    writable = _writable(_with_existing_tenants(wanted, ground.tenants), ground)
+    written = {slot.id for slot in writable.slots}
+    sponsors = _removable(ground.sponsors, ground.used_sponsors)
+    replaced = _removable(ground.slots, ground.used_slots)
+    campaigns = _removable(ground.campaigns, ground.used_campaigns)
+    bookings = _removable(ground.bookings, set())
+    # Slots that are written again are not deleted: a reservation that waits for their lock must find them.
     slots = tuple(slot_id for slot_id in replaced if slot_id not in written)
     retired = tuple(sorted(row_id for row_id in ground.used_slots - written if ground.slots.get(row_id)))
     return DemoPlan(
@@ -135,22 +133,22 @@ def plan(ground: DemoGround, data: DemoData | None) -> DemoPlan:
         bookings=bookings,
         retired=retired,
         accounts=accounts,
-        data=fitted,
+        data=writable,
         counts=DemoCounts(
-            sponsors=len(fitted.sponsors),
-            slots=len(fitted.slots),
-            campaigns=len(fitted.campaigns),
-            bookings=len(fitted.bookings),
-            days=len(fitted.days),
+            sponsors=len(writable.sponsors),
+            slots=len(writable.slots),
+            campaigns=len(writable.campaigns),
+            bookings=len(writable.bookings),
+            days=len(writable.days),
             removed=len(sponsors) + len(replaced) + len(campaigns) + len(bookings),
             retired=len(retired),
-            left_out=_rows(wanted) - _rows(fitted),
+            left_out=_rows(wanted) - _rows(writable),
         ),
     )
 
 
 def audit_record(data: DemoData | None, counts: DemoCounts, origin: Origin, now_ms: int) -> AuditRecord:
-    """What the audit keeps of a replacement."""
+    """The audit record of a replacement."""
     return AuditRecord(
         id=origin.audit_id,
         created_ms=now_ms,
@@ -165,13 +163,13 @@ def audit_record(data: DemoData | None, counts: DemoCounts, origin: Origin, now_
     )
 
 
-def _gone(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:
+def _removable(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:
     """The demo rows that nothing real needs."""
     return tuple(sorted(row_id for row_id, demo in found.items() if demo and row_id not in used))
 
 
-def _at_home(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
-    """The data with the tenants of those accounts that exist already."""
+def _with_existing_tenants(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
+    """The data, with the tenants of accounts that already exist."""
     moved = {account.tenant_id: tenants.get(account.email, account.tenant_id) for account in data.accounts}
     return replace(
         data,
@@ -181,12 +179,12 @@ def _at_home(data: DemoData, tenants: Mapping[str, str]) -> DemoData:
     )
 
 
-def _fitted(data: DemoData, ground: DemoGround) -> DemoData:
-    """What of the data has a place: a real row stays as it is, and so does a profile or campaign that it needs."""
-    kept_sponsors = _staying(ground.sponsors, ground.used_sponsors)
-    kept_campaigns = _staying(ground.campaigns, ground.used_campaigns)
-    real_slots = _staying(ground.slots, set())
-    bookings = tuple(_with_room(data.bookings, ground, real_slots))
+def _writable(data: DemoData, ground: ExistingRows) -> DemoData:
+    """The part of the data that can be written. Real rows stay, and so do profiles and campaigns that they need."""
+    kept_sponsors = _kept(ground.sponsors, ground.used_sponsors)
+    kept_campaigns = _kept(ground.campaigns, ground.used_campaigns)
+    real_slots = _kept(ground.slots, set())
+    bookings = tuple(_with_free_weeks(data.bookings, ground, real_slots))
     written = {booking.id for booking in bookings}
     return replace(
         data,
@@ -198,12 +196,12 @@ def _fitted(data: DemoData, ground: DemoGround) -> DemoData:
     )
 
 
-def _staying(found: Mapping[str, bool], used: set[str]) -> set[str]:
+def _kept(found: Mapping[str, bool], used: set[str]) -> set[str]:
     return {row_id for row_id, demo in found.items() if not demo or row_id in used}
 
 
-def _with_room(bookings: tuple[Booking, ...], ground: DemoGround, real_slots: set[str]) -> Iterator[Booking]:
-    """The bookings of demo slots whose weeks no real booking has."""
+def _with_free_weeks(bookings: tuple[Booking, ...], ground: ExistingRows, real_slots: set[str]) -> Iterator[Booking]:
+    """The bookings of demo slots whose weeks are not held by a real booking."""
     for booking in bookings:
         taken = holds(booking) and any(week in ground.weeks for week in weeks_of(booking))
         if not taken and booking.slot_id not in real_slots and ground.bookings.get(booking.id, True):
@@ -211,5 +209,5 @@ def _with_room(bookings: tuple[Booking, ...], ground: DemoGround, real_slots: se
 
 
 def _rows(data: DemoData) -> int:
-    """Rows that can be left out by themselves; days go with their booking."""
+    """Rows that can be left out separately. Delivery days belong to their booking."""
     return len(data.sponsors) + len(data.slots) + len(data.campaigns) + len(data.bookings)

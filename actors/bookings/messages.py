@@ -1,7 +1,7 @@
-"""What the booking ledger is asked, and what it answers.
+"""Messages and answers of the booking ledger.
 
-`tenant_id` of a message names who asks as an owner: what belongs to somebody else does not exist for them. Messages of
-administrators and of the service itself have None there, or no such field.
+`tenant_id` is the owner who asks, for whom rows of others do not exist. Messages of administrators and of the service
+itself have None or no such field.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from actors.values import Agent, Refused
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a message comes from, for the audit. `audit_id` is new; further records of one message add to it."""
+    """The origin of a message, for the audit. `audit_id` is new; further records of the message extend it."""
 
     agent: Agent
     request_id: str
@@ -32,7 +32,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SaveProfile:
-    """Write a sponsor's profile; `sponsor.id` and `created_ms` count only where there was none."""
+    """Save a sponsor's profile. `sponsor.id` and `created_ms` are used only if there is none yet."""
 
     sponsor: Sponsor
     origin: Origin
@@ -40,7 +40,7 @@ class SaveProfile:
 
 @dataclass(frozen=True, slots=True)
 class CreateCampaign:
-    """Keep a new campaign; it waits for review."""
+    """Store a new campaign, which waits for review."""
 
     campaign: Campaign
     origin: Origin
@@ -48,7 +48,7 @@ class CreateCampaign:
 
 @dataclass(frozen=True, slots=True)
 class EditCampaign:
-    """Change some of a campaign; what is None stays. Other content than before has to be reviewed again."""
+    """Change a campaign. None leaves a field as it is; new content has to be reviewed again."""
 
     tenant_id: str
     campaign_id: str
@@ -63,11 +63,8 @@ class EditCampaign:
 
 @dataclass(frozen=True, slots=True)
 class MoveCampaign:
-    """Submit, withdraw, pause, resume, approve or reject; the last two, and a None `tenant_id`, are administrators'.
-
-    `seen` is the content that the decision is about, `seen_as` the sponsor's name: if they are others by now, nothing is
-    decided.
-    """
+    """Submit, withdraw, pause, resume, approve or reject. Administrators have `tenant_id` None, and only they review.
+    `seen` is the reviewed content and `seen_as` the sponsor's name: if they have changed since, the move is refused."""
 
     campaign_id: str
     move: CampaignMove
@@ -80,10 +77,8 @@ class MoveCampaign:
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """Hold a slot from `week_start_ms` on for a campaign, under an idempotency key (a UUID in lower case).
-
-    With `sponsor` and `campaign` they are written in the same transaction (`bookings/start`); the campaign is new.
-    """
+    """Hold a slot from `week_start_ms` on for a campaign, under an idempotency key (a UUID in lower case). `sponsor`
+    and the new `campaign`, if given, are written in the same transaction (`bookings/start`)."""
 
     tenant_id: str
     booking_id: str
@@ -100,7 +95,7 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class OpenCheckout:
-    """A reserved booking goes to checkout, and its hold begins anew; one that is there stays as it is."""
+    """Move a reserved booking to checkout and restart its hold. One in checkout stays as it is."""
 
     tenant_id: str
     booking_id: str
@@ -109,7 +104,7 @@ class OpenCheckout:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Give a booking up that is not paid; cancelling it again changes nothing."""
+    """Cancel a booking that is not paid. Cancelling it again changes nothing."""
 
     tenant_id: str
     booking_id: str
@@ -118,7 +113,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class TakePayment:
-    """The processor says that a booking was paid. `event_id` is the processor's; each is handled once."""
+    """The processor reports the payment of a booking. `event_id` is the processor's; each is handled once."""
 
     event_id: str
     booking_id: str
@@ -130,7 +125,7 @@ class TakePayment:
 
 @dataclass(frozen=True, slots=True)
 class OrderRefund:
-    """Pay a paid booking back; ordering it again changes nothing."""
+    """Refund a paid booking. Ordering it again changes nothing."""
 
     booking_id: str
     reason: str | None
@@ -139,10 +134,8 @@ class OrderRefund:
 
 @dataclass(frozen=True, slots=True)
 class SettleRefund:
-    """How the processor took a refund: `declined` None means that the money is on its way back.
-
-    `event_id` is set where the processor said it by itself.
-    """
+    """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` is set
+    if it came as an event of the processor."""
 
     booking_id: str
     declined: str | None
@@ -152,7 +145,7 @@ class SettleRefund:
 
 @dataclass(frozen=True, slots=True)
 class PostponeRefund:
-    """The processor could not be asked, or has not decided: try again later."""
+    """Retry a refund later: the processor did not answer or has not decided."""
 
     booking_id: str
     due_ms: int
@@ -160,7 +153,7 @@ class PostponeRefund:
 
 @dataclass(frozen=True, slots=True)
 class ExpireHold:
-    """End an open hold whose time is up; anything else stays as it is."""
+    """End an open hold that has expired. Anything else stays as it is."""
 
     booking_id: str
     origin: Origin
@@ -168,7 +161,7 @@ class ExpireHold:
 
 @dataclass(frozen=True, slots=True)
 class CreateSlot:
-    """Keep a new slot; an id that exists is refused."""
+    """Store a new slot. Refused if the id exists."""
 
     slot: Slot
     origin: Origin
@@ -176,10 +169,8 @@ class CreateSlot:
 
 @dataclass(frozen=True, slots=True)
 class EditSlot:
-    """Change some of a slot; what is None stays, and `clear` names fields that are to be None.
-
-    Bookings that were made before keep their price and weeks. `active` True brings a retired slot back.
-    """
+    """Change a slot. None leaves a field as it is; `clear` names fields to set to None. Existing bookings keep their
+    price and weeks. `active` True brings a retired slot back."""
 
     slot_id: str
     origin: Origin
@@ -197,7 +188,7 @@ class EditSlot:
 
 @dataclass(frozen=True, slots=True)
 class RetireSlot:
-    """Sell a slot no more; what is booked of it stays."""
+    """Stop selling a slot. Its bookings stay."""
 
     slot_id: str
     origin: Origin
@@ -205,7 +196,7 @@ class RetireSlot:
 
 @dataclass(frozen=True, slots=True)
 class DescribeVideo:
-    """How far the video of a booking is; None leaves a field as it is, and `clear` names fields that are to be None."""
+    """Set the state of a booking's video. None leaves a field as it is; `clear` names fields to set to None."""
 
     booking_id: str
     origin: Origin

@@ -1,6 +1,6 @@
-"""What is kept of the sponsorship area: slots, sponsors, campaigns and bookings. Times are UTC epoch milliseconds.
+"""Records of the sponsorship area: slots, sponsors, campaigns and bookings. Times are UTC epoch milliseconds.
 
-A sponsor and all that it owns belong to an account, which is known by its one tenant (decisions, section 2).
+A sponsor and its rows belong to an account, identified by its tenant.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from actors.weeks import WEEK_MS
 
 
 class Side(StrEnum):
-    """Where on a page a slot stands."""
+    """Which side of a page a slot is on."""
 
     LEFT = "left"
     RIGHT = "right"
 
 
 class PackageKind(StrEnum):
-    """What a slot's package holds."""
+    """The contents of a slot's package."""
 
     WEBSITE = "website"
     YOUTUBE = "youtube"
@@ -32,14 +32,14 @@ class Mode(StrEnum):
 
 
 class YoutubeStatus(StrEnum):
-    """How far the video of a booking is, where its package has one."""
+    """The state of a booking's video, if its package has one."""
 
     PLANNED = "planned"
     PUBLISHED = "published"
 
 
 class CampaignStatus(StrEnum):
-    """States of a campaign; `transitions.CAMPAIGN_MOVES` says how they follow each other."""
+    """States of a campaign; `transitions.CAMPAIGN_MOVES` connects them."""
 
     DRAFT = "draft"
     PENDING = "pending"
@@ -49,7 +49,7 @@ class CampaignStatus(StrEnum):
 
 
 class BookingStatus(StrEnum):
-    """States of a booking; `transitions.BOOKING_MOVES` says how they follow each other."""
+    """States of a booking; `transitions.BOOKING_MOVES` connects them."""
 
     RESERVED = "reserved"
     CHECKOUT = "checkout"
@@ -61,12 +61,12 @@ class BookingStatus(StrEnum):
 
 
 OPEN = (BookingStatus.RESERVED, BookingStatus.CHECKOUT)
-"""States in which weeks are held for a time, and nothing is paid."""
+"""States in which a booking holds weeks for a time without being paid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place that is sold by the week, `weeks` of them at once. A retired one is sold no more and not shown."""
+    """A place sold in units of `weeks` weeks. A retired slot is neither sold nor shown."""
 
     id: str
     name: str
@@ -97,7 +97,7 @@ class Sponsor:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What of a campaign is shown to visitors."""
+    """The part of a campaign that visitors see."""
 
     headline: str
     body: str
@@ -108,7 +108,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A creative. `name` is for its owner only; `shown_as` is the sponsor's name that was approved with the content."""
+    """A creative. `name` is for its owner only; `shown_as` is the sponsor's name approved with the content."""
 
     id: str
     tenant_id: str
@@ -125,9 +125,9 @@ class Campaign:
 class Booking:
     """`weeks` consecutive weeks of a slot for a campaign. The ids, the weeks and the amount never change.
 
-    `paid_cents` is what arrived: the amount, unless the processor says otherwise; 0 in another currency than ours.
-    `hold_ms` is when an open hold runs out. `payment_id` is the processor's name of the payment, with which it is paid
-    back. `refund_due_ms` is set while money is to be paid back: when to try (again).
+    `paid_cents` is what arrived: the amount, unless the processor says otherwise; 0 if in another currency. `hold_ms`
+    is when an open hold expires. `payment_id` is the processor's id of the payment, used to refund it. `refund_due_ms`
+    is set while a refund is due: when to try it (again).
     """
 
     id: str
@@ -165,13 +165,13 @@ class Booking:
         return self.status in OPEN and now_ms < self.hold_ms
 
     def status_at(self, now_ms: int) -> BookingStatus:
-        """Its status as anyone may see it: a hold that ran out is expired, also before the sweeper comes by."""
+        """The status to show: an expired hold counts as expired even before the sweeper has found it."""
         return BookingStatus.EXPIRED if self.status in OPEN and not self.is_open(now_ms) else self.status
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """What an idempotency key has led to; kept for ever (decisions, section 8)."""
+class IdempotencyRecord:
+    """The booking that an idempotency key led to; kept for ever (ADR 0017)."""
 
     tenant_id: str
     operation: str
@@ -183,7 +183,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class CampaignView:
-    """A campaign with its sponsor's name, where there is a profile."""
+    """A campaign with its sponsor's name, if there is a profile."""
 
     campaign: Campaign
     sponsor_name: str | None = None
@@ -191,7 +191,7 @@ class CampaignView:
 
 @dataclass(frozen=True, slots=True)
 class BookingView:
-    """A booking with what belongs to it in an answer."""
+    """A booking with the related data of a response."""
 
     booking: Booking
     campaign_name: str

@@ -1,40 +1,40 @@
-"""Slots: what administrators do with them, and when one can be sold. Pure; source: decisions, section 6."""
+"""Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0025."""
 
 from dataclasses import asdict, replace
 from typing import Any
 
-from actors.bookings.desk import Desk
 from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotKept
 from actors.bookings.records import Slot
+from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
-_UNTOLD = ("id", "created_ms", "demo")
-"""Fields of a slot that never change, and so are no part of a difference."""
+_UNAUDITED = ("id", "created_ms", "demo")
+"""Fields that never change, and so are not part of a difference."""
 
 
 MOST_CENTS = 99_999_999
-"""The largest amount of one booking: what card processors take at most."""
+"""The largest amount of one booking: the most that card processors accept."""
 
 
 def sells(slot: Slot, now_ms: int) -> bool:
-    """Whether a slot is sold at all now, whatever its weeks."""
+    """Whether a slot is sold now, whichever weeks are free."""
     offered = slot.offer_ends_ms is None or now_ms < slot.offer_ends_ms
     return slot.active and not slot.coming_soon and slot.retired_ms is None and offered
 
 
-def create_slot(desk: Desk, message: CreateSlot) -> Answer:
+def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
     slot = message.slot
-    if desk.slot(slot.id) is not None:
-        return Refused(Code.INVALID_STATE, f"There is a slot with the id {slot.id} already.")
+    if unit.slot(slot.id) is not None:
+        return Refused(Code.INVALID_STATE, f"A slot with the id {slot.id} already exists. Choose another id.")
     if _too_dear(slot):
-        return too_dear()
-    desk.keep_slot(slot)
-    desk.audit(message.origin, "slot.created", "slot", slot.id, _told(slot))
+        return too_expensive()
+    unit.keep_slot(slot)
+    unit.audit(message.origin, "slot.created", "slot", slot.id, _audited_fields(slot))
     return SlotKept(slot)
 
 
-def edit_slot(desk: Desk, message: EditSlot) -> Answer:
-    slot = desk.slot(message.slot_id)
+def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
+    slot = unit.slot(message.slot_id)
     if slot is None:
         return unknown_slot()
     given = {
@@ -54,28 +54,28 @@ def edit_slot(desk: Desk, message: EditSlot) -> Answer:
         changes["retired_ms"] = None
     edited = replace(slot, **changes)
     if _too_dear(edited):
-        return too_dear()
+        return too_expensive()
     if edited != slot:
-        desk.keep_slot(edited)
-        old, new = _told(slot), _told(edited)
+        unit.keep_slot(edited)
+        old, new = _audited_fields(slot), _audited_fields(edited)
         difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
-        desk.audit(message.origin, "slot.edited", "slot", slot.id, difference)
+        unit.audit(message.origin, "slot.edited", "slot", slot.id, difference)
     return SlotKept(edited)
 
 
-def retire_slot(desk: Desk, message: RetireSlot) -> Answer:
-    slot = desk.slot(message.slot_id)
+def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
+    slot = unit.slot(message.slot_id)
     if slot is None:
         return unknown_slot()
     if slot.retired_ms is None:
-        slot = replace(slot, active=False, retired_ms=desk.now_ms)
-        desk.keep_slot(slot)
-        desk.audit(message.origin, "slot.retired", "slot", slot.id)
+        slot = replace(slot, active=False, retired_ms=unit.now_ms)
+        unit.keep_slot(slot)
+        unit.audit(message.origin, "slot.retired", "slot", slot.id)
     return SlotKept(slot)
 
 
-def too_dear() -> Refused:
-    return Refused(Code.INVALID_REQUEST, f"All weeks of a booking may cost {MOST_CENTS} cents at most.")
+def too_expensive() -> Refused:
+    return Refused(Code.INVALID_REQUEST, f"All weeks of a booking together may cost at most {MOST_CENTS} cents.")
 
 
 def _too_dear(slot: Slot) -> bool:
@@ -86,5 +86,5 @@ def unknown_slot() -> Refused:
     return Refused(Code.NOT_FOUND, "There is no such slot.")
 
 
-def _told(slot: Slot) -> dict[str, Any]:
-    return {name: value for name, value in asdict(slot).items() if name not in _UNTOLD}
+def _audited_fields(slot: Slot) -> dict[str, Any]:
+    return {name: value for name, value in asdict(slot).items() if name not in _UNAUDITED}

@@ -1,13 +1,12 @@
-"""The rules of the booking ledger, pure: locked rows and messages go in, changes and answers come out.
+"""The rules of the booking ledger: locked rows and messages in, changes and answers out. Pure.
 
-Source of the rules: decisions, sections 6 to 8. Later messages of a batch see what earlier ones changed.
+Source of the rules: ADR 0017 to 0021. Later messages of a batch see the changes of earlier ones.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from actors.bookings import campaigns, reservations, slots
-from actors.bookings.desk import BookingRules, Decision, Desk, Snapshot, Week
+from actors.bookings import campaigns, reservations, settlement, slots
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -28,16 +27,17 @@ from actors.bookings.messages import (
     SettleRefund,
     TakePayment,
 )
+from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot, UnitOfWork, Week
 
-__all__ = ["BookingRules", "Decision", "Snapshot", "Wanted", "Week", "decide", "wanted"]
+__all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", "rows_to_lock"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which rows a batch names, each sorted; `LedgerStore.transact` says what follows from them.
+class LockSet:
+    """The rows that a batch names, each sorted; `LedgerStore.transact` says which rows follow from them.
 
-    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names; the
-    weeks of bookings that are named count too.
+    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
+    the weeks of named bookings count, too.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -49,8 +49,8 @@ class Wanted:
     from_week_ms: int | None = None
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     tenants: set[str] = set()
     campaign_ids: set[str] = set()
     slot_ids: set[str] = set()
@@ -93,7 +93,7 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 | DescribeVideo(booking_id=booking_id)
             ):
                 booking_ids.add(booking_id)
-    return Wanted(
+    return LockSet(
         tenant_ids=tuple(sorted(tenants)),
         campaign_ids=tuple(sorted(campaign_ids)),
         slot_ids=tuple(sorted(slot_ids)),
@@ -106,43 +106,43 @@ def wanted(messages: Iterable[Message]) -> Wanted:
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: BookingRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = Desk(snapshot, now_ms, rules)
+    unit = UnitOfWork(snapshot, now_ms, rules)
     for message in messages:
-        desk.decision.answers.append(_answer(desk, message))
-    return desk.finished()
+        unit.decision.answers.append(_answer(unit, message))
+    return unit.finished()
 
 
-def _answer(desk: Desk, message: Message) -> Answer:
+def _answer(unit: UnitOfWork, message: Message) -> Answer:
     match message:
         case SaveProfile():
-            return campaigns.save_profile(desk, message)
+            return campaigns.save_profile(unit, message)
         case CreateCampaign():
-            return campaigns.create_campaign(desk, message)
+            return campaigns.create_campaign(unit, message)
         case EditCampaign():
-            return campaigns.edit_campaign(desk, message)
+            return campaigns.edit_campaign(unit, message)
         case MoveCampaign():
-            return campaigns.move_campaign(desk, message)
+            return campaigns.move_campaign(unit, message)
         case Reserve():
-            return reservations.reserve(desk, message)
+            return reservations.reserve(unit, message)
         case OpenCheckout():
-            return reservations.open_checkout(desk, message)
+            return reservations.open_checkout(unit, message)
         case Cancel():
-            return reservations.cancel(desk, message)
+            return reservations.cancel(unit, message)
         case TakePayment():
-            return reservations.take_payment(desk, message)
+            return settlement.take_payment(unit, message)
         case OrderRefund():
-            return reservations.order_refund(desk, message)
+            return settlement.order_refund(unit, message)
         case SettleRefund():
-            return reservations.settle_refund(desk, message)
+            return settlement.settle_refund(unit, message)
         case PostponeRefund():
-            return reservations.postpone_refund(desk, message)
+            return settlement.postpone_refund(unit, message)
         case ExpireHold():
-            return reservations.expire_hold(desk, message)
+            return reservations.expire_hold(unit, message)
         case CreateSlot():
-            return slots.create_slot(desk, message)
+            return slots.create_slot(unit, message)
         case EditSlot():
-            return slots.edit_slot(desk, message)
+            return slots.edit_slot(unit, message)
         case RetireSlot():
-            return slots.retire_slot(desk, message)
+            return slots.retire_slot(unit, message)
         case DescribeVideo():
-            return reservations.describe_video(desk, message)
+            return reservations.describe_video(unit, message)

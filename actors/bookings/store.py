@@ -1,4 +1,5 @@
-"""What the ledger, the cashier and the readers need of a store. Two of them pass one contract."""
+"""The store ports of the ledger, the sweeper and the readers. The Postgres and the memory store pass the same contract
+tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,17 +17,17 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.state import Decision, Snapshot, Wanted
-from actors.values import AuditRecord, Turn
+from actors.bookings.state import Decision, LockSet, Snapshot
+from actors.values import AuditRecord, BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
 TOPIC = "sponsorship"
-"""What is announced to all nodes with a commit that changes what the public sees."""
+"""The topic announced to all nodes when a change commits that the public can see."""
 
 
 class Before(NamedTuple):
-    """A place in a list that shows the newest first."""
+    """A position in a list, newest first."""
 
     created_ms: int
     id: str
@@ -34,7 +35,7 @@ class Before(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TakenWeek:
-    """A week of a slot that is not free. `until_ms` is when it falls free by itself; None when it is paid for."""
+    """A week of a slot that is not free. `until_ms` is when its hold expires; None if it is paid for."""
 
     slot_id: str
     week_ms: int
@@ -56,7 +57,7 @@ class SoldPlacement:
 
 @dataclass(frozen=True, slots=True)
 class DayDelivered:
-    """What was counted for a booking on a day, in days since the epoch, UTC."""
+    """The counts of a booking on a day (since the epoch, UTC)."""
 
     day: int
     impressions: int
@@ -65,7 +66,7 @@ class DayDelivered:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the public may see, as of one revision; slots by id, placements by booking id."""
+    """Everything the public may see, as of one revision; slots by id, placements by booking id."""
 
     revision: int
     slots: Sequence[Slot]
@@ -74,31 +75,27 @@ class Overview:
 
 
 class LedgerStore(Protocol):
-    """Where the ledger keeps its rows."""
+    """The rows of the ledger."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
-        """Lock the wanted rows, decide, keep all changes and the turn. One transaction.
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
+        """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Bookings that are named or remembered lead to their sponsor, campaign and slot, and campaigns to their sponsor;
-        sponsors lead to their open bookings; slots lead to their taken weeks from `wanted.from_week_ms` or the earliest
-        such booking on, and those to the bookings that hold them, with all of their weeks (whose sponsors and campaigns
-        are not read for that).
-        `delivered` is read for bookings that are named or remembered.
+        Named bookings, and those of idempotency keys, lead to their sponsor, campaign and slot; campaigns lead to their
+        sponsor; sponsors lead to their open bookings; slots lead to their taken weeks from `locks.from_week_ms` or the
+        earliest such booking on, and those to the bookings that hold them, with all of their weeks (but not their
+        sponsors and campaigns). `delivered` is read for named bookings and those of idempotency keys.
 
-        Locks are taken on sponsors, campaigns, slots and bookings, in this order, each sorted; the weeks of a slot
-        change only under the slot's lock. A turn that was kept before is not decided again: its decision is returned.
-        Where the decision is `visible` the revision grows, and `TOPIC` is announced with the commit.
-        Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        Locks sponsors, campaigns, slots and bookings, in this order, each sorted; the weeks of a slot change only under
+        the slot's lock. A batch id that is already in the journal is not decided again: its decision is returned. If
+        the decision is `visible`, increments the revision and announces `TOPIC` with the commit. Raises
+        `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 
 
 class SponsorshipStore(Protocol):
-    """Reading what the ledger keeps. All methods raise `StorageUnavailable`.
-
-    Lists are newest first (`created_ms`, then `id`, both descending), strictly after `before`, at most `limit` long;
-    a None `tenant_id` means everybody's.
-    """
+    """Reads the rows of the ledger. All methods raise `StorageUnavailable`. Lists are newest first (`created_ms`, then
+    `id`, both descending), strictly after `before`, at most `limit` long. `tenant_id` None means all tenants."""
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None: ...
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]: ...
@@ -108,26 +105,26 @@ class SponsorshipStore(Protocol):
     async def everybodys_campaigns(
         self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
     ) -> Sequence[CampaignView]:
-        """Campaigns in a state, or in any. With `oldest` they are oldest first, and strictly after `place`."""
+        """Campaigns in a state, or in any. `oldest` lists them oldest first, strictly after `place`."""
         ...
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]: ...
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None: ...
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
-        """The days on which anything was counted for a booking, in order."""
+        """The days with delivery counts of a booking, in order."""
         ...
 
     async def slots(self) -> Sequence[Slot]:
-        """All slots, retired ones too, by id."""
+        """All slots, including retired ones, by id."""
         ...
 
     async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
-        """What was changed, of one target or of all."""
+        """The audit records of one target or of all."""
         ...
 
     async def revision(self) -> int:
-        """The revision of the newest change that the public sees."""
+        """The revision of the newest change that the public can see."""
         ...
 
     async def overview(self, from_week_ms: int) -> Overview:
@@ -136,30 +133,30 @@ class SponsorshipStore(Protocol):
         ...
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
-        """Ids of open bookings whose hold has run out, the longest first."""
+        """Ids of open bookings whose hold has expired, longest first."""
         ...
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        """Bookings whose `refund_due_ms` has come, the longest first."""
+        """Bookings whose `refund_due_ms` has passed, longest first."""
         ...
 
 
 class DemoStore(Protocol):
-    """Where demo data is put beside real rows, and taken away again."""
+    """Writes and removes demo data beside real rows."""
 
     async def replace_demo(
         self, data: DemoData | None, origin: Origin, now_ms: int, *, first: bool = False
     ) -> DemoCounts | None:
-        """Put `data` in the place of the demo that stands there; None takes that away. One transaction.
+        """Replace the existing demo by `data`, or remove it (None), in one transaction.
 
-        Real rows stay, with the slots and campaigns they are made for (`demo.plan`). The revision grows and `TOPIC` is
-        announced in any case, so that a demo taken away counts as touched. With `first` it does nothing, and returns
-        None, unless nobody has used the sponsorship area yet; of several nodes that try at once, one does.
-        Writes `demo.seeded` or `demo.removed` to the audit. Running it again is harmless.
-        Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        Real rows stay, with the slots and campaigns that they need (`demo.plan`). Always increments the revision and
+        announces `TOPIC`, so that a removed demo counts as touched. With `first` it does nothing and returns None
+        unless the sponsorship area is unused; of several nodes at once, one does it. Writes `demo.seeded` or
+        `demo.removed` to the audit. Repeating it is harmless. Raises `StorageUnavailable`, `Contended` or
+        `OutcomeUnknown`.
         """
         ...
 
     async def is_untouched(self) -> bool:
-        """Whether there never was a slot, a sponsor, a booking or a demo. Raises `StorageUnavailable`."""
+        """Whether there never was a slot, sponsor, booking or demo. Raises `StorageUnavailable`."""
         ...

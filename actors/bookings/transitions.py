@@ -1,6 +1,6 @@
-"""How campaigns and bookings move from state to state: two tables, and the one function that applies them. Pure.
+"""The state machines of campaigns and bookings: two tables, and the function that applies them. Pure.
 
-Source: decisions, sections 7 and 8. `docs/sponsorship.md` draws both diagrams from these tables.
+Source: ADR 0018 to 0020. `docs/sponsorship.md` draws both diagrams from these tables.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ M = TypeVar("M", bound=StrEnum)
 
 
 class CampaignMove(StrEnum):
-    """What may happen to a campaign. `EDIT` changes what visitors see."""
+    """Moves of a campaign. `EDIT` changes what visitors see."""
 
     SUBMIT = "submit"
     WITHDRAW = "withdraw"
@@ -26,11 +26,8 @@ class CampaignMove(StrEnum):
 
 
 class BookingMove(StrEnum):
-    """What may happen to a booking.
-
-    `PAY` is a payment for weeks that the booking holds or can still get; `PAY_TOO_LATE` one whose weeks are gone, or
-    that was cancelled, so that the money has to go back. `FAIL_REFUND`: what had been paid back has not arrived.
-    """
+    """Moves of a booking. `PAY` is a payment for weeks that the booking holds or can still get. `PAY_TOO_LATE` is one
+    that has to be refunded: the weeks are gone or the booking was cancelled. `FAIL_REFUND`: a refund did not arrive."""
 
     OPEN_CHECKOUT = "open_checkout"
     PAY = "pay"
@@ -89,7 +86,7 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
         BookingMove.REFUND: BookingStatus.REFUNDED,
         BookingMove.DECLINE_REFUND: BookingStatus.PAID,
     },
-    # Nothing moves these three but money: a payment that was under way when they came about, a refund that came back.
+    # Only money moves these three: a payment that was already under way, or a refund that came back.
     BookingStatus.EXPIRED: {
         BookingMove.PAY: BookingStatus.PAID,
         BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
@@ -104,5 +101,5 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
 
 
 def after(table: Mapping[S, Mapping[M, S]], status: S, move: M) -> S | None:
-    """The state that a move leads to, or None where the table has no such move."""
+    """The state that a move leads to, or None if the table has no such move."""
     return table[status].get(move)

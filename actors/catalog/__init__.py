@@ -1,1 +1,1 @@
-"""What a catalog store must provide. The catalog is no actor: it is an immutable snapshot, in `service/catalog.py`."""
+"""The port of the catalog store. The catalog is no actor but an immutable snapshot: `service/snapshots/catalog.py`."""

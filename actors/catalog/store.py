@@ -1,6 +1,6 @@
-"""What the catalog needs of a store. Two of them pass one contract: over Postgres and in memory.
+"""The port of the catalog store. The Postgres and the memory store pass the same contract tests.
 
-A store keeps documents as it is given them; it knows their fields only as far as searching needs them.
+A store keeps documents as they are; it knows only the fields that it searches.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 TOPIC = "catalog"
-"""What is announced to all nodes with the commit of a change."""
+"""The topic announced to all nodes when a change commits."""
 
 
 class Kind(StrEnum):
@@ -32,7 +32,7 @@ Take = Callable[[Kind, Sequence[Entry]], None]
 """Receives a load in chunks, each kind in the order of its list: newest first, then by slug."""
 
 Progress = Callable[[int, int], None]
-"""Told how many entries of an import are done, and of how many."""
+"""Called with the number of entries done and the total."""
 
 
 def _silent(done: int, total: int) -> None:
@@ -41,10 +41,8 @@ def _silent(done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Entries to insert or replace by slug, each slug once.
-
-    `prune` removes what is absent, but only of the kinds that `entries` names: a file of bots removes no use case.
-    """
+    """Entries to insert or replace by slug, each slug once. `prune` removes absent entries, but only of the kinds in
+    `entries`: a file of bots removes no use case."""
 
     entries: Mapping[Kind, Sequence[Entry]]
     prune: bool = False
@@ -54,7 +52,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What an import does, or would do, to one kind."""
+    """The changes that an import makes, or would make, to one kind."""
 
     added: int = 0
     changed: int = 0
@@ -68,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ImportCounts:
-    """What an import did, or would do, and the catalog's revision after it."""
+    """The changes that an import made, or would make, and the catalog's revision after it."""
 
     revision: int
     by_kind: Mapping[Kind, Counts] = field(default_factory=dict)
@@ -79,35 +77,33 @@ class ImportCounts:
 
 
 class CatalogStore(Protocol):
-    """Use cases and bot templates, and a revision that grows with each change. All raise `StorageUnavailable`."""
+    """Use cases and bot templates, and a revision that grows with each change. All methods raise `StorageUnavailable`."""
 
     async def revision(self) -> int:
         """The revision of the newest committed change; 0 before the first."""
         ...
 
     async def load(self, take: Take) -> int:
-        """Hand over the whole catalog of one revision, and return that. A load that raises may have handed over a part.
-
-        `take` is called between the store's own waits, so that no load stalls the process.
-        """
+        """Load the whole catalog of one revision into `take`; returns the revision. A load that raises may have
+        delivered a part. `take` is called between the store's waits, so that loading does not stall the process."""
         ...
 
     async def search(self, kind: Kind, q: str, limit: int) -> Sequence[str]:
         """At most `limit` slugs that match `q`, best first, then newest, then by slug.
 
-        `q` is in the language of web searches: words, "phrases", `or`, `-not`. A title or name outweighs a category or
-        job, and that the rest. No `q` is an error; one without a word to look for finds nothing.
+        `q` uses web search syntax: words, "phrases", `or`, `-not`. Titles and names outweigh categories and jobs, and
+        these the rest. No `q` is an error; one without searchable words finds nothing.
         """
         ...
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
-        """Those of `slugs` that the catalog has."""
+        """The existing ones of `slugs`."""
         ...
 
     async def replace(self, batch: Import) -> ImportCounts:
-        """Import all or nothing, in one transaction, one import at a time over all nodes.
+        """Import everything or nothing in one transaction, one import at a time over all nodes.
 
-        Moves the revision and announces `TOPIC` if anything changed. Running an import again is harmless, so it is
-        what to do after `Contended` and `OutcomeUnknown`.
+        If anything changed, increments the revision and announces `TOPIC`. Repeating an import is harmless, so retry
+        after `Contended` and `OutcomeUnknown`.
         """
         ...

@@ -1,4 +1,4 @@
-"""The device authorizer: device logins are begun, polled for, looked at and decided, a batch a transaction."""
+"""The device authorizer: starts, polls, shows and decides device logins, one transaction per batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,41 +7,41 @@ from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
 from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
-from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Message, Poll, Redeemed, Seen, Start
-from actors.devices.state import Decision, DeviceRules, Snapshot, decide, unknown_code, wanted
+from actors.devices.messages import Answer, Decide, Device, DeviceView, FreshKey, Look, Message, Poll, Redeemed, Start
+from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
-from actors.ids import new_id
+from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
-from actors.values import Agent, Refused, Turn
+from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
-"""User codes that a start brings along: that all are taken happens once in 10**19 starts with a million devices."""
+"""User codes per start. With a million open devices, all of them are taken once in 10**19 starts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """A device login that began. `device_code` exists in clear only here, for the program that asked."""
+class StartedLogin:
+    """A device login that was started. `device_code` is available in clear only here."""
 
     device_code: str
     device: Device
 
     def __repr__(self) -> str:
-        return f"<Started {self.device.id}>"
+        return f"<StartedLogin {self.device.id}>"
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOut:
-    """A full key of the approving account; `api_key` exists in clear only here."""
+class RedeemedKey:
+    """A full key of the approving account. `api_key` is available in clear only here."""
 
     api_key: str
     key: FreshKey
 
     def __repr__(self) -> str:
-        return f"<HandedOut {self.key.prefix}>"
+        return f"<RedeemedKey {self.key.prefix}>"
 
 
 class DeviceAuthorizer(Actor[Message, Answer]):
-    """Owns the life of device logins."""
+    """Owns device logins."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class DeviceAuthorizer(Actor[Message, Answer]):
 
     # Intents.
 
-    async def start(self, agent: str, address: str) -> Started | Refused:
-        """Begin a device login, asked for by a program that calls itself `agent` (at most 200 characters), at `address`."""
+    async def start(self, agent: str, address: str) -> StartedLogin | Refused:
+        """Start a device login for a program that calls itself `agent` (at most 200 characters), from `address`."""
         code, now_ms = new_device_code(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
         device = Device(
             id=self._id("dev"),
@@ -76,43 +76,39 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         )
         user_codes = tuple(user_code_from(self._entropy.token(USER_CODE_BYTES)) for _ in range(CANDIDATES))
         answer = await self.ask(Start(device, user_codes))
-        assert isinstance(answer, Seen | Refused)
-        return answer if isinstance(answer, Refused) else Started(code, answer.device)
+        assert isinstance(answer, DeviceView | Refused)
+        return answer if isinstance(answer, Refused) else StartedLogin(code, answer.device)
 
-    async def poll(self, device_code: str) -> HandedOut | Refused:
-        """The key of an approved device login, once; else why there is none, or none yet (RFC 8628, 3.5)."""
+    async def poll(self, device_code: str) -> RedeemedKey | Refused:
+        """The key of an approved device login, once; otherwise why there is none yet or at all (RFC 8628, 3.5)."""
         if not is_device_code(device_code):
             return unknown_code()
         text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
         key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())
         answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get()))
         assert isinstance(answer, Redeemed | Refused)
-        return answer if isinstance(answer, Refused) else HandedOut(text, answer.key)
+        return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
-    async def look(self, typed: str, agent: Agent) -> Seen | Refused:
-        """What is asked with the user code that somebody typed in a session."""
-        answer = await self.ask(Look(read_code(typed), agent.id))
-        assert isinstance(answer, Seen | Refused)
-        return answer
+    async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
+        """The device login with the user code that was typed in a session."""
+        return await self.ask_for(Look(read_code(typed), agent.id), DeviceView, Refused)
 
-    async def decide(self, typed: str, agent: Agent, *, approve: bool) -> Seen | Refused:
-        """Approve or deny what is asked with the user code that somebody typed in a session, for its account."""
+    async def decide(self, typed: str, agent: Agent, *, approve: bool) -> DeviceView | Refused:
+        """Approve or deny the device login with the user code that was typed in a session, for the session's account."""
         assert agent.type == "session", "a person decides, in a browser"
-        assert agent.email is not None, "a session is of an account"
+        assert agent.email is not None, "a session belongs to an account"
         message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get())
-        answer = await self.ask(message)
-        assert isinstance(answer, Seen | Refused)
-        return answer
+        return await self.ask_for(message, DeviceView, Refused)
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(16))
+        return new_id(prefix, self._entropy.token(ID_BYTES))

@@ -1,7 +1,7 @@
-"""User codes: made from entropy, shown, and read as people type them (RFC 8628, 6.1). Pure."""
+"""User codes: made from entropy, displayed, and parsed from what people type (RFC 8628, 6.1). Pure."""
 
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
-"""No vowels, so that no words come up, and no Y."""
+"""No vowels, so that codes spell no words, and no Y."""
 
 LENGTH = 8
 USER_CODE_BYTES = 16
@@ -11,7 +11,7 @@ _LETTERS = frozenset(ALPHABET + ALPHABET.lower())
 
 
 def user_code_from(entropy: bytes) -> str:
-    """A code of 8 letters, each as likely as any other, from `USER_CODE_BYTES` random bytes."""
+    """A uniformly distributed code of 8 letters, from `USER_CODE_BYTES` random bytes."""
     assert len(entropy) >= USER_CODE_BYTES, "too little entropy"
     number, letters = int.from_bytes(entropy), []
     for _ in range(LENGTH):
@@ -21,10 +21,10 @@ def user_code_from(entropy: bytes) -> str:
 
 
 def shown_code(user_code: str) -> str:
-    """As it is displayed: `WDJB-MJHT`."""
+    """The code as displayed: `WDJB-MJHT`."""
     return f"{user_code[: LENGTH // 2]}-{user_code[LENGTH // 2 :]}"
 
 
 def read_code(typed: str) -> str:
-    """What somebody typed as a code may be: in upper case, without all that is no letter of codes."""
+    """The code in typed text: upper case, without characters that codes do not use."""
     return "".join(letter for letter in typed if letter in _LETTERS).upper()

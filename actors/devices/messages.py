@@ -1,6 +1,6 @@
-"""What is kept of device logins, what the device authorizer is asked, and what it answers.
+"""Records, messages and answers of the device authorizer.
 
-No message and no record holds a device code or a key in clear: intents hash them before they ask.
+None of them contains a device code or a key in clear: intents hash them first.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from actors.values import Refused
 
 
 class Status(StrEnum):
-    """Where a device login stands. `REDEEMED` is an approved one whose key was handed out."""
+    """The states of a device login. `REDEEMED`: approved, and its key was returned."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -20,14 +20,17 @@ class Status(StrEnum):
 
 
 OPEN = frozenset({Status.PENDING, Status.APPROVED})
-"""What time ends."""
+"""The states that expire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device login. `user_code` is 8 letters without the hyphen; `agent` and `address` are what the asking program
-    said and came from, for the person who approves. `polled_ms` is the last poll that was not early. `email` and
-    `session_id` are whose account and which of its sessions decided."""
+    """One device login.
+
+    `user_code` is 8 letters without the hyphen. `agent` and `address` describe the asking program to the person who
+    approves. `polled_ms` is the last poll that was not early. `email` and `session_id` are the account and session that
+    decided.
+    """
 
     id: str
     code_hash: bytes
@@ -47,7 +50,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """Wrong user codes of a session in a row, and until when its form is locked."""
+    """Consecutive wrong user codes of a session, and until when it is locked."""
 
     session_id: str
     wrong: int = 0
@@ -56,7 +59,7 @@ class Guesses:
 
 @dataclass(frozen=True, slots=True)
 class FreshKey:
-    """A full key that a redemption makes; it is kept among all keys."""
+    """A full key created by a redemption, stored with all other keys."""
 
     id: str
     hash: bytes
@@ -71,7 +74,7 @@ class FreshKey:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Begin a device login with the first of `user_codes` that no other has."""
+    """Start a device login with the first of `user_codes` that is free."""
 
     device: Device
     user_codes: tuple[str, ...]
@@ -79,7 +82,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Has somebody approved? Then hand out `key`, whose tenant and name are still open."""
+    """Poll for approval. If approved, `key` is issued; its tenant and name are set then."""
 
     code_hash: bytes
     key: FreshKey
@@ -89,7 +92,7 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is asked with this user code, for a person in a session."""
+    """Show the device login with this user code to a person in a session."""
 
     user_code: str
     session_id: str
@@ -97,7 +100,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """A person approves or denies what is asked with this user code, for the account of `email`."""
+    """Approve or deny the device login with this user code, for the account of `email`."""
 
     user_code: str
     session_id: str
@@ -114,7 +117,7 @@ Message = Start | Poll | Look | Decide
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DeviceView:
     """Committed: the device login as it is now."""
 
     device: Device
@@ -122,9 +125,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Redeemed:
-    """Committed: the key is the account's, and nobody else gets it."""
+    """Committed: the key belongs to the account and is returned only once."""
 
     key: FreshKey
 
 
-Answer = Seen | Redeemed | Refused
+Answer = DeviceView | Redeemed | Refused

@@ -1,76 +1,41 @@
-"""The rules of device logins, pure.
+"""The rules of device logins. Pure; source: RFC 8628, ADR 0009 and 0010.
 
-Source of the rules: RFC 8628 and decisions, section 3. A snapshot of locked rows and messages go in; changes and answers
-come out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from actors.clock import MINUTE_MS, SECOND_MS
 from actors.devices.messages import (
-    OPEN,
     Answer,
     Decide,
     Device,
-    FreshKey,
+    DeviceView,
     Guesses,
     Look,
     Message,
     Poll,
     Redeemed,
-    Seen,
     Start,
     Status,
 )
-from actors.values import Account, AuditRecord, Code, Refused
+from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfWork
+from actors.times import SECOND_MS
+from actors.values import Code, Refused
+
+__all__ = ["Decision", "DeviceRules", "LockSet", "Snapshot", "decide", "rows_to_lock", "unknown_code"]
 
 EARLY_MS = SECOND_MS // 2
-"""A poll may come by so much too early: timers and networks are not exact."""
+"""Tolerance for early polls, because timers and networks are not exact."""
 
 SLOWER_SECONDS, SLOWEST_SECONDS = 5, 60
 NAME_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceRules:
-    """The numbers of section 3; times in milliseconds unless they say otherwise."""
-
-    life_ms: int = 15 * MINUTE_MS
-    interval_seconds: int = 5
-    wrong_codes: int = 5
-    lock_ms: int = 15 * MINUTE_MS
-    full_keys_per_account: int = 10
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """Rows that a batch touches, locked. The same class holds what a decision changed.
-
-    `guesses` has each wanted session that exists, also one that never guessed. `accounts` are those of the wanted emails
-    and of approved devices; `live_keys` counts, by tenant, full keys and approved devices that are still to get one.
-    """
-
-    devices: dict[str, Device] = field(default_factory=dict)
-    guesses: dict[str, Guesses] = field(default_factory=dict)
-    accounts: dict[str, Account] = field(default_factory=dict)
-    live_keys: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Decision:
-    """What to keep, and one answer for each message in order."""
-
-    changed: Snapshot = field(default_factory=Snapshot)
-    keys: list[FreshKey] = field(default_factory=list)
-    audits: list[AuditRecord] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which rows a batch needs: the store follows devices and emails to accounts, and these to tenants."""
+class LockSet:
+    """The rows that a batch needs. The store follows devices and emails to accounts, and these to tenants."""
 
     code_hashes: tuple[bytes, ...]
     user_codes: tuple[str, ...]
@@ -78,8 +43,8 @@ class Wanted:
     emails: tuple[str, ...]
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     code_hashes: set[bytes] = set()
     user_codes: set[str] = set()
     session_ids: set[str] = set()
@@ -97,30 +62,21 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 user_codes.add(user_code)
                 session_ids.add(session_id)
                 emails.add(email)
-    return Wanted(
+    return LockSet(
         tuple(sorted(code_hashes)), tuple(sorted(user_codes)), tuple(sorted(session_ids)), tuple(sorted(emails))
     )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: DeviceRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = _Desk(snapshot, now_ms, rules)
+    batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        desk.decision.answers.append(desk.handle(message))
-    return desk.decision
+        batch.decision.answers.append(batch.handle(message))
+    return batch.decision
 
 
-class _Desk:
-    """A snapshot with the changes of this batch laid over it."""
-
-    def __init__(self, snapshot: Snapshot, now_ms: int, rules: DeviceRules) -> None:
-        self._snapshot = snapshot
-        self._now_ms = now_ms
-        self._rules = rules
-        self._by_hash = {device.code_hash: device.id for device in snapshot.devices.values()}
-        self._by_user_code = {device.user_code: device.id for device in snapshot.devices.values()}
-        self._live_keys = dict(snapshot.live_keys)
-        self.decision = Decision()
+class _Batch(UnitOfWork):
+    """Answers the messages of one batch."""
 
     def handle(self, message: Message) -> Answer:
         match message:
@@ -130,20 +86,20 @@ class _Desk:
                 return self._poll(message)
             case Look():
                 found = self._guessed(message)
-                return found if isinstance(found, Refused) else Seen(found)
+                return found if isinstance(found, Refused) else DeviceView(found)
             case Decide():
                 found = self._guessed(message)
                 return found if isinstance(found, Refused) else self._decide(message, found)
 
-    # What a program asks.
+    # Requests of the program.
 
     def _start(self, start: Start) -> Answer:
         free = next((code for code in start.user_codes if code not in self._by_user_code), None)
         if free is None:
-            return Refused(Code.SERVICE_UNAVAILABLE, "No code was free. Try again in a moment.", 1)
+            return Refused(Code.SERVICE_UNAVAILABLE, "No user code is available. Try again in a moment.", 1)
         device = replace(start.device, user_code=free)
         self._by_hash[device.code_hash] = self._by_user_code[free] = device.id
-        return Seen(self._keep(device))
+        return DeviceView(self._keep(device))
 
     def _poll(self, poll: Poll) -> Answer:
         device_id = self._by_hash.get(poll.code_hash)
@@ -152,7 +108,7 @@ class _Desk:
             case None | Status.REDEEMED:
                 return unknown_code()
             case Status.DENIED:
-                return Refused(Code.ACCESS_DENIED, "The person who was asked has refused.")
+                return Refused(Code.ACCESS_DENIED, "The person denied the request.")
             case Status.EXPIRED:
                 return _expired()
             case Status.APPROVED:
@@ -161,20 +117,20 @@ class _Desk:
                 return self._wait(_known(device))
 
     def _wait(self, device: Device) -> Refused:
-        """Nobody has decided yet. The pace is held against the last poll that was not early."""
+        """Still pending. The pace is measured from the last poll that was not early."""
         waited_ms = None if device.polled_ms is None else self._now_ms - device.polled_ms
-        # A poll from the future was one on a node whose clock is ahead: how early this one is cannot be told.
+        # A last poll in the future came through a node whose clock is ahead; whether this one is early is unknown.
         if waited_ms is not None and 0 <= waited_ms < device.interval_seconds * SECOND_MS - EARLY_MS:
             slower = max(device.interval_seconds, min(SLOWEST_SECONDS, device.interval_seconds + SLOWER_SECONDS))
             self._keep(replace(device, interval_seconds=slower))
-            return Refused(Code.SLOW_DOWN, f"This is too fast. Wait {slower} s between polls.", interval_seconds=slower)
+            return Refused(Code.SLOW_DOWN, f"Polling too fast. Wait {slower} s between polls.", interval_seconds=slower)
         self._keep(replace(device, polled_ms=self._now_ms))
-        return Refused(Code.AUTHORIZATION_PENDING, "Nobody has approved yet. Go on polling.")
+        return Refused(Code.AUTHORIZATION_PENDING, "Not approved yet. Keep polling.")
 
     def _redeem(self, device: Device, poll: Poll) -> Answer:
         account = self._snapshot.accounts[device.email or ""]
         if self._live_keys.get(account.tenant_id, 0) > self._rules.full_keys_per_account:
-            # A node whose clock is ahead saw it expire, and has given its place to another key.
+            # A node whose clock is ahead saw it expire, and another key has taken its place.
             self._expire(device)
             return _expired()
         name = device.agent[:NAME_LENGTH].strip() or None
@@ -184,10 +140,11 @@ class _Desk:
         self._audit(poll, device, "key.issued", "key", key.id, {"deviceId": device.id})
         return Redeemed(key)
 
-    # What a person asks.
+    # Requests of the person.
 
     def _guessed(self, message: Look | Decide) -> Device | Refused:
-        """The device with a user code. A wrong one is charged to the session in the transaction of the comparison."""
+        """The device with a user code. A wrong code is charged to the session in the same transaction as the
+        comparison."""
         guesses = self._guesses(message.session_id)
         if guesses is None:
             return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
@@ -196,7 +153,7 @@ class _Desk:
         device_id = self._by_user_code.get(message.user_code)
         if device_id is None:
             self._charge(guesses)
-            return Refused(Code.INVALID_CODE, "No device shows this code. Compare it with what the device shows.")
+            return Refused(Code.INVALID_CODE, "No device is showing this code. Check the code on the device.")
         return self._as_of_now(device_id)
 
     def _charge(self, guesses: Guesses) -> None:
@@ -208,8 +165,8 @@ class _Desk:
         self.decision.changed.guesses[guesses.session_id] = charged
 
     def _forgive(self, session_id: str) -> None:
-        """Begin to count anew after a decision, which a device login takes only once: who begins one of his own and looks at
-        its code between his guesses gains nothing."""
+        """Reset the count after a decision. Only a decision resets it, because a login can be decided once: looking at
+        one's own login between guesses must not help."""
         fresh = Guesses(session_id)
         if self._guesses(session_id) != fresh:
             self.decision.changed.guesses[session_id] = fresh
@@ -225,7 +182,7 @@ class _Desk:
             live = self._live_keys.get(account.tenant_id, 0)
             if live >= most:
                 return Refused(
-                    Code.KEY_LIMIT, f"This account has {most} live full keys, the most it may have. Revoke one first."
+                    Code.KEY_LIMIT, f"This account has {most} live full keys, the maximum. Revoke one first."
                 )
             self._live_keys[account.tenant_id] = live + 1
         device = self._keep(
@@ -239,67 +196,19 @@ class _Desk:
         )
         self._forgive(decide.session_id)
         self._audit(decide, device, f"device.{device.status}", "device", device.id, {"agent": device.agent})
-        return Seen(device)
+        return DeviceView(device)
 
     def _decided_before(self, decide: Decide, device: Device) -> Answer:
-        """A repetition changes nothing; what somebody else has decided, or otherwise, stands."""
+        """Repeating a decision changes nothing. A different one, or another account's, is refused."""
         approved = device.status is not Status.DENIED
         if device.email == decide.email and approved == decide.approve:
-            return Seen(device)
-        return Refused(Code.INVALID_STATE, f"This was {'approved' if approved else 'denied'} already.")
-
-    # Rows, with this batch's changes in front.
-
-    def _guesses(self, session_id: str) -> Guesses | None:
-        return self.decision.changed.guesses.get(session_id) or self._snapshot.guesses.get(session_id)
-
-    def _as_of_now(self, device_id: str) -> Device:
-        """The device; one whose time is over is kept as expired, so that it stays so on nodes whose clocks are behind."""
-        device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
-        if device.status in OPEN and device.expires_ms <= self._now_ms:
-            # An approved one is not among `live_keys` any more.
-            return self._keep(replace(device, status=Status.EXPIRED))
-        return device
-
-    def _expire(self, device: Device) -> None:
-        account = self._snapshot.accounts[device.email or ""]
-        self._live_keys[account.tenant_id] -= 1
-        self._keep(replace(device, status=Status.EXPIRED))
-
-    def _keep(self, device: Device) -> Device:
-        self.decision.changed.devices[device.id] = device
-        return device
-
-    def _audit(
-        self,
-        message: Poll | Decide,
-        device: Device,
-        action: str,
-        target_type: str,
-        target_id: str,
-        changes: dict[str, str],
-    ) -> None:
-        """Written in the name of the session that decided, also for the key that follows from it."""
-        assert device.session_id is not None, "nobody has decided"
-        self.decision.audits.append(
-            AuditRecord(
-                id=message.audit_id,
-                created_ms=self._now_ms,
-                actor_type="session",
-                actor_id=device.session_id,
-                actor_email=device.email,
-                action=action,
-                target_type=target_type,
-                target_id=target_id,
-                request_id=message.request_id,
-                changes=json.dumps(changes),
-            )
-        )
+            return DeviceView(device)
+        return Refused(Code.INVALID_STATE, f"This request was already {'approved' if approved else 'denied'}.")
 
 
 def unknown_code() -> Refused:
-    """For a device code that nobody was given, or whose key was handed out."""
-    return Refused(Code.INVALID_CODE, "The device code is unknown or was used already.")
+    """For a device code that does not exist, or whose key was already returned."""
+    return Refused(Code.INVALID_CODE, "The device code is unknown or has already been used.")
 
 
 def _known(device: Device | None) -> Device:

@@ -1,26 +1,26 @@
-"""What the device authorizer needs of a store. Two of them pass one contract."""
+"""The port of the device store. The Postgres and the memory store pass the same contract tests."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-from actors.devices.state import Decision, Snapshot, Wanted
-from actors.values import Turn
+from actors.devices.state import Decision, LockSet, Snapshot
+from actors.values import BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
 
 class DeviceStore(Protocol):
-    """Device logins, the guesses at their codes, and the keys that come of them."""
+    """Device logins, wrong guesses at their codes, and the keys issued for them."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        """Lock the wanted rows, decide, keep all changes and the turn.
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
+        """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Locks are taken on devices, accounts, sessions and tenants, in this order, each sorted. One transaction. A turn
-        that was kept before is not decided again: its decision is returned. A user code that another node has taken
-        meanwhile is `Contended`. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        Locks devices, accounts, sessions and tenants, in this order, each sorted. A batch id that is already in the
+        journal is not decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` (also if
+        another node has taken a user code meanwhile) or `OutcomeUnknown`.
         """
         ...
 
     async def prune(self, before_ms: int, limit: int) -> int:
-        """Forget at most `limit` device logins that ended before a moment; returns how many these were."""
+        """Delete at most `limit` device logins that ended before `before_ms`; returns how many."""
         ...

@@ -1,4 +1,4 @@
-"""The event deduper: events become batches, each recorded and counted in one transaction, and answered after it."""
+"""The event deduper: records and counts events, one transaction per batch, and answers after the commit."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -9,30 +9,27 @@ import trio
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
 from actors.events.messages import Bucket, Event, Record
-from actors.events.state import EventRules, Seals, bucket_of, rows_of
+from actors.events.state import EventRules, VisitorHasher, bucket_of, rows_of
 from actors.events.store import EventStore
-from actors.values import Turn
+from actors.values import BatchId
 
 SETS = 256
-"""A key, which is a hash, belongs to the one that its last byte names."""
+"""A key is in the set that its last byte selects. Keys are hashes, so the sets fill evenly."""
 
 
-class Seen:
-    """A bounded memory of keys that are known to be committed; the oldest is forgotten first.
-
-    Many small sets instead of one: a set whose keys come and go copies itself from time to time, and copies of one of a
-    hundred thousand keys are megabytes that memory grows and breaks up by.
-    """
+class RecentKeys:
+    """A bounded memory of keys that are known to be committed. The oldest is forgotten first. Uses many small sets: a
+    set with changing keys copies itself from time to time, and copies of 100,000 keys fragment memory by megabytes."""
 
     def __init__(self, capacity: int) -> None:
         assert capacity > 0
         self.capacity = capacity
         self._sets: list[set[bytes]] = [set() for _ in range(SETS)]
-        # Not the order of a dict: finding the first of its keys takes ever longer while the first ones are deleted.
+        # Not the order of a dict: finding its first key gets slower while the first ones are deleted.
         self._ages: deque[bytes] = deque()
 
     def add(self, *keys: bytes) -> None:
-        """Remember keys that differ from one another."""
+        """Remember keys, which must be distinct."""
         sets, ages = self._sets, self._ages
         new = [key for key in keys if key not in sets[key[-1]]][-self.capacity :]
         for _ in range(len(ages) + len(new) - self.capacity):
@@ -56,17 +53,17 @@ class Seen:
         return len(self._ages)
 
     def __repr__(self) -> str:
-        return f"<Seen {len(self)}/{self.capacity}>"
+        return f"<RecentKeys {len(self)}/{self.capacity}>"
 
 
 class EventDeduper(Actor[Record, Sequence[bool]]):
-    """Records the events of one shard; other nodes' dedupers share the table by its primary key."""
+    """Records the events of one shard. Dedupers of several nodes share the table through its primary key."""
 
     def __init__(
         self,
         store: EventStore,
         clock: Clock,
-        seals: Seals,
+        hasher: VisitorHasher,
         rules: EventRules,
         *,
         node: str,
@@ -77,19 +74,19 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         super().__init__(f"events-{shard}" if shard else "events", node, limits)
         self._store = store
         self._clock = clock
-        self._seals = seals
+        self._hasher = hasher
         self._rules = rules
-        self.seen = Seen(remember)
-        self._turn: Turn | None = None
+        self.seen = RecentKeys(remember)
+        self._batch_id: BatchId | None = None
         self._bucket = Bucket(0, 0)
 
     # Intents.
 
     async def record(self, events: Sequence[Event]) -> Sequence[bool]:
-        """For each event whether it is recorded: True, at most once in its bucket, once it is committed; False when it
-        counts already. Raises as `Actor.ask` does; whether the events were kept is not known then."""
+        """Record events. True for each event that is new in its bucket and now committed, False for duplicates. Raises
+        as `Actor.ask` does; the events may or may not be committed then."""
         bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        keys = self._seals.keys(bucket, events)
+        keys = self._hasher.keys(bucket, events)
         if keys and self.seen.knows_none(keys):
             return await self.ask(Record(events, bucket, keys))
         new = [key not in self.seen for key in keys]
@@ -104,28 +101,28 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
     def weigh(self, message: Record) -> int:
         return len(message.events)
 
-    async def commit(self, turn: Turn, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        if self._turn is not turn:
-            # One moment for the whole batch, also when it is run again: what came in before midnight and is committed
-            # after it counts for the new day.
-            self._turn, self._bucket = turn, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        if self._batch_id is not batch_id:
+            # One bucket for the whole batch and its retries: events received before midnight and committed after it
+            # count for the new day.
+            self._batch_id, self._bucket = batch_id, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
         batch = [self._keys_in_bucket(message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch))
-        added = set(await self._store.record(turn, self._bucket.day, rows))
+        added = set(await self._store.record(batch_id, self._bucket.day, rows))
         answers = [_firsts(keys, added) for keys in batch]
         self.seen.add(*[row.key for row in rows])
         return answers
 
     def _keys_in_bucket(self, message: Record) -> Sequence[bytes]:
-        """The keys in the batch's bucket, which nearly always is the one that the events came in."""
+        """The message's keys in the batch's bucket, which nearly always is the bucket they were made for."""
         if message.bucket == self._bucket:
             return message.keys
-        return self._seals.keys(self._bucket, message.events)
+        return self._hasher.keys(self._bucket, message.events)
 
 
 def _firsts(keys: Sequence[bytes], added: set[bytes]) -> list[bool]:
-    """Which of `keys` are in `added`, and are taken out of it: the first of equal events is the one that was recorded."""
+    """Whether each of `keys` is in `added`, and is removed from it: of equal events, the first is the recorded one."""
     answer = []
     for key in keys:
         answer.append(key in added)

@@ -1,65 +1,37 @@
-"""The partition keeper: makes the days' partitions ahead and drops them late. A member of the troupe on every node."""
-
-import logging
-
-import trio
+"""The partition keeper: creates the daily partitions ahead of time and drops expired ones. Every node runs one."""
 
 from actors.clock import Clock
 from actors.events.state import EventRules, days_to_keep
 from actors.events.store import EventStore
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.periodic import PeriodicTask
+from actors.values import Contended
 
-AGAIN_SECONDS = 5.0
-"""The pause after the store did not answer. Where something is in the way, such as a backup that reads the partitions, the
-next sweep is early enough: each try makes the events behind it wait."""
-
-log = logging.getLogger(__name__)
+RETRY_SECONDS = 5.0
 
 
-class PartitionKeeper:
-    """Keeps a partition for each day that has one; doing it twice, or on many nodes, is harmless.
-
-    A day that has none when its first event comes gets one then, so being late here loses nothing.
-    """
+class PartitionKeeper(PeriodicTask):
+    """Keeps one partition per day. Sweeping twice, or on many nodes, is harmless. The first event of a day creates a
+    missing partition, so a late sweep loses nothing."""
 
     name = "partitions"
 
     def __init__(self, store: EventStore, clock: Clock, rules: EventRules, *, sweep_seconds: float = 600.0) -> None:
+        super().__init__(sweep_seconds, retry_seconds=RETRY_SECONDS)
         self._store = store
         self._clock = clock
         self._rules = rules
-        self._sweep_seconds = sweep_seconds
-        self._closed = trio.Event()
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Sweep at once, and then at every interval until closed."""
-        task_status.started()
-        while not self._closed.is_set():
-            seconds = self._sweep_seconds if await self._swept() else min(AGAIN_SECONDS, self._sweep_seconds)
-            with trio.move_on_after(seconds):
-                await self._closed.wait()
-
-    def close(self) -> None:
-        self._closed.set()
-
-    def abandon(self) -> None:
-        self.close()
-
-    async def _swept(self) -> bool:
-        now_ms = self._clock.now_ms()
-        days = days_to_keep(now_ms, self._rules)
+    async def _round(self) -> None:
+        days = days_to_keep(self._clock.now_ms(), self._rules)
         try:
             await self._store.prepare(days[-1 - self._rules.ahead_days :])
             dropped = await self._store.drop_before(days.start)
         except Contended as error:
-            log.info("the partitions of events are in use, and kept later: %s", error)
-            return True
-        except (StorageUnavailable, OutcomeUnknown) as error:
-            log.warning("the partitions of events could not be kept: %s", error)
-            return False
+            # Wait for the next sweep: while a backup, say, reads the partitions, each attempt blocks the events behind it.
+            self._log.info("event partitions are in use, retrying at the next sweep: %s", error)
+            return
         if dropped:
-            log.info("dropped the event keys of %d days", len(dropped))
-        return True
+            self._log.info("dropped the event keys of %d days", len(dropped))
 
     def __repr__(self) -> str:
         return f"<PartitionKeeper {self._rules!r}>"

@@ -1,4 +1,4 @@
-"""What the deduper is asked. Pure."""
+"""Messages and rows of the event deduper. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,26 +7,26 @@ from typing import NamedTuple
 
 
 class Kind(StrEnum):
-    """What a visitor did with a placement. Kinds are deduplicated and counted each by itself."""
+    """The kinds of events. Each one is deduplicated and counted by itself."""
 
     IMPRESSION = "impression"
     CLICK = "click"
 
 
 class Event(NamedTuple):
-    """One event as a website reports it. `visitor` is the visitor id as a UUID in lower case, which is never kept."""
+    """One event as reported by a website. `visitor` is the visitor id, a UUID in lower case, which is never stored."""
 
     booking_id: str
     kind: Kind
     visitor: str
 
     def __repr__(self) -> str:
-        # Visitor ids are never logged, nor may they stand in the text of an error.
+        # Visitor ids must not appear in logs or in the texts of errors.
         return f"<Event {self.kind} of {self.booking_id}>"
 
 
 class Bucket(NamedTuple):
-    """The stretch of time within which an event counts once: a UTC day, and the hour of that day at which it begins."""
+    """The period within which an event counts once: a UTC day, and the hour of that day at which it begins."""
 
     day: int
     hour: int
@@ -34,7 +34,7 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Record these events, of which none is known to be a duplicate. `keys` stand for them in `bucket`: see `state.Seals`."""
+    """Record these events, none of them known as a duplicate. `keys` are their hashes in `bucket`: see `VisitorHasher`."""
 
     events: Sequence[Event]
     bucket: Bucket
@@ -42,7 +42,7 @@ class Record:
 
 
 class Row(NamedTuple):
-    """An event as it is kept. Rows of one batch differ in their keys, and sort as the table's primary key does."""
+    """An event at rest. Rows of one batch have different keys and sort like the table's primary key."""
 
     booking_id: str
     key: bytes
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 class Window(NamedTuple):
-    """When a booking's placement is shown: [start_ms, end_ms)."""
+    """The period in which a booking's placement is shown: [start_ms, end_ms)."""
 
     start_ms: int
     end_ms: int
@@ -60,4 +60,4 @@ class Window(NamedTuple):
 
 
 NEVER = Window(0, 0)
-"""The window of a booking that is known, and not shown at any time: not paid, paused, refunded."""
+"""The window of an existing booking that is never shown: not paid, paused or refunded."""

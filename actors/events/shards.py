@@ -1,7 +1,7 @@
-"""Where a distributed store keeps the events of a booking: the engine's own hash, and the ranges of it that its shards hold.
+"""Maps bookings to the shards of a distributed store, by the engine's own hash and its shards' ranges. Pure.
 
-Pure. That a batch is split as the engine splits its tables makes each transaction one shard's. Nothing is lost or counted
-twice where the picture is out of date: such a transaction spans two shards, and is slower.
+Batches are split like the tables, so that a transaction stays on one shard. An outdated map loses and double-counts
+nothing: its transactions span two shards and are slower.
 """
 
 from bisect import bisect_right
@@ -13,7 +13,7 @@ FIRST, LAST = -(2**31), 2**31 - 1
 """The smallest and the largest hash."""
 
 REMEMBERED_BOOKINGS = 10_000
-"""Bookings whose shard is remembered, about 200 bytes each."""
+"""Bookings whose shard is cached, about 200 bytes each."""
 
 MASK = 0xFFFFFFFF
 SEED = 0x9E3779B9 + 3_923_095
@@ -21,7 +21,7 @@ BLOCK = 12
 
 
 class Shard(NamedTuple):
-    """The range of hashes [first, last] that one shard holds, and the engine's numbers for it and for its worker."""
+    """The range of hashes [first, last] of one shard, and the engine's ids of it and of its worker."""
 
     id: int
     first: int
@@ -30,16 +30,17 @@ class Shard(NamedTuple):
 
 
 class ShardMap:
-    """Ranges that cover all hashes; places count from 0 in the order of the ranges. Raises `ValueError` where they do not."""
+    """Ranges that cover all hashes, indexed from 0 in their order. Raises `ValueError` if they do not cover them
+    exactly."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.shards = tuple(sorted(shards, key=lambda shard: shard.first))
         ends = [FIRST - 1, *(shard.last for shard in self.shards)]
         if ends[-1] != LAST or any(shard.first != end + 1 for shard, end in zip(self.shards, ends, strict=False)):
-            raise ValueError("the ranges of the shards leave hashes out, or hold some twice")
+            raise ValueError("the shard ranges leave gaps or overlap")
         self._firsts = [shard.first for shard in self.shards]
         self.place_of = lru_cache(REMEMBERED_BOOKINGS)(self._find)
-        """The place of a booking's shard, in range(len(self))."""
+        """The index of a booking's shard, in range(len(self))."""
 
     def shard_of(self, booking_id: str) -> Shard:
         return self.shards[self.place_of(booking_id)]
@@ -55,8 +56,8 @@ class ShardMap:
 
 
 def text_hash(text: str) -> int:
-    """What Postgres's `hashtext` says of a text, where collations are deterministic and the server is little-endian: a signed
-    number of 32 bits. It is Bob Jenkins' lookup3 over the bytes of UTF-8."""
+    """Postgres's `hashtext`, for deterministic collations on little-endian servers: a signed 32-bit number. It is Bob
+    Jenkins' lookup3 over the UTF-8 bytes."""
     data = text.encode()
     a = b = c = (SEED + len(data)) & MASK
     whole = len(data) // BLOCK * BLOCK
@@ -66,7 +67,7 @@ def text_hash(text: str) -> int:
         c = (c + int.from_bytes(data[at + 8 : at + 12], "little")) & MASK
         a, b, c = _mixed(a, b, c)
     rest = data[whole:]
-    # The lowest byte of the third word is the length's.
+    # The lowest byte of the third word holds the length.
     a = (a + int.from_bytes(rest[:4], "little")) & MASK
     b = (b + int.from_bytes(rest[4:8], "little")) & MASK
     c = (c + (int.from_bytes(rest[8:], "little") << 8)) & MASK

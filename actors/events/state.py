@@ -1,6 +1,6 @@
-"""The rules of deduplication, pure: from an event and a moment to the key that it counts under.
+"""The rules of deduplication: from an event and a moment to the key that it counts under. Pure.
 
-Source of the rules: decisions, section 9 ("Dedup rule", "Privacy").
+Source of the rules: ADR 0033.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from zlib import crc32
 
-from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import Bucket, Event, Kind, Row
+from actors.times import DAY_MS, HOUR_MS, day_of
 from actors.weeks import WEEK_MS, week_of
 
 KEY_BYTES = 16
 MAX_KEY_SIZE = blake2b.MAX_KEY_SIZE
 REMEMBERED_PREFIXES = 1_024
-"""Hashes of a day that are kept begun, about 400 bytes each."""
+"""Partial hashes cached per day, about 400 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRules:
-    """How wide a bucket is, and how long and how far ahead its keys have a partition."""
+    """The width of a bucket, and how long past and future days have a partition."""
 
     bucket_hours: int = 24
     keep_days: int = 35
@@ -34,27 +34,26 @@ class EventRules:
 
 
 def bucket_of(now_ms: int, hours: int) -> Bucket:
-    """The bucket of `hours` width that holds the moment; its first hour names it, whatever the width."""
+    """The bucket of `hours` width that contains the moment, named by its first hour."""
     hour = now_ms % DAY_MS // HOUR_MS
     return Bucket(day_of(now_ms), hour - hour % hours)
 
 
-class Seals:
+class VisitorHasher:
     """Turns events into keys of 16 bytes: a keyed BLAKE2b over booking, kind, hour and visitor.
 
-    The hash is keyed with the day's own key, so that a visitor can be followed neither from one day to the next nor from
-    one booking to another, and nobody without the server's secret can ask whether a visitor was there. Keeps what it
-    needs of two days, since around midnight both are needed.
+    Each day has its own key, so visitors cannot be followed across days or bookings, and without the server's secret
+    nobody can test whether a visitor was there. Caches two days, because both are needed around midnight.
     """
 
     def __init__(self, secret: bytes) -> None:
         assert KEY_BYTES <= len(secret) <= MAX_KEY_SIZE, "the whole secret counts"
         self._secret = secret
-        # For each day, and there for each hour, kind and booking, the hash that all its visitors begin with.
+        # By day, then by hour, kind and booking: the partial hash that all visitors share.
         self._days: dict[int, dict[tuple[int, str, str], blake2b]] = {}
 
     def key(self, bucket: Bucket, event: Event) -> bytes:
-        """What the event counts under in the bucket; other events have others."""
+        """The key that the event counts under in the bucket."""
         booking_id, kind, visitor = event
         begun = self._days.get(bucket.day, {}).get((bucket.hour, kind, booking_id))
         hashed = (begun or self._begin(bucket, booking_id, kind)).copy()
@@ -72,18 +71,18 @@ class Seals:
         if len(begun) >= REMEMBERED_PREFIXES:
             begun.clear()
         day_key = blake2b(b"day %d" % bucket.day, key=self._secret, digest_size=32).digest()
-        # A length before the first text, and fixed lengths after it: no two events can read alike.
+        # A length before the first text and fixed lengths after it, so that no two events have the same input.
         booking, letter = booking_id.encode(), b"i" if kind is Kind.IMPRESSION else b"c"
         prefix = b"%d:%b%b%02d" % (len(booking), booking, letter, bucket.hour)
         hashed = begun[bucket.hour, kind, booking_id] = blake2b(prefix, digest_size=KEY_BYTES, key=day_key)
         return hashed
 
     def __repr__(self) -> str:
-        return f"<Seals of the days {sorted(self._days)}>"
+        return f"<VisitorHasher of the days {sorted(self._days)}>"
 
 
 def rows_of(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
-    """One row for each key, sorted as the primary key is: unsorted batches of several nodes would deadlock."""
+    """One row per key, sorted like the primary key: unsorted batches of several nodes would deadlock."""
     rows = {key: (booking_id, key, kind) for (booking_id, kind, _), key in zip(events, keys, strict=True)}
     return list(map(Row._make, sorted(rows.values())))
 
@@ -95,5 +94,5 @@ def days_to_keep(now_ms: int, rules: EventRules) -> range:
 
 
 def shard_of(booking_id: str, shards: int) -> int:
-    """Where a booking's events are kept: what is written together must lie together. Always 0 where there is one."""
+    """The index of a booking's shard. All rows of a booking lie in one; always 0 if there is one shard."""
     return crc32(booking_id.encode()) % shards if shards > 1 else 0

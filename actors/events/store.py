@@ -1,38 +1,36 @@
-"""What the deduper needs of a store. Two of them pass one contract: over Postgres and in memory."""
+"""The port of the event store. The Postgres and the memory store pass the same contract tests."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from actors.events.messages import Row, Window
-from actors.values import Turn
+from actors.values import BatchId
 
 
 class EventStore(Protocol):
-    """Keys of events by day, and what is delivered for a booking by day.
+    """Event keys by day, and delivery counts by booking and day. All methods raise `StorageUnavailable`; all but
+    `windows` also `Contended` and `OutcomeUnknown`, after which they can be retried."""
 
-    All methods raise `StorageUnavailable`; all but `windows` also `Contended` and `OutcomeUnknown`, after which they can be
-    called again.
-    """
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        """Insert those of `rows` whose keys are new on this day, add them to their bookings' counts, and journal the
+        batch id.
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        """Keep those of `rows` whose keys the day does not have yet, add them to the counts of their bookings on this
-        day, and keep the turn, in one transaction. Returns the keys that were added.
-
-        `rows` are sorted and differ in their keys. A turn that was kept before is not kept again: what it added is
-        returned. A day without a partition gets one.
+        One transaction; returns the inserted keys. `rows` are sorted and have different keys. A batch id that is
+        already in the journal is not committed again: its inserted keys are returned. A day without a partition gets
+        one.
         """
         ...
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
-        """When the placements of these bookings are shown, as of now; `NEVER` for a booking that is known and whose
-        placement is not to be shown at any time. Unknown bookings are left out."""
+        """The current windows of these bookings. `NEVER` for a booking whose placement is never shown; unknown bookings
+        are left out."""
         ...
 
     async def prepare(self, days: Sequence[int]) -> None:
-        """Make partitions for these days, where there are none. Any number of nodes may do so at once."""
+        """Create the missing partitions of these days. Any number of nodes may do so at once."""
         ...
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        """Drop the partitions of days before `day`, the oldest first; returns the days that this call has dropped.
-        Counts stay. A day that is in use, by a backup say, is `Contended`; those before it are dropped then."""
+        """Drop the partitions of days before `day`, oldest first; returns the days that this call dropped. Counts stay.
+        Raises `Contended` at a day that is in use, by a backup for example; earlier days are dropped by then."""
         ...

@@ -1,4 +1,4 @@
-"""The key keeper: mints, claims, issues and revokes keys, a batch a transaction."""
+"""The key keeper: mints, claims, issues and revokes keys, one transaction per batch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,12 @@ from actors.credentials import (
     new_key,
     prefix_of,
 )
-from actors.ids import new_id
+from actors.ids import ID_BYTES, new_id
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     Claimed,
+    CodeSent,
     CompleteClaim,
     GrantAdmin,
     Granter,
@@ -35,20 +36,19 @@ from actors.keys.messages import (
     Resolved,
     Revoke,
     RevokeAdmin,
-    Sent,
     SetTier,
     StartClaim,
     TierSet,
 )
-from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.mailbox import request_id
-from actors.values import Agent, AuditRecord, Letter, Refused, Scope, Tier, Turn
+from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class Minted:
-    """A fresh anonymous key. `api_key` and `claim_token` exist in clear only here, for the one who asked."""
+    """A fresh anonymous key. `api_key` and `claim_token` are available in clear only here."""
 
     api_key: str
     claim_token: str
@@ -60,7 +60,7 @@ class Minted:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A fresh full or scoped key; `api_key` exists in clear only here."""
+    """A fresh full or scoped key. `api_key` is available in clear only here."""
 
     api_key: str
     key: Key
@@ -70,14 +70,14 @@ class Issued:
 
 
 class KeyKeeper(Actor[Message, Answer]):
-    """Owns the life of keys, claims and accounts."""
+    """Owns keys, claims and accounts."""
 
     def __init__(
         self,
         store: KeyStore,
         clock: Clock,
         entropy: Entropy,
-        server_secret: bytes,
+        secret: bytes,
         rules: KeyRules,
         *,
         node: str,
@@ -87,13 +87,13 @@ class KeyKeeper(Actor[Message, Answer]):
         self._store = store
         self._clock = clock
         self._entropy = entropy
-        self._secret = server_secret
+        self._secret = secret
         self.rules = rules
 
     # Intents.
 
     async def mint(self) -> Minted:
-        """A new anonymous key with a tenant of its own and a claim token."""
+        """Create an anonymous key with its own tenant and a claim token."""
         now_ms = self._clock.now_ms()
         text = new_key(Kind.ANONYMOUS, self._entropy.token(ENTROPY_BYTES))
         token = new_claim_token(self._entropy.token(ENTROPY_BYTES))
@@ -102,12 +102,12 @@ class KeyKeeper(Actor[Message, Answer]):
         assert isinstance(answer, Kept)
         return Minted(text, token, answer.key)
 
-    async def start_claim(self, claim_token: str, email: str) -> Sent | Refused:
-        """Send a code to `email` (normalised) for `claim_token`; the mail is in the outbox when this returns."""
+    async def start_claim(self, claim_token: str, email: str) -> CodeSent | Refused:
+        """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns."""
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
         token_hash = digest(claim_token)
-        letter = Letter(
+        message = OutboxMessage(
             id=self._id("let"),
             recipient=email,
             template="claim_code",
@@ -116,18 +116,14 @@ class KeyKeeper(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = code_proof(self._secret, token_hash, email, code_from(self._secret, nonce))
-        answer = await self.ask(StartClaim(token_hash, email, proof, letter))
-        assert isinstance(answer, Sent | Refused)
-        return answer
+        return await self.ask_for(StartClaim(token_hash, email, proof, message), CodeSent, Refused)
 
     async def complete_claim(self, claim_token: str, email: str, code: str) -> Claimed | Refused:
-        """Claim the key of `claim_token` for the account of `email` with the emailed code."""
+        """Claim the key of `claim_token` for the account of `email`, using the emailed code."""
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
         message = CompleteClaim(token_hash, email, proof, self._id("aud"), request_id.get())
-        answer = await self.ask(message)
-        assert isinstance(answer, Claimed | Refused)
-        return answer
+        return await self.ask_for(message, Claimed, Refused)
 
     async def issue(
         self,
@@ -138,10 +134,8 @@ class KeyKeeper(Actor[Message, Answer]):
         name: str | None = None,
         granted_by: Granter | None = None,
     ) -> Issued | Refused:
-        """A new key of the account of `email`: full, or with `scopes` only.
-
-        `granted_by` can give only what it holds at the commit. Without it the account is made where it does not exist.
-        """
+        """Create a key for the account of `email`: full, or limited to `scopes`. `granted_by` can grant only scopes
+        that it holds at commit time. Without it, the account is created if it does not exist."""
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
         key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name)
@@ -155,67 +149,61 @@ class KeyKeeper(Actor[Message, Answer]):
     async def revoke(
         self, key_id: str, agent: Agent, *, owner: str | None = None, full: bool = False
     ) -> Kept | Refused:
-        """End a key for good; revoking it again changes nothing. With `owner`, only a key of that tenant, and a full one only
-        with `full`."""
-        answer = await self.ask(Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full))
-        assert isinstance(answer, Kept | Refused)
-        return answer
+        """Revoke a key for good. Revoking it again changes nothing. With `owner`, only a key of that tenant, and a full
+        one only with `full`."""
+        return await self.ask_for(
+            Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
+        )
 
     async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
         """Set the tier of the account of `email`: claimed or upgraded."""
         assert tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
-        answer = await self.ask(SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")))
-        assert isinstance(answer, TierSet | Refused)
-        return answer
+        return await self.ask_for(
+            SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
+        )
 
     async def grant_admin(self, email: str, agent: Agent) -> Membership:
-        """Make the account of `email` (normalised) an administrator; it may come into being later."""
-        answer = await self.ask(GrantAdmin(email, self._audit(agent, "admin.granted", "account", email)))
-        assert isinstance(answer, Membership)
-        return answer
+        """Make the account of `email` (normalised) an administrator, now or once it exists."""
+        return await self.ask_for(GrantAdmin(email, self._audit(agent, "admin.granted", "account", email)), Membership)
 
     async def revoke_admin(self, email: str, agent: Agent) -> Membership:
-        """Make the account of `email` an administrator no longer; nothing is changed where it is none."""
-        answer = await self.ask(RevokeAdmin(email, self._audit(agent, "admin.revoked", "account", email)))
-        assert isinstance(answer, Membership)
-        return answer
+        """Remove `email` from the administrators. Changes nothing if it is not one."""
+        return await self.ask_for(RevokeAdmin(email, self._audit(agent, "admin.revoked", "account", email)), Membership)
 
     async def bootstrap_admins(self, emails: Sequence[str], agent: Agent) -> Membership:
-        """Make `emails` the administrators, unless there is one already: only the first node of a database does it."""
+        """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""
         several = tuple(dict.fromkeys(emails))
         audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
-        answer = await self.ask(BootstrapAdmins(several, audits))
-        assert isinstance(answer, Membership)
-        return answer
+        return await self.ask_for(BootstrapAdmins(several, audits), Membership)
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
-        """The live keys of an account's tenant, full and scoped, the newest first. Raises `StorageUnavailable`."""
+        """The live keys of an account's tenant, full and scoped, newest first. Raises `StorageUnavailable`."""
         return await self._store.live_keys(owner)
 
     async def scoped_keys(self, owner: str) -> Sequence[Key]:
-        """Those of them that are scoped."""
+        """The live scoped keys of an account's tenant, newest first. Raises `StorageUnavailable`."""
         return [key for key in await self._store.live_keys(owner) if key.scopes is not None]
 
     async def find(self, text: str) -> Sequence[Resolved]:
-        """The key with this text, or those whose displayed prefix it is, at most 10. Raises `StorageUnavailable`."""
+        """The key with this text, or the keys with this displayed prefix, at most 10. Raises `StorageUnavailable`."""
         if is_key(text):
             return list((await self._store.resolve([digest(text)])).values())
         return await self._store.resolve_prefix(text)
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     # Making records.
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(16))
+        return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _key(
         self,

@@ -1,23 +1,20 @@
-"""Who is an administrator, and how one comes and goes: the rows with the changes of a batch laid over them. Pure.
+"""Granting, revoking and bootstrapping administrators, on locked rows. Pure.
 
-Source of the rules: decisions, section 10.
+Source of the rules: ADR 0005.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from actors.keys.messages import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
+from actors.keys.unit_of_work import Decision, Snapshot
 from actors.values import Account, AuditRecord
-
-if TYPE_CHECKING:
-    from actors.keys.state import Decision, Snapshot
 
 
 class Administrators:
-    """Writes into `decision`, and finds by `account` whose nodes have to be told."""
+    """The administrators as this batch has left them. Changes are written into `decision`; `account` looks up an email."""
 
     def __init__(
-        self, snapshot: "Snapshot", decision: "Decision", account: Callable[[str], Account | None], now_ms: int
+        self, snapshot: Snapshot, decision: Decision, account: Callable[[str], Account | None], now_ms: int
     ) -> None:
         self._rows = snapshot.administrators
         self._count = snapshot.administrator_count
@@ -58,7 +55,7 @@ class Administrators:
         return True
 
     def _note(self, email: str, audit: AuditRecord) -> None:
-        """Audit a change, and announce the account, where there is one, so that every node forgets its keys."""
+        """Audit a change. If the account exists, announce it so that every node drops its cached keys."""
         self._decision.audits.append(audit)
         account = self._account(email)
         if account is not None:

@@ -1,6 +1,6 @@
-"""What a granter may give to a new key, and which keys an owner may end: decided on locked rows. Pure.
+"""Which scopes a granter may give to a new key, and which keys an owner may revoke, decided on locked rows. Pure.
 
-Source of the rules: decisions, sections 4 and 10.
+Source of the rules: ADR 0006.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,16 +13,14 @@ from actors.values import Account, Code, Refused, Scope
 def refused_grant(
     issue: Issue, account: Account | None, giver: Key | None, *, admin: bool, now_ms: int
 ) -> Refused | None:
-    """Why the granter cannot give this: a key has ended meanwhile, or it is not held what would be given.
-
-    `giver` is the key that grants, where one does; `admin` says whether the account is an administrator.
-    """
+    """Why the granter cannot issue this key, or None: its key has ended, or it lacks a scope. `giver` is the granting
+    key, if a key grants; `admin` says whether the account is an administrator."""
     scopes = issue.key.scopes
     match issue.granted_by:
         case None:
             return None
         case ByAccount():
-            assert account is not None, "who is signed in has an account"
+            assert account is not None, "a signed-in person has an account"
             return _lacking("This account", scopes or (), account_scopes(admin=admin))
         case ByKey():
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
@@ -30,8 +28,8 @@ def refused_grant(
             return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
 
 
-def may_end(revoke: Revoke, key: Key) -> bool:
-    """Whether who asks may end the key: an operator any, an owner those of his tenant."""
+def may_revoke(revoke: Revoke, key: Key) -> bool:
+    """An operator may revoke any key, an owner only keys of its tenant."""
     if revoke.owner is None:
         return True
     return key.tenant_id == revoke.owner and (revoke.full or key.scopes is not None)
@@ -41,4 +39,4 @@ def _lacking(who: str, given: Iterable[Scope], holds: Sequence[Scope]) -> Refuse
     lacking = [scope for scope in given if scope not in holds]
     if not lacking:
         return None
-    return Refused(Code.INSUFFICIENT_SCOPE, f"{who} cannot grant what it does not hold now: {', '.join(lacking)}.")
+    return Refused(Code.INSUFFICIENT_SCOPE, f"{who} cannot grant scopes that it does not have: {', '.join(lacking)}.")

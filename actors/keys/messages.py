@@ -1,13 +1,13 @@
-"""What is kept of keys, claims and accounts, what the key keeper is asked, and what it answers.
+"""Records, messages and answers of the key keeper.
 
-No message and no record holds a key, a token or a code in clear: intents hash them before they ask.
+None of them contains a key, token or code in clear: intents hash them first.
 """
 
 from dataclasses import dataclass
 
 from actors.codes import EmailedCode
 from actors.credentials import Kind
-from actors.values import AuditRecord, Letter, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Claim(EmailedCode):
-    """The claim token of an anonymous key and the code that was last sent for it, to `email`."""
+    """The claim token of an anonymous key, and the code that was last sent for it to `email`."""
 
     token_hash: bytes
     key_id: str
@@ -39,7 +39,7 @@ class Claim(EmailedCode):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a key stands for, as the directory caches it. `admin`: its account is an administrator."""
+    """A key with its tenant's tier and account, as the cache keeps it. `admin`: the account is an administrator."""
 
     key: Key
     tier: Tier
@@ -52,7 +52,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Mint:
-    """Keep a fresh anonymous key with its tenant and claim."""
+    """Store a fresh anonymous key with its tenant and claim."""
 
     key: Key
     claim_hash: bytes
@@ -60,17 +60,17 @@ class Mint:
 
 @dataclass(frozen=True, slots=True)
 class StartClaim:
-    """Send a code for a claim token to an email; the letter carries the code's nonce."""
+    """Send a code for a claim token to an email. The mail carries the code's nonce."""
 
     token_hash: bytes
     email: str
     proof: bytes
-    letter: Letter
+    message: OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteClaim:
-    """Turn an anonymous key into one of an account, if `proof` is that of the code that was sent."""
+    """Move an anonymous key to an account, if `proof` matches the code that was sent."""
 
     token_hash: bytes
     email: str
@@ -81,14 +81,14 @@ class CompleteClaim:
 
 @dataclass(frozen=True, slots=True)
 class ByKey:
-    """A key of the account grants: what it holds at the commit, and nothing once it has ended."""
+    """A key of the account grants: the scopes it holds at commit time, and none once it has ended."""
 
     key_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ByAccount:
-    """A person who is signed in to the account grants: what a full key of it holds at the commit, or such a key."""
+    """A signed-in person grants: any scopes that a full key of the account holds at commit time, or a full key."""
 
 
 Granter = ByKey | ByAccount
@@ -96,10 +96,10 @@ Granter = ByKey | ByAccount
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Keep a fresh full or scoped key of an account.
+    """Store a fresh full or scoped key of an account.
 
-    With `granted_by` the account has to exist, and the fresh key gets no scope that the granter does not hold. Without, an
-    operator issues what he likes, and the account is made with `tenant_id` where it does not exist.
+    With `granted_by`, the account has to exist, and the key gets no scope that the granter lacks. Without it, an
+    operator issues any key, and the account is created with `tenant_id` if it does not exist.
     """
 
     key: Key
@@ -110,7 +110,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """End a key by its id; with `owner`, a tenant's id, only a key of that tenant, and a full one only with `full`."""
+    """Revoke a key by its id. With `owner`, a tenant's id, only a key of that tenant, and a full one only with `full`."""
 
     key_id: str
     audit: AuditRecord
@@ -129,7 +129,7 @@ class SetTier:
 
 @dataclass(frozen=True, slots=True)
 class GrantAdmin:
-    """Make the account of an email, which need not exist yet, an administrator."""
+    """Make an email an administrator, whether or not its account exists yet."""
 
     email: str
     audit: AuditRecord
@@ -137,7 +137,7 @@ class GrantAdmin:
 
 @dataclass(frozen=True, slots=True)
 class RevokeAdmin:
-    """Make the account of an email an administrator no longer."""
+    """Remove an email from the administrators."""
 
     email: str
     audit: AuditRecord
@@ -145,7 +145,7 @@ class RevokeAdmin:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapAdmins:
-    """Make these the administrators of a database that has none; one audit record for each."""
+    """Make these emails the administrators if there are none; one audit record for each."""
 
     emails: tuple[str, ...]
     audits: tuple[AuditRecord, ...]
@@ -159,20 +159,20 @@ Message = Mint | StartClaim | CompleteClaim | Issue | Revoke | SetTier | GrantAd
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Committed: the key as it is now, and the hashes of all keys whose standing changed."""
+    """Committed: the key as it is now, and the hashes of all keys that changed."""
 
     key: Key
     changed: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """Committed: the letter is in the outbox."""
+class CodeSent:
+    """Committed: the mail is in the outbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """Committed: the key belongs to the account; with its tenant's counters."""
+    """Committed: the key belongs to the account. Includes its tenant's counters."""
 
     key: Key
     tenant: Tenant
@@ -188,10 +188,10 @@ class TierSet:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Committed: the emails whose membership changed by this, and how many administrators there are now."""
+    """Committed: the emails that changed, and the number of administrators now."""
 
     changed: tuple[str, ...]
     administrators: int
 
 
-Answer = Kept | Sent | Claimed | TierSet | Membership | Refused
+Answer = Kept | CodeSent | Claimed | TierSet | Membership | Refused

@@ -1,4 +1,4 @@
-"""What a key is good for at a moment: whether it lives, and which scopes it holds. Pure."""
+"""Whether a key is live, and which scopes it holds. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,16 +6,16 @@ from actors.keys.messages import Key
 from actors.values import Scope
 
 ADMIN_SCOPES = frozenset({Scope.ADMIN_READ, Scope.ADMIN_WRITE})
-"""Scopes that work only while the key's account is an administrator (decisions, section 10)."""
+"""Scopes that take effect only while the key's account is an administrator (ADR 0005)."""
 
 
 def account_scopes(*, admin: bool) -> tuple[Scope, ...]:
-    """The scopes that full keys and sessions of an account hold now: all, those of administrators only while it is one."""
+    """The scopes that full keys and sessions of an account hold: all, but `ADMIN_SCOPES` only for an administrator."""
     return tuple(scope for scope in Scope if admin or scope not in ADMIN_SCOPES)
 
 
 def held_scopes(key: Key, *, admin: bool) -> tuple[Scope, ...]:
-    """The scopes that a key holds now: of those of its account all, or the ones that a scoped key was given."""
+    """The scopes that a key holds: those of its account, restricted to its own if it is a scoped key."""
     return tuple(scope for scope in account_scopes(admin=admin) if key.scopes is None or scope in key.scopes)
 
 
@@ -25,7 +25,7 @@ def is_live(key: Key, now_ms: int) -> bool:
 
 
 def count_live(keys: Iterable[Key], now_ms: int) -> Mapping[tuple[str, bool], int]:
-    """Live keys by (tenant id, scoped or not), as `Snapshot.live_keys` has them."""
+    """Live keys by (tenant id, scoped or not), as in `Snapshot.live_keys`."""
     counts: dict[tuple[str, bool], int] = {}
     for key in keys:
         if is_live(key, now_ms):

@@ -1,23 +1,23 @@
-"""The rules of minting, claiming, issuing and revoking keys, pure.
+"""The rules of minting, claiming, issuing and revoking keys. Pure; source: ADR 0004 and 0006.
 
-Source of the rules: decisions, sections 1 and 2. A snapshot of locked rows and messages go in; changes and answers come
-out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from actors.clock import MINUTE_MS, day_of, month_of
-from actors.codes import CodeRules, guess, send, wrong_code
+from actors.codes import guess, send, wrong_code
 from actors.keys.administrators import Administrators
-from actors.keys.granting import may_end, refused_grant
+from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     ByKey,
     Claim,
     Claimed,
+    CodeSent,
     CompleteClaim,
     GrantAdmin,
     Issue,
@@ -27,66 +27,23 @@ from actors.keys.messages import (
     Mint,
     Revoke,
     RevokeAdmin,
-    Sent,
     SetTier,
     StartClaim,
     TierSet,
 )
-from actors.keys.standing import is_live
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, UnitOfWork
+from actors.times import day_of, month_of
+from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+
+__all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRules:
-    """The numbers of sections 1 and 2; times in milliseconds."""
+class LockSet:
+    """The rows that a batch needs. The store follows claims to keys, and keys and accounts to tenants.
 
-    anonymous_life_ms: int = 72 * 60 * MINUTE_MS
-    codes: CodeRules = field(default_factory=CodeRules)
-    repeat_ms: int = 10 * MINUTE_MS
-    full_keys_per_account: int = 10
-    scoped_keys_per_account: int = 25
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """Rows that a batch touches, locked. The same class holds what a decision changed.
-
-    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not), and as full ones those that
-    approved devices are still to get. `administrators` has
-    those of the wanted emails, with when they became one; `administrator_count` counts all where the batch wants that.
-    """
-
-    keys: dict[str, Key] = field(default_factory=dict)
-    claims: dict[bytes, Claim] = field(default_factory=dict)
-    accounts: dict[str, Account] = field(default_factory=dict)
-    tenants: dict[str, Tenant] = field(default_factory=dict)
-    live_keys: dict[tuple[str, bool], int] = field(default_factory=dict)
-    administrators: dict[str, int] = field(default_factory=dict)
-    administrator_count: int = 0
-
-
-@dataclass(slots=True)
-class Decision:
-    """What to keep, and one answer for each message in order. `touched` names key hashes and tenants to announce.
-
-    `dismissed` administrators go before those of `changed` come: an email may be in both.
-    """
-
-    changed: Snapshot = field(default_factory=Snapshot)
-    dismissed: set[str] = field(default_factory=set)
-    letters: list[Letter] = field(default_factory=list)
-    audits: list[AuditRecord] = field(default_factory=list)
-    touched_keys: list[bytes] = field(default_factory=list)
-    touched_tenants: list[str] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which rows a batch needs: the store follows claims to keys, and keys and accounts to tenants.
-
-    `admin_emails` are those whose membership counts; with `membership` the batch changes who is an administrator, and
-    no other may at the same time.
+    `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
+    which only one batch may do at a time.
     """
 
     token_hashes: tuple[bytes, ...]
@@ -96,8 +53,8 @@ class Wanted:
     membership: bool = False
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
-    """The rows to lock for a batch, sorted, so that two nodes take them in one order."""
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     token_hashes: set[bytes] = set()
     key_ids: set[str] = set()
     emails: set[str] = set()
@@ -130,7 +87,7 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 membership = True
             case Mint():
                 pass
-    return Wanted(
+    return LockSet(
         tuple(sorted(token_hashes)),
         tuple(sorted(key_ids)),
         tuple(sorted(emails)),
@@ -141,21 +98,17 @@ def wanted(messages: Iterable[Message]) -> Wanted:
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: KeyRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = _Desk(snapshot, now_ms, rules)
+    batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        desk.decision.answers.append(desk.handle(message))
-    return desk.decision
+        batch.decision.answers.append(batch.handle(message))
+    return batch.decision
 
 
-class _Desk:
-    """A snapshot with the changes of this batch laid over it."""
+class _Batch(UnitOfWork):
+    """Answers the messages of one batch."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: KeyRules) -> None:
-        self._snapshot = snapshot
-        self._now_ms = now_ms
-        self._rules = rules
-        self._new_keys: dict[tuple[str, bool], int] = {}
-        self.decision = Decision()
+        super().__init__(snapshot, now_ms, rules)
         self._admins = Administrators(snapshot, self.decision, self._account, now_ms)
 
     def handle(self, message: Message) -> Answer:
@@ -191,15 +144,15 @@ class _Desk:
         if claim is None:
             return _unknown_token()
         if claim.completed_ms is not None:
-            return Refused(Code.ALREADY_UPGRADED, "This key has been claimed already.")
+            return Refused(Code.ALREADY_UPGRADED, "This key has already been claimed.")
         if self._is_revoked(claim.key_id):
             return _unknown_token()
         sent = send(claim, start.proof, self._now_ms, self._rules.codes, "for this token")
         if isinstance(sent, Refused):
             return sent
         self._keep_claim(replace(sent, email=start.email))
-        self.decision.letters.append(start.letter)
-        return Sent()
+        self.decision.outbox.append(start.message)
+        return CodeSent()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:
         claim = self._claim(complete.token_hash)
@@ -209,7 +162,7 @@ class _Desk:
             if claim.completed_ms is not None:
                 return Refused(Code.ALREADY_UPGRADED, "This key has been claimed with another email.")
             return _unknown_token()
-        guessed, right = guess(claim, complete.proof, self._rules.codes, lives=self._code_lives(claim))
+        guessed, right = guess(claim, complete.proof, self._rules.codes, valid=self._code_is_valid(claim))
         if guessed is not claim:
             self._keep_claim(guessed)
         if not right:
@@ -223,8 +176,9 @@ class _Desk:
             return Claimed(key, self._live_tenant(key.tenant_id), complete.email)
         return self._claim_key(claim, key, complete)
 
-    def _code_lives(self, claim: Claim) -> bool:
-        """Until its time runs out; after success the same code answers the same for a while, for lost answers."""
+    def _code_is_valid(self, claim: Claim) -> bool:
+        """Whether the code still counts. After success the same code gives the same answer for `repeat_ms`, for lost
+        responses."""
         if claim.completed_ms is not None:
             return self._now_ms <= claim.completed_ms + self._rules.repeat_ms
         return self._now_ms < claim.code_expires_ms
@@ -286,7 +240,7 @@ class _Desk:
 
     def _revoke(self, revoke: Revoke) -> Answer:
         key = self._key(revoke.key_id)
-        if key is None or not may_end(revoke, key):
+        if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
         if key.revoked_ms is None:
             key = replace(key, revoked_ms=self._now_ms)
@@ -309,58 +263,15 @@ class _Desk:
         return TierSet(tenant)
 
     def _key_limit(self, most: int, what: str) -> Refused:
-        return Refused(
-            Code.KEY_LIMIT, f"This account has {most} live {what} keys, the most it may have. Revoke one first."
-        )
+        return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")
 
     def _announce(self, key: Key, tenant: Tenant) -> None:
         self.decision.touched_keys.append(key.hash)
         self.decision.touched_tenants.append(tenant.id)
 
-    # Rows, with this batch's changes in front.
-
-    def _claim(self, token_hash: bytes) -> Claim | None:
-        return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
-
-    def _key(self, key_id: str) -> Key | None:
-        return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
-
-    def _is_revoked(self, key_id: str) -> bool:
-        key = self._key(key_id)
-        return key is None or key.revoked_ms is not None
-
-    def _account(self, email: str) -> Account | None:
-        return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
-
-    def _live_tenant(self, tenant_id: str) -> Tenant:
-        tenant = self.decision.changed.tenants.get(tenant_id) or self._snapshot.tenants.get(tenant_id)
-        assert tenant is not None, f"tenant {tenant_id} was not prefetched"
-        assert tenant.merged_into is None, f"tenant {tenant_id} was merged and still has a key"
-        return tenant
-
-    def _live_keys(self, tenant_id: str, *, scoped: bool) -> int:
-        place = (tenant_id, scoped)
-        return self._snapshot.live_keys.get(place, 0) + self._new_keys.get(place, 0)
-
-    def _keep_key(self, key: Key) -> None:
-        for row, step in ((self._key(key.id), -1), (key, 1)):
-            if row is not None and is_live(row, self._now_ms):
-                place = (row.tenant_id, row.scopes is not None)
-                self._new_keys[place] = self._new_keys.get(place, 0) + step
-        self.decision.changed.keys[key.id] = key
-
-    def _keep_claim(self, claim: Claim) -> None:
-        self.decision.changed.claims[claim.token_hash] = claim
-
-    def _keep_account(self, account: Account) -> None:
-        self.decision.changed.accounts[account.email] = account
-
-    def _keep_tenant(self, tenant: Tenant) -> None:
-        self.decision.changed.tenants[tenant.id] = tenant
-
 
 def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
-    """`target` with the counts of `source` added, window by window; a window that has ended adds nothing."""
+    """`target` with the counts of `source` added, window by window. Ended windows add nothing."""
     day = max(target.day, source.day, day_of(now_ms))
     month = max(target.month, source.month, month_of(now_ms))
     both = (target, source)

@@ -1,27 +1,20 @@
-"""When keys were last used: noted in memory at each request, written down now and then. A member of the troupe on every node.
+"""The last uses of keys: noted in memory at each request, written at intervals. Every node runs one.
 
-For display only: what was noted since the last writing is lost when the process is killed. Nothing is decided by it.
+For display only; nothing is decided by it. A killed process loses the uses since its last write.
 """
 
-import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-import trio
-
 from actors.clock import Clock
 from actors.keys.store import UseStore
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-
-log = logging.getLogger(__name__)
+from actors.periodic import PeriodicTask
 
 
-class KeyUses:
-    """Several nodes write the same keys: the latest use is kept.
-
-    At most `capacity` keys are remembered between two writings; where there are more, those used longest ago are forgotten.
-    """
+class KeyUses(PeriodicTask):
+    """Several nodes may write the same keys: the store keeps the latest use. Remembers at most `capacity` keys between
+    two writes, and forgets the least recently used beyond that."""
 
     name = "key_uses"
 
@@ -36,20 +29,18 @@ class KeyUses:
     ) -> None:
         assert capacity > 0
         assert batch > 0
+        super().__init__(write_seconds)
         self._store = store
         self._clock = clock
-        self._write_seconds = write_seconds
         self._capacity = capacity
         self._batch = batch
-        # Not written yet, the one used longest ago first.
+        # Not written yet, least recently used first.
         self._noted: OrderedDict[str, int] = OrderedDict()
-        self._closed = trio.Event()
-        self._storage_away = False
 
     # Intents.
 
     def note(self, key_id: str) -> None:
-        """A request of this key was let through, just now. Costs less than a microsecond."""
+        """Note that a request of this key was just accepted. Costs less than a microsecond."""
         noted = self._noted
         noted[key_id] = self._clock.now_ms()
         noted.move_to_end(key_id)
@@ -57,49 +48,28 @@ class KeyUses:
             noted.popitem(last=False)
 
     async def last(self, key_ids: Sequence[str]) -> Mapping[str, int]:
-        """When these keys were last used, in epoch milliseconds, as far as it is known; what other nodes know is up to
-        `write_seconds` late. Raises `StorageUnavailable`."""
+        """The last uses of these keys in epoch milliseconds; keys without a known use are left out. Uses on other nodes
+        are up to `write_seconds` late. Raises `StorageUnavailable`."""
         found = dict(await self._store.uses_of(key_ids))
         for key_id in key_ids:
             if key_id in self._noted:
                 found[key_id] = max(self._noted[key_id], found.get(key_id, 0))
         return found
 
-    # What the troupe uses.
+    # The rounds.
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Write at every interval until closed, and then once more."""
-        task_status.started()
-        while not self._closed.is_set():
-            with trio.move_on_after(self._write_seconds):
-                await self._closed.wait()
-            await self._write()
-
-    def close(self) -> None:
-        self._closed.set()
-
-    def abandon(self) -> None:
-        self.close()
-
-    async def _write(self) -> None:
-        """Write all that is noted by now, in batches; what comes meanwhile waits for the next time."""
+    async def _round(self) -> None:
+        """Write everything noted so far, in batches. Uses noted meanwhile wait for the next round."""
         for _ in range(-(-len(self._noted) // self._batch)):
             uses = dict(islice(self._noted.items(), self._batch))
-            try:
-                await self._store.keep_uses(uses)
-            except (StorageUnavailable, Contended, OutcomeUnknown) as error:
-                self._on_storage_error(error)
-                return
-            # A key that was used again while this was written is noted anew.
+            await self._store.keep_uses(uses)
+            # A key that was used again during the write has a newer time, and stays.
             for key_id, used_ms in uses.items():
                 if self._noted.get(key_id) == used_ms:
                     del self._noted[key_id]
-        self._storage_away = False
 
-    def _on_storage_error(self, error: Exception) -> None:
-        if not self._storage_away:
-            log.warning("uses of keys wait for the store: %s", error)
-        self._storage_away = True
+    async def _finish(self) -> None:
+        await self._attempt()
 
     def __len__(self) -> int:
         return len(self._noted)

@@ -1,1 +1,1 @@
-"""Mail: letters that wait in the outbox, written, sent with retries, and given up once they are of no use."""
+"""Mail: messages wait in the outbox, are rendered, sent with retries, and given up once they expire."""

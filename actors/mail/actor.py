@@ -1,32 +1,39 @@
-"""The mail sender: leases due letters, sends each outside of any transaction, and keeps how it ended.
+"""The mail sender: leases due messages, sends each outside any transaction, and records the outcome.
 
-At least once: two nodes never send a letter within one lease, and a node that dies between sending and marking leaves
-a letter that is sent again when its lease ends. Knows nothing of SMTP or SQL, nor of what letters say.
+Delivery is at least once: two nodes never send a message within one lease, and if a node dies between sending and
+recording, the message is sent again when its lease ends. Knows nothing of SMTP, SQL or the wording of mails.
 """
 
-import logging
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 import trio
 
 from actors.actor import ActorStatistics, State
-from actors.clock import DAY_MS, SECOND_MS, Clock
-from actors.mail.messages import Again, GivenUp, Mail, MailFailed, MailRefused, Mark, OutboxLetter, Sent, Shown
-from actors.mail.state import Retries, after_failure, after_refusal, hopeless, masked
+from actors.clock import Clock
+from actors.mail.messages import (
+    GivenUp,
+    Mail,
+    MailFailed,
+    MailRefused,
+    Mark,
+    QueuedMessage,
+    RenderedMessage,
+    RetryLater,
+    Sent,
+)
+from actors.mail.state import Retries, after_failure, after_refusal, give_up_unsent, masked
 from actors.mail.store import Outbox, Transport
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-
-log = logging.getLogger(__name__)
-
-NOT_KEPT = (StorageUnavailable, Contended, OutcomeUnknown)
-"""What a store may raise: all it does here may run again. Letters of a lost lease wait until that lease ends."""
+from actors.periodic import PeriodicTask
+from actors.times import DAY_MS, SECOND_MS
+from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
 
 
 @dataclass(frozen=True, slots=True)
 class MailLimits:
-    """Bounds of the mail sender. `close_seconds` has to be less than the troupe's drain."""
+    """Bounds of the mail sender. `close_seconds` must be less than the supervisor's drain."""
 
     sends: int = 4
     send_seconds: float = 15.0
@@ -48,87 +55,53 @@ class MailLimits:
         assert self.prune_rows > 0
 
 
-class MailSender:
-    """A member of the troupe. `write` turns a letter into words and raises `MailRefused` or `MailFailed` if it cannot.
+class MailSender(PeriodicTask):
+    """Sends the mails of the outbox. `write` renders a message and raises `MailRefused` or `MailFailed` if it cannot.
+    At most `limits.sends` messages are in progress; each counts from its lease until its outcome is recorded."""
 
-    Slots are what bounds it: a slot is taken from the lease of a letter until its end is kept in the store.
-    """
+    name = "mail"
 
     def __init__(
         self,
         store: Outbox,
         transport: Transport,
         clock: Clock,
-        write: Callable[[OutboxLetter], Mail],
+        write: Callable[[QueuedMessage], Mail],
         *,
         limits: MailLimits,
     ) -> None:
-        self.name = "mail"
+        super().__init__(limits.poll_seconds, retry_seconds=limits.storage_pause_seconds)
         self.limits = limits
-        self.state = State.NEW
         self._store = store
         self._transport = transport
         self._clock = clock
         self._write = write
-        self._closed = False
-        self._news = trio.Event()
+        self._sends: trio.Nursery | None = None
         self._sending = 0
         self._unmarked: list[Mark] = []
         self._prune_at_ms = 0
-        self._storage_away = False
         self._peak = self._leases = self._sent = self._given_up = 0
-        self._unavailable = self._unknown = self._restarts = self._last_lease = 0
+        self._unavailable = self._unknown = self._last_lease = 0
         self._store_seconds = 0.0
 
     # Intents.
 
-    def wake(self) -> None:
-        """A letter was put into the outbox: send it now and not at the next look."""
-        self._news.set()
-
-    async def recent(self, limit: int) -> list[Shown]:
-        """The newest letters in words, codes included, at most `limits.shown`: for a developer's eyes only."""
-        letters = await self._store.recent(min(limit, self.limits.shown))
-        return [Shown(letter, self._written(letter)) for letter in letters]
-
-    # What the troupe uses.
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Send what is due until closed; then finish the sends in flight and leave the rest in the outbox."""
-        try:
-            self.state = State.RUNNING
-            task_status.started()
-            async with trio.open_nursery() as sends:
-                await self._serve(sends)
-                await self._finish()
-                sends.cancel_scope.cancel()
-            self.state = State.STOPPED
-        except Exception:
-            self.state = State.FAILED
-            self._restarts += 1
-            raise
-
-    def close(self) -> None:
-        """Lease no more letters; `run` ends once those in flight are done, or `close_seconds` are over."""
-        self._closed = True
-        self._news.set()
-
-    def abandon(self) -> None:
-        """Nobody will run this sender again."""
-        self.close()
-        self.state = State.STOPPED
+    async def recent(self, limit: int) -> list[RenderedMessage]:
+        """The newest messages, rendered with their codes, at most `limits.shown`. For developers only."""
+        messages = await self._store.recent(min(limit, self.limits.shown))
+        return [RenderedMessage(message, self._rendered(message)) for message in messages]
 
     @property
     def accepting(self) -> bool:
         return self.state is State.RUNNING and not self._closed
 
     def statistics(self) -> ActorStatistics:
-        """Slots taken as `waiting`, leases as `batches`, mails sent as `messages`, letters given up as `refused`."""
+        """`waiting` counts messages in progress, `batches` leases, `messages` mails sent, `refused` messages given up."""
         return ActorStatistics(
             name=self.name,
             state=self.state,
             accepting=self.accepting,
-            waiting=self._taken,
+            waiting=self._in_progress,
             capacity=self.limits.sends,
             peak=self._peak,
             batches=self._leases,
@@ -142,58 +115,54 @@ class MailSender:
         )
 
     def __repr__(self) -> str:
-        return f"<MailSender {self.state.value} {self._taken}/{self.limits.sends} on their way, {self._sent} sent>"
+        return (
+            f"<MailSender {self.state.value} {self._in_progress}/{self.limits.sends} on their way, {self._sent} sent>"
+        )
 
-    # The loop.
+    # The rounds.
 
-    async def _serve(self, sends: trio.Nursery) -> None:
-        while not self._closed:
-            # Made before looking, so that a letter that comes during the look is not slept over.
-            self._news = trio.Event()
-            pause_seconds = await self._look(sends)
-            with trio.move_on_after(pause_seconds):
-                await self._news.wait()
+    async def _repeat(self, task_status: trio.TaskStatus[None]) -> None:
+        async with trio.open_nursery() as self._sends:
+            await super()._repeat(task_status)
+            self._sends.cancel_scope.cancel()
 
-    async def _look(self, sends: trio.Nursery) -> float:
-        """Keep what ended, start what is due; returns for how long to rest unless there is news."""
+    async def _round(self) -> float:
+        """Record finished attempts and start the messages that are due."""
         began = trio.current_time()
         try:
             await self._keep_marks()
-            pause_seconds = await self._start_due(sends)
+            pause_seconds = await self._start_due()
             await self._prune()
-        except NOT_KEPT as error:
-            self._on_storage_error(error)
-            return self.limits.storage_pause_seconds
         finally:
             self._store_seconds += trio.current_time() - began
-        self._on_storage_answer()
         return pause_seconds
 
     async def _keep_marks(self) -> None:
         marks = tuple(self._unmarked)
         if marks:
             await self._store.mark(marks)
-            # Others may have been appended while these were kept.
+            # More outcomes may have been appended meanwhile.
             del self._unmarked[: len(marks)]
 
-    async def _start_due(self, sends: trio.Nursery) -> float:
-        free = self.limits.sends - self._taken
+    async def _start_due(self) -> float:
+        assert self._sends is not None
+        free = self.limits.sends - self._in_progress
         if free == 0 or self._closed:
             return self.limits.poll_seconds
         now_ms = self._clock.now_ms()
         lease = await self._store.lease(free, now_ms, now_ms + int(self.limits.lease_seconds * SECOND_MS))
-        for letter in lease.letters:
+        for message in lease.messages:
             self._sending += 1
-            sends.start_soon(self._deliver, letter)
-        if lease.letters:
+            self._sends.start_soon(self._deliver, message)
+        if lease.messages:
             self._leases += 1
-            self._last_lease = len(lease.letters)
-            self._peak = max(self._peak, self._taken)
-        return self._until(lease.next_due_ms)
+            self._last_lease = len(lease.messages)
+            self._peak = max(self._peak, self._in_progress)
+        return self._seconds_until(lease.next_due_ms)
 
-    def _until(self, due_ms: int | None) -> float:
-        """Until then, at most a poll; a letter that is due and was not leased is in another node's hands right now."""
-        if due_ms is None or self._taken == self.limits.sends:
+    def _seconds_until(self, due_ms: int | None) -> float:
+        """Seconds until `due_ms`, at most one poll. A due message that was not leased is in the hands of another node."""
+        if due_ms is None or self._in_progress == self.limits.sends:
             return self.limits.poll_seconds
         rest_seconds = (due_ms - self._clock.now_ms()) / SECOND_MS
         return min(max(rest_seconds, self.limits.poll_min_seconds), self.limits.poll_seconds)
@@ -203,101 +172,93 @@ class MailSender:
         if now_ms < self._prune_at_ms:
             return
         deleted = await self._store.prune(now_ms - self.limits.keep_days * DAY_MS, self.limits.prune_rows)
-        # A full batch means that there is more: it goes at the next look, so that mail is never kept waiting.
+        # A full batch means that there is more. It waits for the next round, so that mail is never delayed by it.
         if deleted < self.limits.prune_rows:
             self._prune_at_ms = now_ms + int(self.limits.prune_seconds * SECOND_MS)
 
     async def _finish(self) -> None:
-        """Wait for the sends in flight and keep how they ended, for at most `close_seconds`."""
+        """Wait at most `close_seconds` for the sends in flight, and record how they ended."""
         with trio.move_on_after(self.limits.close_seconds):
-            while self._taken:
-                self._news = trio.Event()
+            while self._in_progress:
                 try:
                     await self._keep_marks()
-                except NOT_KEPT as error:
-                    self._on_storage_error(error)
+                except TransientStorageError as error:
+                    self._on_error(error)
                     await trio.sleep(self.limits.storage_pause_seconds)
                     continue
                 if self._sending and not self._unmarked:
-                    await self._news.wait()
+                    await self._pause(inf)
             return
-        log.warning("mail: %d letters were cut off while closing; they are sent when their lease ends", self._taken)
+        self._log.warning("cut off %d mails while closing; they are sent when their lease ends", self._in_progress)
 
-    # One letter.
+    # One message.
 
-    async def _deliver(self, letter: OutboxLetter) -> None:
+    async def _deliver(self, message: QueuedMessage) -> None:
         try:
-            mark = await self._attempt(letter)
+            mark = await self._try_letter(message)
             if mark is not None:
                 self._unmarked.append(mark)
-                self._report(letter, mark)
+                self._report(message, mark)
         finally:
             self._sending -= 1
-            self._news.set()
+            self.wake()
 
-    async def _attempt(self, letter: OutboxLetter) -> Mark | None:
+    async def _try_letter(self, message: QueuedMessage) -> Mark | None:
         now_ms = self._clock.now_ms()
-        if now_ms + self.limits.send_seconds * SECOND_MS > letter.due_ms:
-            # The lease took long to come by: what is left of it does not cover the send, so another node may begin.
+        if now_ms + self.limits.send_seconds * SECOND_MS > message.due_ms:
+            # Leasing took so long that the rest of the lease does not cover the send: another node may start it, too.
             return None
-        given_up = hopeless(letter, now_ms, self.limits.retries)
+        given_up = give_up_unsent(message, now_ms, self.limits.retries)
         if given_up is not None:
             return given_up
         try:
-            await self._send(letter)
+            await self._send(message)
         except MailRefused as error:
-            return after_refusal(letter, str(error), self._clock.now_ms())
+            return after_refusal(message, str(error), self._clock.now_ms())
         except MailFailed as error:
-            return after_failure(letter, str(error), self._clock.now_ms(), self.limits.retries)
+            return after_failure(message, str(error), self._clock.now_ms(), self.limits.retries)
         except Exception as error:
-            # A bug that one letter meets must not stop the others, nor end the process by restarts.
-            # The frames without the message: a message may quote the mail, and with it the code.
+            # A bug with one message must not stop the others or restart the sender. Only the frames are logged: the
+            # error's text may quote the mail, and with it the code.
             frames = "".join(traceback.format_tb(error.__traceback__))
-            log.error("letter %s met a bug, %s:\n%s", letter.id, type(error).__name__, frames)
-            return after_failure(letter, type(error).__name__, self._clock.now_ms(), self.limits.retries)
-        return Sent(letter.id, self._clock.now_ms())
+            self._log.error("mail %s hit a bug, %s:\n%s", message.id, type(error).__name__, frames)
+            return after_failure(message, type(error).__name__, self._clock.now_ms(), self.limits.retries)
+        return Sent(message.id, self._clock.now_ms())
 
-    async def _send(self, letter: OutboxLetter) -> None:
-        mail = self._write(letter)
+    async def _send(self, message: QueuedMessage) -> None:
+        mail = self._write(message)
         with trio.move_on_after(self.limits.send_seconds):
             await self._transport.send(mail)
             return
         raise MailFailed(f"not sent within {self.limits.send_seconds:g} s")
 
-    def _written(self, letter: OutboxLetter) -> Mail | None:
+    def _rendered(self, message: QueuedMessage) -> Mail | None:
         try:
-            return self._write(letter)
+            return self._write(message)
         except (MailRefused, MailFailed):
             return None
 
-    # What is told.
+    # Logs and counters.
 
     @property
-    def _taken(self) -> int:
+    def _in_progress(self) -> int:
         return self._sending + len(self._unmarked)
 
-    def _report(self, letter: OutboxLetter, mark: Mark) -> None:
-        recipient = masked(letter.recipient)
+    def _report(self, message: QueuedMessage, mark: Mark) -> None:
+        recipient = masked(message.recipient)
         match mark:
             case Sent():
                 self._sent += 1
-                log.info("letter %s to %s was sent, attempt %d", letter.id, recipient, letter.attempts)
-            case Again(error=error):
-                log.warning("letter %s to %s waits after attempt %d: %s", letter.id, recipient, letter.attempts, error)
+                self._log.info("mail %s to %s sent, attempt %d", message.id, recipient, message.attempts)
+            case RetryLater(error=error):
+                self._log.warning(
+                    "mail %s to %s failed on attempt %d, retrying: %s", message.id, recipient, message.attempts, error
+                )
             case GivenUp(error=error):
                 self._given_up += 1
-                log.error("letter %s to %s is given up: %s", letter.id, recipient, error)
+                self._log.error("mail %s to %s given up: %s", message.id, recipient, error)
 
-    def _on_storage_error(self, error: Exception) -> None:
-        if isinstance(error, OutcomeUnknown):
-            self._unknown += 1
-        if isinstance(error, StorageUnavailable):
-            self._unavailable += 1
-        if not self._storage_away:
-            log.warning("mail waits for the store: %s", error)
-        self._storage_away = True
-
-    def _on_storage_answer(self) -> None:
-        if self._storage_away:
-            log.info("mail goes on: the store is back")
-        self._storage_away = False
+    def _on_error(self, error: Exception) -> None:
+        self._unknown += isinstance(error, OutcomeUnknown)
+        self._unavailable += isinstance(error, StorageUnavailable)
+        super()._on_error(error)

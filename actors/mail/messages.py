@@ -1,25 +1,23 @@
-"""What the mail sender handles: letters as the outbox keeps them, mails as a transport takes them, and how each ended.
+"""The values of the mail sender: messages as the outbox stores them, mails as a transport takes them, and outcomes.
 
-Knows nothing of what a letter says or of how a mail travels.
+Knows nothing of the wording of a mail or of how it travels.
 """
 
 from dataclasses import dataclass, field
 
 
 class MailRefused(Exception):
-    """This mail will never be taken; sending it again is no use."""
+    """This mail will never be accepted; do not send it again."""
 
 
 class MailFailed(Exception):
-    """The mail was not taken now; sending it again may help."""
+    """The mail was not accepted; sending it again may help."""
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxLetter:
-    """A row of the outbox. `attempts` counts leases; while one is held, `due_ms` is when it ends.
-
-    A letter waits until `sent_ms` or `failed_ms` is set.
-    """
+class QueuedMessage:
+    """A row of the outbox. It waits until `sent_ms` or `failed_ms` is set. `attempts` counts leases. While one is held,
+    `due_ms` is when it ends."""
 
     id: str
     recipient: str
@@ -35,15 +33,15 @@ class OutboxLetter:
 
     @property
     def done_ms(self) -> int | None:
-        """When it was sent or given up; None while it waits."""
+        """The moment at which it was sent or given up; None while it waits."""
         return self.failed_ms if self.sent_ms is None else self.sent_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A letter in words. `text` may hold a code, so it stays out of the `repr`. `letter_id` is the same at a repeat."""
+    """A rendered message. `text` may contain a code, so it is not in the `repr`. A retry has the same `message_id`."""
 
-    letter_id: str
+    message_id: str
     sender: str
     recipient: str
     subject: str
@@ -53,36 +51,36 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Letters that are this node's to send until their `due_ms`, and when the next one is due; None when none waits."""
+    """Messages leased to this node until their `due_ms`, and when the next one is due; None if none waits."""
 
-    letters: tuple[OutboxLetter, ...]
+    messages: tuple[QueuedMessage, ...]
     next_due_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A letter of the outbox for a person to look at; `mail` is None where this node cannot write it."""
+class RenderedMessage:
+    """A message of the outbox to display; `mail` is None if this node cannot render it."""
 
-    letter: OutboxLetter
+    message: QueuedMessage
     mail: Mail | None
 
 
-# How the attempt to send a letter ended. `attempt` is the letter's `attempts` under the lease that was held.
+# Outcomes of sending a message. `attempt` is the message's `attempts` under the lease.
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The transport took it."""
+    """The transport accepted it."""
 
-    letter_id: str
+    message_id: str
     sent_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RetryLater:
     """It failed and is due again at `due_ms`."""
 
-    letter_id: str
+    message_id: str
     attempt: int
     due_ms: int
     error: str
@@ -90,12 +88,12 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """It was refused for good, or is of no use any more."""
+    """It was refused for good, or has expired."""
 
-    letter_id: str
+    message_id: str
     attempt: int
     failed_ms: int
     error: str
 
 
-Mark = Sent | Again | GivenUp
+Mark = Sent | RetryLater | GivenUp

@@ -1,13 +1,13 @@
-"""The rules of sending, pure: whether a letter is worth a try, and what a failure means for it.
+"""The rules of sending: whether to try a message, and what to do after a failure. Pure.
 
-Knows nothing of transports and stores; now is an argument.
+Knows nothing of transports and stores.
 """
 
 import re
 from dataclasses import dataclass
 
-from actors.clock import MINUTE_MS, SECOND_MS
-from actors.mail.messages import Again, GivenUp, OutboxLetter
+from actors.mail.messages import GivenUp, QueuedMessage, RetryLater
+from actors.times import MINUTE_MS, SECOND_MS
 
 ERROR_LENGTH = 200
 
@@ -17,7 +17,7 @@ _CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a letter is tried and how long it rests in between: doubling from `pause_ms` to `pause_max_ms`."""
+    """How often a message is tried, and the pause in between: doubling from `pause_ms` to `pause_max_ms`."""
 
     attempts: int = 20
     pause_ms: int = SECOND_MS
@@ -28,54 +28,54 @@ class Retries:
         assert 0 < self.pause_ms <= self.pause_max_ms
 
 
-def hopeless(letter: OutboxLetter, now_ms: int, retries: Retries) -> GivenUp | None:
-    """Why a leased letter is not tried at all, if so. Its attempt is counted already, by the lease."""
-    if now_ms >= letter.expires_ms:
-        return _given_up(letter, now_ms, _because("expired", letter.last_error))
-    if letter.attempts > retries.attempts:
-        return _given_up(letter, now_ms, _because(f"{retries.attempts} attempts", letter.last_error))
+def give_up_unsent(message: QueuedMessage, now_ms: int, retries: Retries) -> GivenUp | None:
+    """Give up a leased message that expired or was tried too often. The lease has already counted an attempt."""
+    if now_ms >= message.expires_ms:
+        return _given_up(message, now_ms, _because("expired", message.last_error))
+    if message.attempts > retries.attempts:
+        return _given_up(message, now_ms, _because(f"{retries.attempts} attempts", message.last_error))
     return None
 
 
-def after_failure(letter: OutboxLetter, error: str, now_ms: int, retries: Retries) -> Again | GivenUp:
-    """A letter that failed is tried again after a pause, unless it will have expired or was tried often enough."""
-    error = cleaned(error, letter.recipient)
-    due_ms = now_ms + pause_ms(letter.attempts, retries)
-    if due_ms >= letter.expires_ms:
-        return _given_up(letter, now_ms, _because("expires before another attempt", error))
-    if letter.attempts >= retries.attempts:
-        return _given_up(letter, now_ms, _because(f"{retries.attempts} attempts", error))
-    return Again(letter.id, letter.attempts, due_ms, error)
+def after_failure(message: QueuedMessage, error: str, now_ms: int, retries: Retries) -> RetryLater | GivenUp:
+    """Retry a failed message after a pause, unless it will have expired or was tried too often."""
+    error = cleaned(error, message.recipient)
+    due_ms = now_ms + pause_ms(message.attempts, retries)
+    if due_ms >= message.expires_ms:
+        return _given_up(message, now_ms, _because("expires before another attempt", error))
+    if message.attempts >= retries.attempts:
+        return _given_up(message, now_ms, _because(f"{retries.attempts} attempts", error))
+    return RetryLater(message.id, message.attempts, due_ms, error)
 
 
-def after_refusal(letter: OutboxLetter, error: str, now_ms: int) -> GivenUp:
-    """A letter that was refused for good is given up at once."""
-    return _given_up(letter, now_ms, cleaned(error, letter.recipient))
+def after_refusal(message: QueuedMessage, error: str, now_ms: int) -> GivenUp:
+    """Give up a message that was refused for good."""
+    return _given_up(message, now_ms, cleaned(error, message.recipient))
 
 
 def pause_ms(attempt: int, retries: Retries) -> int:
     """The pause after the `attempt`-th attempt, counted from 1."""
     assert attempt > 0
-    # The exponent is bounded because the power is not: attempts are a number of the database's.
+    # The exponent is bounded because the power is not: `attempts` comes from the database.
     return int(min(retries.pause_ms * 2 ** min(attempt - 1, 32), retries.pause_max_ms))
 
 
 def masked(address: str) -> str:
-    """An address as logs may show it: `a***@example.com`."""
+    """The address as logged: `a***@example.com`."""
     name, at, domain = address.rpartition("@")
     return f"{name[:1]}***@{domain}" if at else "***"
 
 
 def cleaned(error: str, recipient: str) -> str:
-    """What a server said, fit to keep: one printable line, bounded, without the address and without any code."""
+    """A server's reply, safe to store: one printable line of bounded length, without the address or any code."""
     line = " ".join("".join(char if char.isprintable() else " " for char in error[:_READ_LENGTH]).split())
     if recipient:
         line = re.sub(re.escape(recipient), lambda _: masked(recipient), line, flags=re.IGNORECASE)
     return _CODE.sub("######", line)[:ERROR_LENGTH]
 
 
-def _given_up(letter: OutboxLetter, now_ms: int, error: str) -> GivenUp:
-    return GivenUp(letter.id, letter.attempts, now_ms, error)
+def _given_up(message: QueuedMessage, now_ms: int, error: str) -> GivenUp:
+    return GivenUp(message.id, message.attempts, now_ms, error)
 
 
 def _because(why: str, last_error: str | None) -> str:

@@ -1,1 +1,1 @@
-"""The nodes of one database: each beats, and reads how many others do. They share the limits that each counts in memory."""
+"""The nodes of one database. Each sends heartbeats and counts the others, to share the limits counted in memory."""

@@ -1,11 +1,11 @@
-"""What a node says of itself, and what it hears of others."""
+"""The values that nodes report and read about each other."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """One process that serves. `url` is where it listens; `started_ms` is by its own clock, and for display only."""
+    """One process that serves. `url` is where it listens; `started_ms` is by its own clock, for display only."""
 
     id: str
     host: str
@@ -16,8 +16,8 @@ class NodeInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A live node, and the seconds since its last beat by the clock of the store."""
+class LiveNode:
+    """A live node, and the age of its last heartbeat in seconds, by the store's clock."""
 
     node: NodeInfo
     age_seconds: float

@@ -1,33 +1,33 @@
-"""The rules of counting nodes, pure: ages and silences in, who is live and how many out."""
+"""The rules of counting live nodes by the ages of their heartbeats. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.messages import LiveNode, NodeInfo
 
 MOST_NODES = 256
-"""More live nodes are neither read nor counted: a beat reads a bounded number of rows."""
+"""More live nodes are neither read nor counted, so that a heartbeat reads a bounded number of rows."""
 
 GONE_SECONDS = 3_600.0
 GONE_ROWS = 100
-"""Rows without a beat for so long are deleted, so many with each beat."""
+"""Each heartbeat deletes at most `GONE_ROWS` rows without a heartbeat for `GONE_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRules:
-    """How often a node beats, how young a beat has to be, and how long the last count holds while none gets through."""
+    """The interval of heartbeats, the age up to which one counts, and how long the last count stays valid if they fail."""
 
     beat_seconds: float = 2.0
     live_seconds: float = 10.0
     keep_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        assert 0 < 2 * self.beat_seconds <= self.live_seconds, "one beat that is lost must not lose a node"
-        assert self.live_seconds <= self.keep_seconds, "a node forgets the others no sooner than they forget it"
+        assert 0 < 2 * self.beat_seconds <= self.live_seconds, "losing one heartbeat must not lose a node"
+        assert self.live_seconds <= self.keep_seconds, "a node must not forget the others sooner than they forget it"
 
 
 def is_live(age_seconds: float, live_seconds: float) -> bool:
-    """Whether a beat of that age counts. One that lies far ahead is of a clock that was put back since."""
+    """Whether a heartbeat of that age counts. One far ahead was written before the store's clock was set back."""
     return -live_seconds < age_seconds < live_seconds
 
 
@@ -36,10 +36,14 @@ def is_gone(age_seconds: float) -> bool:
     return age_seconds > GONE_SECONDS
 
 
-def known(node: NodeInfo, seen: Sequence[Seen], silent_seconds: float, rules: NodeRules) -> tuple[Seen, ...]:
-    """Who counts as live for `node`, which is one of them in any case, `silent_seconds` after a beat that saw `seen`: the
-    oldest node first, each with its age as of now. After `keep_seconds` of silence that is `node` alone."""
+def live_nodes(
+    node: NodeInfo, seen: Sequence[LiveNode], silent_seconds: float, rules: NodeRules
+) -> tuple[LiveNode, ...]:
+    """The live nodes as `node` sees them, including itself, oldest first, with current ages. `seen` was read
+    `silent_seconds` ago. After `keep_seconds` only `node` is left."""
     heard = seen if silent_seconds <= rules.keep_seconds else ()
-    others = [Seen(each.node, max(0.0, each.age_seconds) + silent_seconds) for each in heard if each.node.id != node.id]
-    live = [Seen(node, silent_seconds), *others]
+    others = [
+        LiveNode(each.node, max(0.0, each.age_seconds) + silent_seconds) for each in heard if each.node.id != node.id
+    ]
+    live = [LiveNode(node, silent_seconds), *others]
     return tuple(sorted(live, key=lambda each: (each.node.started_ms, each.node.id)))

@@ -1,26 +1,27 @@
-"""What counting nodes needs of a store. Two of them pass one contract: over Postgres and in memory."""
+"""The port of the node store. The Postgres and the memory store pass the same contract tests."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.messages import LiveNode, NodeInfo
 
 
 class NodeStore(Protocol):
-    """The nodes that have beaten of late. All ages are by the store's own clock: those of nodes may differ."""
+    """The heartbeats of nodes. All ages are by the store's own clock, because clocks of nodes may differ."""
 
-    async def beat(self, node: NodeInfo, live_seconds: float) -> Sequence[Seen]:
-        """Keep that `node` lives, delete some rows of those long gone, and return who has beaten less than `live_seconds`
-        ago, `node` among them, at most `MOST_NODES`. One round trip, which waits for no row that somebody else has locked.
+    async def heartbeat(self, node: NodeInfo, live_seconds: float) -> Sequence[LiveNode]:
+        """Record a heartbeat of `node`, delete some old rows, and return the nodes younger than `live_seconds`, itself
+        included.
 
-        Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`; doing it again is harmless.
+        At most `MOST_NODES`. One round trip, which skips locked rows instead of waiting for them. Raises
+        `StorageUnavailable`, `Contended` or `OutcomeUnknown`; repeating it is harmless.
         """
         ...
 
     async def leave(self, node_id: str) -> None:
-        """The node is gone from now on. Raises as `beat` does."""
+        """Remove the node. Raises as `heartbeat` does."""
         ...
 
-    async def live(self, live_seconds: float) -> Sequence[Seen]:
-        """Who has beaten less than `live_seconds` ago, at most `MOST_NODES`. Raises `StorageUnavailable`."""
+    async def live(self, live_seconds: float) -> Sequence[LiveNode]:
+        """The nodes with a heartbeat younger than `live_seconds`, at most `MOST_NODES`. Raises `StorageUnavailable`."""
         ...

@@ -1,1 +1,1 @@
-"""The quota accountant: caps per tenant are exact, limits per minute are shared by the nodes and approximate."""
+"""The quota accountant. Caps per tenant are exact; limits per minute are shared by the nodes and approximate."""

@@ -1,21 +1,22 @@
-"""The quota accountant: charges become batches, each decided and committed in one transaction."""
+"""The quota accountant: decides and commits charges, one transaction per batch."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.clock import Clock, day_of
-from actors.limits import Allowance, WindowLimiter, alone
+from actors.clock import Clock
+from actors.limits import Allowance, WindowLimiter, single_node
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
-from actors.values import OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
+from actors.times import day_of
+from actors.values import BatchId, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 
 OWED_AT_MOST = 1_000
-"""Refunds that wait for the store; beyond it the oldest are forgotten, which errs towards counting too much."""
+"""Refunds that may wait for the store. Beyond it the oldest are dropped, which errs towards counting too much."""
 
 
 class QuotaAccountant(Actor[Message, Answer]):
-    """Owns the counters of every tenant that calls this node; other nodes' accountants share the rows by locks."""
+    """Owns the usage counters of the tenants that call this node. Accountants of several nodes share the rows by locks."""
 
     def __init__(
         self,
@@ -26,7 +27,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         *,
         node: str,
         limits: ActorLimits,
-        nodes: Callable[[], int] = alone,
+        nodes: Callable[[], int] = single_node,
     ) -> None:
         super().__init__("quota", node, limits)
         self._store = store
@@ -34,12 +35,13 @@ class QuotaAccountant(Actor[Message, Answer]):
         self.caps = caps
         self._per_minute = per_minute
         self._minutes = WindowLimiter(60, nodes=nodes)
-        # Refunds that the store could not take yet, and the turn that may or may not have kept them.
+        # Refunds that the store could not take yet, and the batch id that may or may not have committed them.
         self._owed: tuple[Refund, ...] = ()
-        self._in_doubt: Turn | None = None
-        # Refunds that found the mailbox full, until the next turn begins: what is owed stays the same within a turn.
+        self._in_doubt: BatchId | None = None
+        # Refunds that found the mailbox full. They join the next batch, because `_owed` must not change while a batch
+        # is retried.
         self._unsent: tuple[Refund, ...] = ()
-        self._turn: Turn | None = None
+        self._batch_id: BatchId | None = None
 
     # Intents.
 
@@ -48,48 +50,48 @@ class QuotaAccountant(Actor[Message, Answer]):
         return self._minutes.hit(subject, self._per_minute[tier], self._clock.now_ms())
 
     async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
-        """Charge one request: `Metered` when it is let through and committed, `Refused` by a cap, or `Moved`."""
+        """Charge one request: `Metered` if it is allowed and committed, `Refused` by a cap, or `Moved`."""
         return await self.ask(Charge(tenant_id, usecase))
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
-        """Give back the charge that left `tenant` as it was answered, to the tenant that has it now if it was merged. Once
-        sent it is done however late, so the caller bounds his wait."""
+        """Refund the charge that returned `tenant`, to the tenant it was merged into if it was. Has no timeout once
+        posted; the caller bounds the wait."""
         tenant_id: str | None = tenant.id
         while tenant_id is not None:
             refund = Refund(tenant_id, usecase, tenant.month, tenant.day)
             try:
-                answer = await self.ask(refund, in_any_case=True)
+                answer = await self.ask(refund, no_timeout=True)
             except Overloaded:
                 self._unsent = (*self._unsent, refund)[-OWED_AT_MOST:]
                 raise
             tenant_id = answer.into if isinstance(answer, Moved) else None
 
     async def read(self, tenant_id: str) -> Tenant | None:
-        """The tenant with its counters as of now, or None when it is gone or was merged."""
+        """The tenant with its current counters, or None if it does not exist or was merged."""
         match await self.ask(Read(tenant_id)):
             case Metered(tenant):
                 return tenant
             case Moved():
                 return None
             case Refused() as refused:
-                raise AssertionError(f"a read is not refused, but: {refused}")
+                raise AssertionError(f"a read was refused: {refused}")
 
     async def days(self, tenant_id: str, count: int) -> Sequence[tuple[int, int]]:
-        """What a tenant used on each of the last `count` days, the oldest first, today the last: (day since the epoch,
-        requests). Raises `StorageUnavailable`."""
+        """The usage of a tenant on each of the last `count` days, oldest first: (day since the epoch, requests). The
+        last one is today. Raises `StorageUnavailable`."""
         today = day_of(self._clock.now_ms())
         used = await self._store.days(tenant_id, today - count + 1, today)
         return [(day, used.get(day, 0)) for day in range(today - count + 1, today + 1)]
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
-        if self._in_doubt not in (None, turn):
-            # That turn was given up: what it owed may have been given back, and giving twice would exceed a cap.
+        if self._in_doubt not in (None, batch_id):
+            # That batch was given up. Its refunds may have committed, and refunding twice would exceed a cap.
             self._owed, self._in_doubt = (), None
-        if self._turn is not turn:
-            self._turn = turn
+        if self._batch_id is not batch_id:
+            self._batch_id = batch_id
             self._owe(self._unsent)
             self._unsent = ()
         batch = (*self._owed, *messages)
@@ -98,9 +100,9 @@ class QuotaAccountant(Actor[Message, Answer]):
             return decide(tenants, batch, now_ms, self.caps)
 
         try:
-            decision = await self._store.meter(turn, sorted({message.tenant_id for message in batch}), on)
+            decision = await self._store.meter(batch_id, sorted({message.tenant_id for message in batch}), on)
         except OutcomeUnknown:
-            self._in_doubt = turn
+            self._in_doubt = batch_id
             raise
         except StorageUnavailable:
             if self._in_doubt is None:
@@ -111,7 +113,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         return answers
 
     def undo(self, message: Message, answer: Answer) -> None:
-        """A charge whose request was answered 503 meanwhile is given back with the next batch."""
+        """Refund a charge whose request was answered with 503 meanwhile."""
         if isinstance(message, Charge) and isinstance(answer, Metered):
             tenant = answer.tenant
             self._owe([Refund(tenant.id, message.usecase, tenant.month, tenant.day)])

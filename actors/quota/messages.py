@@ -1,4 +1,4 @@
-"""What the accountant is asked, and what it answers."""
+"""Messages and answers of the quota accountant."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from actors.values import Refused, Tenant
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One request of a tenant; `usecase` where it reads use cases, which an anonymous tenant may do only so often."""
+    """One request of a tenant. `usecase`: it reads use cases, which anonymous tenants may do only a few times."""
 
     tenant_id: str
     usecase: bool
@@ -15,7 +15,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """Give a charge back, because its request was answered with a 5xx. Windows that have ended stay as they are."""
+    """Refund a charge whose request was answered with a 5xx. Windows that have ended stay as they are."""
 
     tenant_id: str
     usecase: bool
@@ -32,14 +32,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """Let through (or, for `Read`, read): the tenant as this message left it."""
+    """Allowed (or, for `Read`, read): the tenant after this message."""
 
     tenant: Tenant
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The tenant is gone or was merged into another, `into`: resolve the key again."""
+    """The tenant does not exist or was merged into `into`: resolve the key again."""
 
     into: str | None = field(default=None, compare=False)
 

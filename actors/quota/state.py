@@ -1,19 +1,19 @@
-"""The rules of quota, pure: tenants and messages in, changed tenants and answers out.
+"""The rules of quota: tenants and messages in, changed tenants and answers out. Pure.
 
-Source of the rules: decisions, section 1 ("What counts", "Lifetime or month used up", `claim_required`).
+Source of the rules: ADR 0003.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.clock import DAY_MS, SECOND_MS, day_of, month_of
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
+from actors.times import DAY_MS, SECOND_MS, day_of, month_of
 from actors.values import Code, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What one tier may use; None is no cap. `lifetime` and `usecase_reads` bind anonymous tenants only."""
+    """The caps of one tier; None means no cap. `lifetime` and `usecase_reads` apply to anonymous tenants only."""
 
     daily: int
     monthly: int | None = None
@@ -23,7 +23,7 @@ class Caps:
 
 @dataclass(slots=True)
 class Decision:
-    """The tenants that changed, as they are now, and one answer for each message in order."""
+    """The changed tenants, and one answer for each message in order."""
 
     changed: dict[str, Tenant] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
@@ -39,7 +39,7 @@ def decide(
         if tenant is None or tenant.merged_into is not None:
             decision.answers.append(Moved(None if tenant is None else tenant.merged_into))
             continue
-        tenant = turned(tenant, now_ms)
+        tenant = rolled_over(tenant, now_ms)
         match message:
             case Charge():
                 answer = charged(tenant, message, now_ms, caps[tenant.tier])
@@ -53,8 +53,8 @@ def decide(
     return decision
 
 
-def turned(tenant: Tenant, now_ms: int) -> Tenant:
-    """The tenant with the windows of `now_ms`. Windows never go back: another node's clock may be ahead of ours."""
+def rolled_over(tenant: Tenant, now_ms: int) -> Tenant:
+    """The tenant with the windows of `now_ms`. Windows never go back, because another node's clock may be ahead."""
     day, month = max(tenant.day, day_of(now_ms)), max(tenant.month, month_of(now_ms))
     if day != tenant.day:
         tenant = replace(tenant, day=day, day_used=0)
@@ -64,24 +64,31 @@ def turned(tenant: Tenant, now_ms: int) -> Tenant:
 
 
 def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered | Refused:
-    """One request more, or the first cap that forbids it."""
+    """The tenant with one more request, or the first cap that refuses it."""
     if caps.lifetime is not None and tenant.lifetime_used >= caps.lifetime:
         return Refused(
-            Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to go on."
+            Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to continue."
         )
     if caps.monthly is not None and tenant.month_used >= caps.monthly:
-        return Refused(Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used.")
+        return Refused(
+            Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used. Try again next month."
+        )
     if charge.usecase and caps.usecase_reads is not None and tenant.usecase_reads >= caps.usecase_reads:
         return Refused(
-            Code.CLAIM_REQUIRED, f"An unclaimed key may read use cases {caps.usecase_reads} times. Claim it to go on."
+            Code.CLAIM_REQUIRED,
+            f"An unclaimed key may read use cases {caps.usecase_reads} times. Claim it to continue.",
         )
     if tenant.day_used >= caps.daily:
-        return Refused(Code.RATE_LIMITED, f"All {caps.daily} requests of today are used.", seconds_to_next_day(now_ms))
+        return Refused(
+            Code.RATE_LIMITED,
+            f"All {caps.daily} requests of today are used. Try again after 00:00 UTC.",
+            seconds_to_next_day(now_ms),
+        )
     return Metered(_moved_by(tenant, 1, charge.usecase, day=True, month=True))
 
 
 def refunded(tenant: Tenant, refund: Refund) -> Metered:
-    """One request less, in the windows that are still those of the charge."""
+    """The tenant with one request less, in those windows of the charge that are still open."""
     return Metered(
         _moved_by(tenant, -1, refund.usecase, day=tenant.day == refund.day, month=tenant.month == refund.month)
     )

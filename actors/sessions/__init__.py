@@ -1,1 +1,1 @@
-"""Browser sessions: signed in by an emailed code, known by a cookie, listed and revoked by their owner."""
+"""Browser sessions: started with an emailed code, identified by a cookie, listed and revoked by their owner."""

@@ -1,5 +1,5 @@
-"""The session keeper: sends sign-in codes, begins, touches and ends sessions, and lets forms work once, a batch a
-transaction."""
+"""The session keeper: sends sign-in codes, starts, touches and ends sessions, and consumes forms, one transaction per
+batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,52 +7,52 @@ from dataclasses import dataclass
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, code_from, code_proof, digest, new_session_token
-from actors.ids import new_id
+from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
 from actors.sessions.messages import (
     Answer,
+    CodeSent,
     CompleteSignIn,
+    ConsumeForm,
     EndSession,
-    GiveBackForm,
+    FormConsumed,
     Kept,
     Message,
-    Sent,
+    ReleaseForm,
     Session,
-    SpendForm,
-    Spent,
     StartSignIn,
     Touch,
 )
-from actors.sessions.state import Decision, SessionRules, Snapshot, decide, wanted
+from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
-from actors.values import Agent, AuditRecord, Letter, Refused, Turn
+from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
 
 SUBJECT = digest("sign-in")
-"""What the proof of a sign-in code is bound to: as long as the hash of a claim token, and that of none."""
+"""The subject of sign-in code proofs. It has the length of a claim token's hash and matches no claim token."""
 
 AGENT_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A fresh session; `token` exists in clear only here, for the browser that signed in."""
+class StartedSession:
+    """A fresh session. `token` is available in clear only here."""
 
     token: str
     session: Session
 
     def __repr__(self) -> str:
-        return f"<Begun {self.session.id}>"
+        return f"<StartedSession {self.session.id}>"
 
 
 class SessionKeeper(Actor[Message, Answer]):
-    """Owns the life of sign-ins and sessions."""
+    """Owns sign-ins, sessions and consumed forms."""
 
     def __init__(
         self,
         store: SessionStore,
         clock: Clock,
         entropy: Entropy,
-        server_secret: bytes,
+        secret: bytes,
         rules: SessionRules,
         *,
         node: str,
@@ -62,17 +62,17 @@ class SessionKeeper(Actor[Message, Answer]):
         self._store = store
         self._clock = clock
         self._entropy = entropy
-        self._secret = server_secret
+        self._secret = secret
         self.rules = rules
 
     # Intents.
 
-    async def start_sign_in(self, email: str) -> Sent | Refused:
-        """Send a code to `email` (normalised), whether it has an account or not; the mail is in the outbox when this
+    async def start_sign_in(self, email: str) -> CodeSent | Refused:
+        """Send a code to `email` (normalised), whether or not it has an account. The mail is in the outbox when this
         returns."""
         now_ms = self._clock.now_ms()
         nonce = self._entropy.token(16)
-        letter = Letter(
+        message = OutboxMessage(
             id=self._id("let"),
             recipient=email,
             template="sign_in_code",
@@ -81,15 +81,14 @@ class SessionKeeper(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
         proof = self._proof(email, code_from(self._secret, nonce))
-        answer = await self.ask(StartSignIn(email, proof, letter))
-        assert isinstance(answer, Sent | Refused)
-        return answer
+        return await self.ask_for(StartSignIn(email, proof, message), CodeSent, Refused)
 
-    async def complete_sign_in(self, email: str, code: str, agent_words: str) -> Begun | Refused:
-        """Begin a session of the account of `email`, which is made where it does not exist, with the emailed code.
+    async def complete_sign_in(self, email: str, code: str, agent_words: str) -> StartedSession | Refused:
+        """Start a session for the account of `email` with the emailed code. The account is created if it does not
+        exist.
 
-        `agent_words` is the browser's own name for itself. Where the account has too many sessions, the one that was not
-        used for longest ends.
+        `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
+        end.
         """
         now_ms = self._clock.now_ms()
         token = new_session_token(self._entropy.token(ENTROPY_BYTES))
@@ -105,57 +104,53 @@ class SessionKeeper(Actor[Message, Answer]):
         audit = self._audit(Agent("session", session.id, email), "session.started", session.id)
         answer = await self.ask(CompleteSignIn(session, self._proof(email, code), self._id("ten"), audit))
         assert isinstance(answer, Kept | Refused)
-        return answer if isinstance(answer, Refused) else Begun(token, answer.session)
+        return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
 
     def touch(self, session: Session) -> bool:
-        """The session was used: where that was not written down for a while it lives on from now, which this says.
-
-        Nothing is waited for. A touch that is lost is made up for by the next.
-        """
+        """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
+        not wait for the commit. The next touch makes up for a lost one."""
         if self._clock.now_ms() - session.seen_ms < self.rules.touch_ms:
             return False
         return self.tell(Touch(session.id))
 
     async def end_session(self, session_id: str, email: str, agent: Agent) -> Kept | Refused:
-        """End a session of the account of `email` for good; ending it again changes nothing."""
-        answer = await self.ask(EndSession(session_id, email, self._audit(agent, "session.ended", session_id)))
-        assert isinstance(answer, Kept | Refused)
-        return answer
+        """End a session of the account of `email` for good. Ending it again changes nothing."""
+        return await self.ask_for(
+            EndSession(session_id, email, self._audit(agent, "session.ended", session_id)), Kept, Refused
+        )
 
-    async def spend_form(self, session_id: str, form_id: str) -> Spent | Refused:
-        """A form of a session was sent; refused where the session has ended."""
-        answer = await self.ask(SpendForm(session_id, form_id))
-        assert isinstance(answer, Spent | Refused)
-        return answer
+    async def consume_form(self, session_id: str, form_id: str) -> FormConsumed | Refused:
+        """Mark a form of a session as submitted. Refused if the session has ended."""
+        return await self.ask_for(ConsumeForm(session_id, form_id), FormConsumed, Refused)
 
-    async def give_back_form(self, session_id: str, form_id: str) -> None:
-        """What the form was to do was not done: it may be sent again. Once told that is done however late, so the caller
-        bounds his wait."""
-        await self.ask(GiveBackForm(session_id, form_id), in_any_case=True)
+    async def release_form(self, session_id: str, form_id: str) -> None:
+        """Allow a form to be submitted again, because its action failed. Has no timeout once posted; the caller bounds
+        the wait."""
+        await self.ask(ReleaseForm(session_id, form_id), no_timeout=True)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
-        """The live sessions of an account, the last used first. Raises `StorageUnavailable`."""
+        """The live sessions of an account, last used first. Raises `StorageUnavailable`."""
         return await self._store.of_email(email, self._clock.now_ms())
 
     # The batch.
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(turn, wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
     def undo(self, message: Message, answer: Answer) -> None:
-        """A form whose sender was refused meanwhile did nothing: it may be sent again."""
-        if isinstance(message, SpendForm) and isinstance(answer, Spent) and answer.first:
-            self.tell(GiveBackForm(message.session_id, message.form_id))
+        """Release a form whose caller was told meanwhile that the submission failed."""
+        if isinstance(message, ConsumeForm) and isinstance(answer, FormConsumed) and answer.first:
+            self.tell(ReleaseForm(message.session_id, message.form_id))
 
     # Making records.
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(16))
+        return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _proof(self, email: str, code: str) -> bytes:
         return code_proof(self._secret, SUBJECT, email, code)

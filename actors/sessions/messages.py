@@ -1,27 +1,25 @@
-"""What is kept of sign-ins and sessions, what the session keeper is asked, and what it answers.
+"""Records, messages and answers of the session keeper.
 
-No message and no record holds a token or a code in clear: intents hash them before they ask.
+None of them contains a token or code in clear: intents hash them first.
 """
 
 from dataclasses import dataclass
 
 from actors.codes import EmailedCode
-from actors.values import AuditRecord, Letter, Refused, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn(EmailedCode):
-    """The code that was last sent to an email so that somebody may sign in with it."""
+    """The sign-in code that was last sent to an email."""
 
     email: str
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One browser session at rest. `agent` is the browser's own name for itself, at most 200 characters.
-
-    It lives until `expires_ms`, which slides while it is used, unless it is revoked; then that is when it was.
-    """
+    """One browser session at rest. `agent` is the browser's User-Agent, at most 200 characters. Use extends
+    `expires_ms`. Revoking a session sets `expires_ms` to that moment."""
 
     id: str
     token_hash: bytes
@@ -38,7 +36,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What a session's cookie stands for. `admin`: its account is an administrator."""
+    """A session with its account's tenant. `admin`: the account is an administrator."""
 
     session: Session
     tenant_id: str
@@ -51,19 +49,17 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class StartSignIn:
-    """Send a code to an email, whether it has an account or not; the letter carries the code's nonce."""
+    """Send a code to an email, whether or not it has an account. The mail carries the code's nonce."""
 
     email: str
     proof: bytes
-    letter: Letter
+    message: OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteSignIn:
-    """Begin `session`, if `proof` is that of the code that was sent to its email.
-
-    The account is made with `tenant_id` where it does not exist.
-    """
+    """Start `session`, if `proof` matches the code that was sent to its email. The account is created with `tenant_id`
+    if it does not exist."""
 
     session: Session
     proof: bytes
@@ -73,7 +69,7 @@ class CompleteSignIn:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A session was used: it lives on from now."""
+    """Extend a session that was used."""
 
     session_id: str
 
@@ -88,30 +84,30 @@ class EndSession:
 
 
 @dataclass(frozen=True, slots=True)
-class SpendForm:
-    """A form of a session was sent: it does its work once."""
+class ConsumeForm:
+    """Mark a form of a session as submitted, which works once."""
 
     session_id: str
     form_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class GiveBackForm:
-    """A form came to nothing: it may be sent again."""
+class ReleaseForm:
+    """Allow a form to be submitted again."""
 
     session_id: str
     form_id: str
 
 
-Message = StartSignIn | CompleteSignIn | Touch | EndSession | SpendForm | GiveBackForm
+Message = StartSignIn | CompleteSignIn | Touch | EndSession | ConsumeForm | ReleaseForm
 
 
 # Answers.
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """Committed: the letter is in the outbox."""
+class CodeSent:
+    """Committed: the mail is in the outbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +118,15 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """Committed: whether this was the first time that the form was sent."""
+class FormConsumed:
+    """Committed. `first` says whether the form was submitted for the first time."""
 
     first: bool
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBack:
-    """Committed: the form is as if it had never been sent."""
+class FormReleased:
+    """Committed: the form counts as not submitted."""
 
 
-Answer = Sent | Kept | Spent | GivenBack | Refused
+Answer = CodeSent | Kept | FormConsumed | FormReleased | Refused

@@ -1,6 +1,6 @@
-"""From a session's cookie to who is signed in: look-ups in batches, which remember nothing.
+"""Resolves session cookies to who is signed in, with batched lookups and no cache.
 
-So a session that was revoked on any node, and a membership that ended, hold from the next request on.
+A session revoked on any node, or a membership that ended, is therefore refused from the next request on.
 """
 
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from actors.actor import Actor, ActorLimits
 from actors.credentials import digest, is_session_token
 from actors.sessions.messages import SignedIn
 from actors.sessions.store import SessionStore
-from actors.values import Turn
+from actors.values import BatchId
 
 
 class SessionReader(Actor[bytes, SignedIn | None]):
-    """Asks the store about tokens."""
+    """Looks tokens up in the store."""
 
     def __init__(self, store: SessionStore, *, node: str, limits: ActorLimits) -> None:
         super().__init__("session_reader", node, limits)
         self._store = store
 
     async def resolve(self, token: str) -> SignedIn | None:
-        """What a token stands for, ended sessions too; None where there is no such session. A text that is no token costs
-        no look-up."""
+        """The session of a token and its account, also if the session has ended; None if there is none. A text with the
+        wrong format costs no lookup."""
         return await self.ask(digest(token)) if is_session_token(token) else None
 
-    async def commit(self, turn: Turn, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         found = await self._store.resolve(sorted(set(messages)))
         return [found.get(token_hash) for token_hash in messages]

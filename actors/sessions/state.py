@@ -1,37 +1,37 @@
-"""The rules of signing in, of sessions, and of forms that are sent once. Pure.
+"""The rules of sign-ins, sessions and forms that may be submitted once. Pure; source: ADR 0011 to 0013.
 
-Source of the rules: decisions, sections 2 and 4. A snapshot of locked rows and messages go in; changes and answers come
-out. Later messages of a batch see what earlier ones changed.
+Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
+earlier ones.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.clock import DAY_MS, HOUR_MS
 from actors.codes import CodeRules, guess, send, wrong_code
 from actors.sessions.messages import (
     Answer,
+    CodeSent,
     CompleteSignIn,
+    ConsumeForm,
     EndSession,
-    GiveBackForm,
-    GivenBack,
+    FormConsumed,
+    FormReleased,
     Kept,
     Message,
-    Sent,
+    ReleaseForm,
     Session,
     SignIn,
-    SpendForm,
-    Spent,
     StartSignIn,
     Touch,
 )
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from actors.times import DAY_MS, HOUR_MS
+from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """The numbers of section 4; times in milliseconds."""
+    """Limits of sign-ins and sessions. Times are in milliseconds."""
 
     life_ms: int = 30 * DAY_MS
     touch_ms: int = HOUR_MS
@@ -41,11 +41,8 @@ class SessionRules:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Rows that a batch touches. The same class holds what a decision changed.
-
-    `sessions` has those that are named, and all live ones of emails for which a sign-in is to be completed. `forms` has
-    those that were sent before, with when.
-    """
+    """The rows of a batch. The same class holds the changes of a decision. `sessions` has the named ones, and all live
+    ones of emails that complete a sign-in. `forms` maps submitted forms to when they were submitted."""
 
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
@@ -55,21 +52,21 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Decision:
-    """What to keep, and one answer for each message in order. `tenants` are those of new accounts; forms that were
-    `given_back` go before those of `changed` come."""
+    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts.
+    `released_forms` are deleted before the forms of `changed` are inserted."""
 
     changed: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
-    given_back: set[tuple[str, str]] = field(default_factory=set)
-    letters: list[Letter] = field(default_factory=list)
+    released_forms: set[tuple[str, str]] = field(default_factory=set)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which rows a batch needs, each sorted. `entering` are the emails for which a sign-in is to be completed: their
-    accounts and live sessions are wanted, too."""
+class LockSet:
+    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in: their accounts and
+    live sessions are read, too."""
 
     emails: tuple[str, ...]
     entering: tuple[str, ...]
@@ -77,8 +74,8 @@ class Wanted:
     forms: tuple[tuple[str, str], ...]
 
 
-def wanted(messages: Iterable[Message]) -> Wanted:
-    """The rows to lock for a batch."""
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     emails: set[str] = set()
     entering: set[str] = set()
     session_ids: set[str] = set()
@@ -92,10 +89,10 @@ def wanted(messages: Iterable[Message]) -> Wanted:
                 entering.add(session.email)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
                 session_ids.add(session_id)
-            case SpendForm(session_id=session_id, form_id=form_id) | GiveBackForm(session_id, form_id):
+            case ConsumeForm(session_id=session_id, form_id=form_id) | ReleaseForm(session_id, form_id):
                 session_ids.add(session_id)
                 forms.add((session_id, form_id))
-    return Wanted(
+    return LockSet(
         tuple(sorted(emails)),
         tuple(sorted(entering)),
         tuple(sorted(session_ids)),
@@ -105,14 +102,14 @@ def wanted(messages: Iterable[Message]) -> Wanted:
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
-    desk = _Desk(snapshot, now_ms, rules)
+    batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        desk.decision.answers.append(desk.handle(message))
-    return desk.decision
+        batch.decision.answers.append(batch.handle(message))
+    return batch.decision
 
 
-class _Desk:
-    """A snapshot with the changes of this batch laid over it."""
+class _Batch:
+    """Answers the messages of one batch. Reads see the changes of earlier messages."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: SessionRules) -> None:
         self._snapshot = snapshot
@@ -130,9 +127,9 @@ class _Desk:
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
-            case SpendForm():
+            case ConsumeForm():
                 return self._spend(message)
-            case GiveBackForm():
+            case ReleaseForm():
                 return self._give_back(message)
 
     def _start(self, start: StartSignIn) -> Answer:
@@ -141,20 +138,20 @@ class _Desk:
         if isinstance(sent, Refused):
             return sent
         self._keep_sign_in(sent)
-        self.decision.letters.append(start.letter)
-        return Sent()
+        self.decision.outbox.append(start.message)
+        return CodeSent()
 
     def _complete(self, complete: CompleteSignIn) -> Answer:
         session = complete.session
         row = self._sign_in(session.email)
         if row is None:
             return wrong_code()
-        guessed, right = guess(row, complete.proof, self._rules.codes, lives=self._now_ms < row.code_expires_ms)
+        guessed, right = guess(row, complete.proof, self._rules.codes, valid=self._now_ms < row.code_expires_ms)
         if guessed is not row:
             self._keep_sign_in(guessed)
         if not right:
             return wrong_code()
-        # A code opens one session. No clock of any node is so far behind that this one lives for it.
+        # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
         changes = self._make_account(session.email, complete.tenant_id)
         ended = self._make_room(session.email)
@@ -165,7 +162,7 @@ class _Desk:
         return Kept(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
-        """Make the account where there is none; what that changes, for the audit."""
+        """Create the account if it does not exist; returns the changes for the audit."""
         if self._account(email) is not None:
             return {}
         self.decision.changed.accounts[email] = Account(email, tenant_id, self._now_ms)
@@ -173,7 +170,7 @@ class _Desk:
         return {"tenantId": [None, tenant_id]}
 
     def _make_room(self, email: str) -> list[str | None]:
-        """End the sessions that were not used for longest, so that there may be one more; their ids."""
+        """End the least recently used sessions, so that one more is allowed; returns their ids."""
         known = self._snapshot.sessions | self.decision.changed.sessions
         live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
         live.sort(key=lambda each: (each.seen_ms, each.id))
@@ -204,24 +201,24 @@ class _Desk:
     def _ended(self, session: Session) -> Session:
         return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
 
-    def _spend(self, spend: SpendForm) -> Answer:
+    def _spend(self, spend: ConsumeForm) -> Answer:
         session = self._session(spend.session_id)
         if session is None or not session.is_live(self._now_ms):
             return _not_signed_in()
         place = spend.session_id, spend.form_id
         if self._was_sent(place):
-            return Spent(first=False)
+            return FormConsumed(first=False)
         self.decision.changed.forms[place] = self._now_ms
-        return Spent(first=True)
+        return FormConsumed(first=True)
 
-    def _give_back(self, given: GiveBackForm) -> Answer:
+    def _give_back(self, given: ReleaseForm) -> Answer:
         place = given.session_id, given.form_id
         self.decision.changed.forms.pop(place, None)
         if place in self._snapshot.forms:
-            self.decision.given_back.add(place)
-        return GivenBack()
+            self.decision.released_forms.add(place)
+        return FormReleased()
 
-    # Rows, with this batch's changes in front.
+    # Rows, overlaid with the changes of this batch.
 
     def _sign_in(self, email: str) -> SignIn | None:
         return self.decision.changed.sign_ins.get(email) or self._snapshot.sign_ins.get(email)
@@ -233,7 +230,7 @@ class _Desk:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
 
     def _was_sent(self, place: tuple[str, str]) -> bool:
-        before = place in self._snapshot.forms and place not in self.decision.given_back
+        before = place in self._snapshot.forms and place not in self.decision.released_forms
         return before or place in self.decision.changed.forms
 
     def _keep_sign_in(self, row: SignIn) -> None:

@@ -1,24 +1,23 @@
-"""What the session keeper and the session reader need of a store. Two of them pass one contract."""
+"""The port of the session store. The Postgres and the memory store pass the same contract tests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actors.sessions.messages import Session, SignedIn
-from actors.sessions.state import Decision, Snapshot, Wanted
-from actors.values import Turn
+from actors.sessions.state import Decision, LockSet, Snapshot
+from actors.values import BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
 
 class SessionStore(Protocol):
-    """Sign-ins, sessions and the forms that were sent in them; accounts, the outbox and the audit."""
+    """Sign-ins, sessions and their submitted forms; accounts, the outbox and the audit."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        """Lock the wanted rows, decide, keep all changes and the turn.
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
+        """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Locks are taken on sign-ins, accounts and sessions, in this order, each sorted. One transaction. A turn that was
-        kept before is not decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` or
-        `OutcomeUnknown`.
+        Locks sign-ins, accounts and sessions, in this order, each sorted. A batch id that is already in the journal is
+        not decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 
@@ -27,17 +26,18 @@ class SessionStore(Protocol):
         ...
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
-        """The live sessions of an account, the last used first (`seen_ms`, then `id`, descending)."""
+        """The live sessions of an account, last used first (`seen_ms`, then `id`, descending)."""
         ...
 
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sign-ins whose last code was sent before; returns how many."""
+        """Delete at most `limit` sign-ins whose last code was sent before `before_ms`; returns how many."""
         ...
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sessions that ended before, with what hangs on them; returns how many."""
+        """Delete at most `limit` sessions that ended before `before_ms`, with their forms and guesses; returns how
+        many."""
         ...
 
     async def prune_forms(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` forms that were sent before; returns how many."""
+        """Delete at most `limit` forms that were submitted before `before_ms`; returns how many."""
         ...

@@ -11,11 +11,11 @@ import sys
 import trio
 
 from actors.clock import SystemClock
-from service.config import load
-from service.edge import Receive, Scope, Send
-from service.main import serving_limits
-from service.refusals import answer_refusal
-from service.serving import Listening, open_listeners
+from service.config_loading import load
+from service.http.asgi import Receive, Scope, Send
+from service.http.listeners import ListenAddress, open_listeners
+from service.limits import serving_limits
+from service.web.error_responses import handlers
 
 BODY = b'{"recorded":true}'
 HEADERS = [
@@ -35,12 +35,14 @@ async def constant(scope: Scope, receive: Receive, send: Send) -> None:
 async def run() -> None:
     stop = trio.Event()
     async with (
-        open_listeners([Listening("127.0.0.1", 0)], serving_limits(load(None, os.environ)), SystemClock()) as server,
+        open_listeners(
+            [ListenAddress("127.0.0.1", 0)], serving_limits(load(None, os.environ)), SystemClock()
+        ) as server,
         trio.open_nursery() as nursery,
     ):
         nursery.start_soon(_set_when_told, stop)
         gc.freeze()
-        await server.serve(constant, answer_refusal, stop=stop, ready=lambda: _say(server.url))
+        await server.serve(handlers(constant), stop=stop, ready=lambda: _say(server.url))
 
 
 async def _set_when_told(stop: trio.Event) -> None:

@@ -15,11 +15,11 @@ import trio
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio import serve
 
-from service.app import build_app
-from service.config import load
+from service.api.openapi import Described
+from service.api.operations import OPERATIONS
+from service.config_loading import load
 from service.main import open_node, storage_options
-from service.openapi import Described
-from service.operations import OPERATIONS
+from service.web.app import build_app
 from storage.opening import open_storage
 
 

@@ -17,17 +17,26 @@ CREATIVE = {
     "target_url": "targetUrl",
     "logo_text": "logoText",
 }
-"""The options of a campaign's content, and the fields that they are on the wire."""
+"""The options of a campaign's content, and their fields on the wire."""
+CAMPAIGN = {
+    "Campaign": "id",
+    "Name": "name",
+    "Status": "status",
+    "Headline": "headline",
+    "Body": "body",
+    "Button": "cta",
+    "Target": "targetUrl",
+    "Logo": "logoText",
+    "Review": "reviewNote",
+}
+"""The facts of a campaign, and their fields on the wire."""
 
 
 def save_profile(session: Session) -> None:
     session.needs_key()
     options = session.options
     reply = session.client.ask("PATCH", f"{ROOT}/profile", body={"name": options.name, "website": options.website})
-    profile = part_of(reply, "profile")
-    session.show(
-        reply, lambda: session.facts({"Sponsor": shown(profile.get("name")), "Website": shown(profile.get("website"))})
-    )
+    session.show_fields(reply, part_of(reply, "profile"), {"Sponsor": "name", "Website": "website"})
 
 
 def create_campaign(session: Session) -> None:
@@ -38,7 +47,7 @@ def edit_campaign(session: Session) -> None:
     content = _content(session)
     if not content:
         raise Misused(
-            "say what of the campaign changes: one of --" + ", --".join(n.replace("_", "-") for n in CREATIVE)
+            "nothing to change was given: use at least one of --" + ", --".join(n.replace("_", "-") for n in CREATIVE)
         )
     _campaign(session, "PATCH", at("campaigns", session.options.campaign), content)
 
@@ -56,17 +65,7 @@ def _content(session: Session) -> dict[str, str]:
 def _campaign(session: Session, method: str, path: str, body: dict[str, str] | None) -> None:
     session.needs_key()
     reply = session.client.ask(method, path, body=body)
-    campaign = part_of(reply, "campaign")
-    names = {
-        "Campaign": "id",
-        "Name": "name",
-        "Status": "status",
-        "Headline": "headline",
-        "Body": "body",
-        "Button": "cta",
-    }
-    names |= {"Target": "targetUrl", "Logo": "logoText", "Review": "reviewNote"}
-    session.show(reply, lambda: session.facts({words: shown(campaign.get(name)) for words, name in names.items()}))
+    session.show_fields(reply, part_of(reply, "campaign"), CAMPAIGN)
 
 
 def book(session: Session) -> None:
@@ -83,7 +82,7 @@ def start(session: Session) -> None:
 
 
 def _reserve(session: Session, path: str, fields: dict[str, str]) -> None:
-    """The key that makes a repeat harmless is told before anything is sent, since the answer may be lost."""
+    """Prints the idempotency key before it sends the request, because the response may be lost."""
     session.needs_key()
     week = week_ms(session.options.week)
     given = session.options.idempotency_key
@@ -92,29 +91,27 @@ def _reserve(session: Session, path: str, fields: dict[str, str]) -> None:
     try:
         reply = session.client.ask("POST", path, body={**fields, "weekStart": week, "idempotencyKey": key})
     except Unreachable as error:
-        repeat = f"the same command with --idempotency-key {key} finds out, and never books twice"
-        raise Unreachable(f"{error}; whether it was booked is not known: {repeat}") from None
+        repeat = f"repeat the command with --idempotency-key {key} to find out; it never books twice"
+        raise Unreachable(f"{error}; the booking may have been made: {repeat}") from None
     booking = part_of(reply, "booking")
-    session.show(reply, lambda: session.facts(booking_facts(booking)))
+    session.show(reply, session.facts(booking_facts(booking)))
     if not session.as_json:
         session.note(f"Pay before the hold runs out: catalogctl sponsor checkout {shown(booking.get('id'))}")
 
 
 def _uuid(text: str) -> str:
     if not _UUID.fullmatch(text):
-        raise Misused(f"--idempotency-key takes a UUID, not {text!r}")
+        raise Misused(f"--idempotency-key must be a UUID, not {text!r}")
     return text.lower()
 
 
 def open_checkout(session: Session) -> None:
-    """Where a person pays."""
+    """Print the page where a person pays."""
     session.needs_key()
     reply = session.client.ask("POST", at("bookings", session.options.booking, "checkout"))
     answer = reply.document
     address = answer.get("checkoutUrl")
-    session.show(
-        reply, lambda: session.facts({"Pay at": shown(address), "Held until": moment(answer.get("expiresAt"))})
-    )
+    session.show(reply, session.facts({"Pay at": shown(address), "Held until": moment(answer.get("expiresAt"))}))
     if session.options.open and isinstance(address, str) and not session.outside.browse(address):
         session.note("No browser could be opened.")
 
@@ -123,21 +120,19 @@ def cancel_booking(session: Session) -> None:
     session.needs_key()
     reply = session.client.ask("POST", at("bookings", session.options.booking, "cancel"))
     booking = part_of(reply, "booking")
-    session.show(reply, lambda: session.facts(booking_facts(booking)))
+    session.show(reply, session.facts(booking_facts(booking)))
 
 
 def create_key(session: Session) -> None:
     session.needs_key()
     scopes = [scope.strip() for scope in session.options.scopes.split(",") if scope.strip()]
     reply = session.client.ask("POST", f"{ROOT}/keys", body={"name": session.options.name, "scopes": scopes})
-    made = reply.document
-    names = {"Id": "id", "Key": "apiKey", "Scopes": "scopes"}
-    session.show(reply, lambda: session.facts({words: shown(made.get(name)) for words, name in names.items()}))
+    session.show_fields(reply, reply.document, {"Id": "id", "Key": "apiKey", "Scopes": "scopes"})
     if not session.as_json:
-        session.note("The key is shown this once.")
+        session.note("The key is shown only once.")
 
 
 def revoke_key(session: Session) -> None:
     session.needs_key()
     reply = session.client.ask("DELETE", at("keys", session.options.id))
-    session.show(reply, lambda: [f"{shown(session.options.id)} is revoked."])
+    session.show(reply, [f"{shown(session.options.id)} is revoked."])

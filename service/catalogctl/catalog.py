@@ -13,7 +13,7 @@ Entry = dict[str, Any]
 
 
 def show_usecases(session: Session) -> None:
-    """The list of use cases, what a search finds, or one of them."""
+    """List or search use cases, or show one."""
     columns = (
         Column("SLUG", whole=True),
         Column("TITLE"),
@@ -26,7 +26,7 @@ def show_usecases(session: Session) -> None:
 
 
 def show_bots(session: Session) -> None:
-    """The list of bot templates, what a search finds, or one of them."""
+    """List or search bot templates, or show one."""
     columns = (
         Column("SLUG", whole=True),
         Column("NAME"),
@@ -42,9 +42,9 @@ def _show(session: Session, path: str, columns: tuple[Column, ...], fields: tupl
     options = session.options
     if options.slug is not None:
         if options.query or options.all or options.limit or options.cursor:
-            raise Misused("--slug shows one entry: it goes with no query and no option of lists")
+            raise Misused("--slug shows one entry; it cannot be combined with a query, --all, --limit or --cursor")
         reply = session.client.ask("GET", f"{path}/{quote(options.slug, safe='')}")
-        session.show(reply, lambda: session.facts(one(reply.document)))
+        session.show(reply, session.facts(one(reply.document)))
         return
     entries = walk(session, path, CATALOG, {"q": options.query})
     if not session.as_json:
@@ -98,22 +98,22 @@ def _bot(entry: Entry) -> dict[str, str | list[str]]:
 
 
 def _text(value: object) -> str:
-    """A text that keeps its lines; it is made harmless line by line where it is laid out."""
+    """A text with its line breaks. The layout makes each line harmless."""
     return value if isinstance(value, str) else shown(value)
 
 
 def show_usage(session: Session) -> None:
-    """Who the key stands for, and what is used and left."""
+    """Show the account of the key, and how much of each limit is used and left."""
     session.needs_key()
     reply = session.client.ask("GET", "/api/v1/usage")
     usage = reply.document
     anonymous = usage.get("status") == "anonymous"
     session.show(
         reply,
-        lambda: session.facts(
+        session.facts(
             {
                 **_who(session, usage),
-                "In its life" if anonymous else "This month": _of(usage.get("requestsUsed"), usage.get("requestLimit")),
+                "Lifetime" if anonymous else "This month": _of(usage.get("requestsUsed"), usage.get("requestLimit")),
                 "Today": _of(usage.get("dailyRequestsUsed"), usage.get("dailyRequestLimit")),
             }
         ),
@@ -121,10 +121,10 @@ def show_usage(session: Session) -> None:
 
 
 def show_owner(session: Session) -> None:
-    """Who the key stands for."""
+    """Show the account of the key."""
     session.needs_key()
     reply = session.client.ask("GET", "/api/v1/usage")
-    session.show(reply, lambda: session.facts(_who(session, reply.document)))
+    session.show(reply, session.facts(_who(session, reply.document)))
 
 
 def _who(session: Session, usage: Entry) -> dict[str, str]:

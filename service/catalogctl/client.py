@@ -1,6 +1,6 @@
-"""One request to the service and its answer. Knows no command, and keeps nothing.
+"""Sends one request to the service and reads its response. Knows no command, and stores nothing.
 
-A redirect is an answer like any other: nothing is sent to where it leads.
+Redirects are not followed.
 """
 
 import http.client
@@ -19,16 +19,16 @@ from service.catalogctl import VERSION
 from service.catalogctl.failures import Refused, Unreachable
 
 SILENCE_SECONDS = 10.0
-"""How long the other side may say nothing."""
+"""Maximum time without a byte from the other side."""
 ANSWER_SECONDS = 30.0
-"""How long an answer may take as a whole, from the name's lookup to the last byte."""
+"""Maximum time for a whole response, from the DNS lookup to the last byte."""
 ANSWER_BYTES = 16 * 1024 * 1024
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request to be sent. `url` is whole; `key` goes into the Authorization header and nowhere else."""
+    """A request. `url` is absolute; `key` is sent only in the Authorization header."""
 
     method: str
     url: str
@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as it came. Header names are lower-case."""
+    """A response. Header names are lower-case."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class Reply:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The JSON object of the body, or an empty one where there is none."""
+        """The JSON object in the body, or an empty one."""
         try:
             document = json.loads(self.body)
         except (ValueError, RecursionError):
@@ -56,29 +56,29 @@ class Reply:
 
     @property
     def error(self) -> str:
-        """The code of a refusal, or nothing."""
+        """The error code of a refusal, or an empty string."""
         return text_of(self.document, "error")
 
     @property
     def wait_seconds(self) -> int | None:
-        """What Retry-After asks for, where it is a number of seconds."""
+        """The seconds of Retry-After, or None."""
         asked = self.headers.get("retry-after", "")
         return int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else None
 
 
 Send = Callable[[Asked], Reply]
-"""Sends one request; raises `Unreachable` where no answer came."""
+"""Sends one request. Raises `Unreachable` if no response arrives."""
 
 
 def text_of(document: Mapping[str, Any], name: str) -> str:
-    """A field that is a text, or nothing."""
+    """The value of a field if it is a string, or an empty string."""
     value = document.get(name)
     return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Asks the service at `base`, as the owner of `key` where there is one."""
+    """Sends requests to the service at `base`, authenticated by `key` if it has one."""
 
     base: str
     send: Send
@@ -87,36 +87,38 @@ class Client:
     def ask(
         self, method: str, path: str, query: Mapping[str, str | int | None] | None = None, body: object = None
     ) -> Reply:
-        """One request with the key; a good answer. Raises `Refused` or `Unreachable`."""
+        """Send one request with the key and return a successful response. Raises `Refused` or `Unreachable`."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         url = f"{self.base}{path}{'?' if given else ''}{urlencode(given)}"
         sent = None if body is None else json.dumps(body).encode()
         return self.accepted(self.send(Asked(method, url, sent, JSON if sent else "", self.key)))
 
     def post_form(self, path: str, fields: Mapping[str, str]) -> Reply:
-        """One form without the key; whatever answer came."""
+        """Send one form without the key and return any response. Raises `Unreachable`."""
         return self.send(Asked("POST", f"{self.base}{path}", urlencode(fields).encode(), FORM))
 
     def accepted(self, reply: Reply) -> Reply:
-        """The answer, if it is a yes of the service. Raises `Refused` or `Unreachable`."""
+        """The response, if it is a success of the service. Raises `Refused` or `Unreachable`."""
         if 200 <= reply.status < 300 and reply.document:
             return reply
         if reply.status < 400 or not reply.error:
             where = reply.headers.get("location")
-            leads = f" that leads to {where}, which is not followed" if where else ""
-            raise Unreachable(f"{self.base} gives an answer {reply.status}{leads}, which is not the service's")
+            leads = f", a redirect to {where}, which is not followed" if where else ""
+            raise Unreachable(
+                f"{self.base} returned a response that is not the service's: status {reply.status}{leads}"
+            )
         raise Refused(self.words_of(reply))
 
     def words_of(self, reply: Reply) -> str:
-        """A refusal in the service's own words, with what helps."""
+        """The service's message of a refusal, and what to do."""
         document = reply.document
-        words = text_of(document, "message") or f"The service answers {reply.status}."
+        words = text_of(document, "message") or f"The service returned status {reply.status}."
         hint = text_of(document, "hint")
         helps = [reply.error]
         if reply.wait_seconds is not None and f"{reply.wait_seconds} s" not in words:
             helps.append(f"try again in {reply.wait_seconds} s")
         if reply.status == 401:
-            helps.append("catalogctl login gets a key")
+            helps.append("run catalogctl login to get a key")
         elif hint:
             helps.append(f"see {self.base}{hint}" if hint.startswith("/") else f"see {hint}")
         return f"{words} ({'; '.join(helps)})"
@@ -138,7 +140,7 @@ def send(
 ) -> Reply:
     """`Send` over the network, through the proxies of the environment.
 
-    In a thread, since neither the lookup of a name nor an answer that comes byte by byte ends by itself.
+    Runs in a thread, because a DNS lookup and a response that trickles in have no time limit of their own.
     """
     outcomes: SimpleQueue[Reply | Exception] = SimpleQueue()
 
@@ -153,7 +155,7 @@ def send(
     try:
         outcome = outcomes.get(timeout=answer_seconds)
     except Empty:
-        raise Unreachable(f"{host} did not answer within {answer_seconds:g} s") from None
+        raise Unreachable(f"{host} did not respond within {answer_seconds:g} s") from None
     match outcome:
         case Reply():
             return outcome
@@ -179,27 +181,27 @@ def _exchange(asked: Asked, silence_seconds: float, answer_bytes: int) -> Reply:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         body: bytes = answer.read(answer_bytes + 1)
         if len(body) > answer_bytes:
-            raise OSError(f"the answer is larger than {answer_bytes:,} bytes")
+            raise OSError(f"the response is larger than {answer_bytes:,} bytes")
         if answer.length:
             raise http.client.IncompleteRead(body, answer.length)
         return Reply(answer.status, headers, body)
 
 
 def _reason(error: Exception) -> str:
-    """Why there was no answer, in words."""
+    """The reason why no response arrived."""
     if isinstance(error, URLError) and isinstance(error.reason, Exception):
         error = error.reason
     match error:
         case TimeoutError():
-            return "it does not answer in time"
+            return "it did not respond in time"
         case http.client.RemoteDisconnected() | ConnectionError():
             return (
-                "the connection is refused" if isinstance(error, ConnectionRefusedError) else "the connection was lost"
+                "the connection was refused" if isinstance(error, ConnectionRefusedError) else "the connection was lost"
             )
         case http.client.IncompleteRead():
-            return "the connection was lost in the middle of an answer"
+            return "the connection was lost in the middle of a response"
         case http.client.HTTPException():
-            return "what it answers is not HTTP"
+            return "the response is not HTTP"
         case socket.gaierror():
             return "there is no such host"
         case OSError():

@@ -1,6 +1,6 @@
-"""The keys that logins have brought, one for each service, in a file that only its owner may read.
+"""Stores the keys of logins, one per service, in a file that only its owner can read.
 
-A key is looked up by the whole address of its service, and so is never sent to another one.
+A key is looked up by the full address of its service, so it is never sent to another one.
 """
 
 import json
@@ -31,7 +31,7 @@ LOCK_TRIES, LOCK_PAUSE_SECONDS = 100, 0.02
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a login has brought."""
+    """The key that a login returned."""
 
     api_key: str = field(repr=False)
     key_prefix: str = ""
@@ -40,7 +40,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """All credentials by the address of their service; `current` is the service of the last login."""
+    """All credentials by the address of their service. `current` is the service of the last login."""
 
     current: str | None = None
     credentials: Mapping[str, Credential] = field(default_factory=dict)
@@ -55,26 +55,26 @@ class Saved:
 
 
 def directory_of(environment: Mapping[str, str]) -> Path:
-    """`catalogctl` in the user's directory for configuration. Raises `Misused` where there is none."""
+    """`catalogctl` in the user's configuration directory. Raises `Misused` if there is none."""
     chosen = Path(environment.get("XDG_CONFIG_HOME") or "")
     if chosen.is_absolute():
         return chosen / "catalogctl"
     home = environment.get("HOME") or os.path.expanduser("~")
     if not Path(home).is_absolute():
-        raise Misused("there is no home directory to keep a login in; set XDG_CONFIG_HOME")
+        raise Misused("there is no home directory to store a login in; set XDG_CONFIG_HOME")
     return Path(home) / ".config" / "catalogctl"
 
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """The file in `directory`. `warn` is told what was mended. Raises `Misused` where the file cannot be used."""
+    """The credentials file in `directory`. `warn` receives warnings. Raises `Misused` if the file cannot be used."""
 
     directory: Path
     warn: Callable[[str], None]
 
     def read(self) -> Saved:
-        """What is saved; nothing where there is no file yet."""
-        with self._told("read"):
+        """The saved credentials; none if there is no file yet."""
+        with self._errors_as_misused("read"):
             try:
                 descriptor = os.open(self.directory / FILE, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
             except FileNotFoundError:
@@ -85,12 +85,12 @@ class Keyring:
         return self._parsed(text)
 
     def change(self, change: Callable[[Saved], Saved]) -> None:
-        """Replace what is saved by what `change` makes of it: wholly or not at all, one at a time."""
-        with self._told("write"), self._alone():
+        """Replace the saved credentials by the result of `change`, atomically and under a lock."""
+        with self._errors_as_misused("write"), self._alone():
             self._write(change(self.read()))
 
     def prepare(self) -> None:
-        """Make sure that a login can be saved, before there is one."""
+        """Check that credentials can be saved, before a login."""
         self.change(lambda saved: saved)
 
     def _write(self, saved: Saved) -> None:
@@ -110,7 +110,7 @@ class Keyring:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other `catalogctl` of this user changes the file meanwhile."""
+        """Lock the directory against other `catalogctl` processes. Raises `Misused` if it stays locked for two seconds."""
         self.directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         descriptor = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
@@ -121,13 +121,13 @@ class Keyring:
                 time.sleep(LOCK_PAUSE_SECONDS)
             else:
                 if fcntl:
-                    raise Misused(f"another catalogctl keeps {self.directory} locked")
+                    raise Misused(f"{self.directory} is locked by another catalogctl; try again")
             yield
         finally:
             os.close(descriptor)
 
     def _mend(self, descriptor: int) -> None:
-        """Take the file and its directory from the others, if they may look."""
+        """Check that the file is the user's own, and remove access of other users to it and its directory."""
         told = os.fstat(descriptor)
         if not stat.S_ISREG(told.st_mode):
             raise Misused(f"{self.directory / FILE} is not a file")
@@ -144,7 +144,7 @@ class Keyring:
 
     def _warn_of(self, mode: int, path: Path) -> None:
         self.warn(
-            f"{path} was open to other users; its mode is {mode:04o} now. If others use this machine, revoke the key."
+            f"{path} was accessible to other users; its mode is now {mode:04o}. If others use this machine, revoke the key."
         )
 
     def _parsed(self, text: bytes) -> Saved:
@@ -158,15 +158,15 @@ class Keyring:
             assert current is None or current in credentials
         except (ValueError, RecursionError, AssertionError, LookupError, AttributeError, TypeError):
             path = self.directory / FILE
-            raise Misused(f"{path} is not what catalogctl has written; remove it and log in again") from None
+            raise Misused(f"{path} is damaged or of another version; remove it and log in again") from None
         return Saved(current, credentials)
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _errors_as_misused(self, action: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise Misused(f"cannot {what} {error.filename or self.directory}: {error.strerror}") from None
+            raise Misused(f"cannot {action} {error.filename or self.directory}: {error.strerror}") from None
 
 
 def _credential(document: dict[str, Any]) -> Credential:

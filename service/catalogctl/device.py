@@ -1,4 +1,4 @@
-"""Device login (RFC 8628): when to ask again, and what an answer means. Pure: it is told the time, and sleeps nowhere."""
+"""Device login (RFC 8628): when to poll, and what a response means. Pure: takes the time as an argument, and never sleeps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ CLIENT_ID = "catalogctl"
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 
 INTERVAL_SECONDS = 5.0
-"""The pace where the service names none, and what a slow_down without an interval adds (RFC 8628, 3.2 and 3.5)."""
+"""The default interval, and the increase for a slow_down without an interval (RFC 8628, 3.2 and 3.5)."""
 LONGEST_INTERVAL_SECONDS = 300.0
 LONGEST_BACKOFF_SECONDS = 60.0
 LONGEST_LIFE_SECONDS = 24 * 3600.0
@@ -20,7 +20,7 @@ LONGEST_LIFE_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What the service answered to the start. `page` has the code in it where the service offers that."""
+    """The response that starts a login. `page` includes the code if the service offers such an address."""
 
     device_code: str
     user_code: str
@@ -31,7 +31,7 @@ class Started:
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> "Started | None":
-        """The answer, or None where it is not one of RFC 8628, 3.2."""
+        """The parsed response, or None if it does not follow RFC 8628, 3.2."""
         address = text_of(document, "verification_uri")
         life = _number(document, "expires_in")
         codes = text_of(document, "device_code"), text_of(document, "user_code")
@@ -50,7 +50,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The key, shown this once."""
+    """The key, which the service shows only once."""
 
     api_key: str
     key_prefix: str
@@ -59,7 +59,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """There will be no key. `words` is None where the service's own are best."""
+    """The login failed. `words` is None if the service's own message should be shown."""
 
     words: str | None
     code: Exit = Exit.REFUSED
@@ -67,14 +67,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Ask again after this long."""
+    """Poll again after `seconds`."""
 
     seconds: float
 
 
 @dataclass(slots=True)
 class Polling:
-    """Where a login stands. Times are seconds of one clock."""
+    """The state of a login. Times are seconds of one clock."""
 
     expires_at: float
     interval_seconds: float
@@ -84,7 +84,7 @@ class Polling:
         return Wait(self.interval_seconds)
 
     def after(self, reply: Reply | None, now: float) -> Wait | Granted | Ended:
-        """What to do after an answer; None is one that was lost."""
+        """The next step after a response, or after None if it was lost."""
         if reply is not None and 200 <= reply.status < 300:
             return granted_by(reply.document)
         step = self._lost() if reply is None or _is_gateway(reply) else self._answered(reply)
@@ -105,13 +105,13 @@ class Polling:
                 self.interval_seconds = min(max(asked, self.interval_seconds), LONGEST_INTERVAL_SECONDS)
                 return Wait(self.interval_seconds)
             case "expired_token":
-                return Ended("the code has expired before it was approved; run catalogctl login again")
+                return Ended("the code expired before it was approved; run catalogctl login again")
             case "access_denied":
                 return Ended("the login was denied in the browser")
             case "invalid_code":
                 return Ended(
-                    "the service does not know this login any more; if it was approved, revoke its key in the dashboard, "
-                    "and run catalogctl login again"
+                    "the service no longer knows this login; if it was approved, revoke its key in the dashboard, "
+                    "then run catalogctl login again"
                 )
         if reply.status in (429, 503):
             return Wait(max(self.interval_seconds, reply.wait_seconds or 0))
@@ -126,21 +126,21 @@ class Polling:
     def _expired(self, reply: Reply | None) -> Ended:
         if reply is None:
             return Ended(
-                "the service could not be reached until the code expired; run catalogctl login again", Exit.UNREACHABLE
+                "the service could not be reached before the code expired; run catalogctl login again", Exit.UNREACHABLE
             )
-        return Ended("the code has expired before it was approved; run catalogctl login again")
+        return Ended("the code expired before it was approved; run catalogctl login again")
 
 
 def granted_by(document: dict[str, Any]) -> Granted | Ended:
-    """The key of a success, whatever of the two names it has."""
+    """The key of a success, under either of its two names."""
     key = text_of(document, "access_token") or text_of(document, "apiKey")
     if not key:
-        return Ended("the service approved the login and gave no key", Exit.UNREACHABLE)
+        return Ended("the service approved the login but returned no key", Exit.UNREACHABLE)
     return Granted(key, text_of(document, "keyPrefix"), text_of(document, "tenantId"))
 
 
 def _is_gateway(reply: Reply) -> bool:
-    """Whether somebody between us and the service answers, or the service met a failure that a later poll may not meet."""
+    """Whether a gateway answered, or the service failed in a way that a later poll may not."""
     return reply.status >= 500 and reply.status != 503
 
 

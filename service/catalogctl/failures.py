@@ -1,4 +1,4 @@
-"""What ends a command: one line for a person, and the exit code. Knows nothing of how it is shown."""
+"""The errors that end a command, each with its exit code. Does not know how they are shown."""
 
 from enum import IntEnum
 
@@ -15,22 +15,22 @@ class Exit(IntEnum):
 
 
 class Failure(Exception):
-    """The command cannot go on; the text is for a person."""
+    """The command failed. The text is one line for the user."""
 
     code = Exit.REFUSED
 
 
 class Refused(Failure):
-    """The service answered no."""
+    """The service refused the request."""
 
 
 class Misused(Failure):
-    """What was asked for cannot be sent: arguments, variables or files of this side."""
+    """Arguments, environment variables or local files are wrong, so nothing can be sent."""
 
     code = Exit.USAGE
 
 
 class Unreachable(Failure):
-    """No answer came, or none that is the service's. Whether the request was carried out is not known."""
+    """No response arrived, or it was not from the service. The request may have been carried out."""
 
     code = Exit.UNREACHABLE

@@ -1,4 +1,4 @@
-"""Log in by device (RFC 8628), and log out."""
+"""Log in by device authorization (RFC 8628), and log out."""
 
 from functools import partial
 
@@ -12,14 +12,14 @@ from service.catalogctl.texts import harmless
 
 
 def log_in(session: Session) -> None:
-    """Get a key that a person approves in a browser, and save it."""
+    """Get a key, which a person approves in a browser, and save it."""
     session.keyring.prepare()
     if is_in_clear(session.base):
-        session.warn(f"{session.base} is not encrypted: the key that comes can be read on the way")
+        session.warn(f"{session.base} is not encrypted: others can read the new key on the network")
     outside, client = session.outside, session.client
     started = Started.of(client.accepted(client.post_form(START, {"client_id": CLIENT_ID})).document)
     if started is None:
-        raise Unreachable(f"{session.base} starts a login with an answer that is not one of RFC 8628")
+        raise Unreachable(f"{session.base} started the login with a response that does not follow RFC 8628")
     polling = Polling(outside.now() + started.expires_in_seconds, started.interval_seconds)
     _invite(session, started)
     granted = _poll(session, polling, started.device_code)
@@ -29,11 +29,11 @@ def log_in(session: Session) -> None:
     session.say(f"Logged in to {session.base} with the key {harmless(granted.key_prefix)}...")
     if before is not None:
         session.note(
-            f"The key of the login before, {harmless(before.key_prefix)}..., lives until you revoke it:",
+            f"The key of the previous login, {harmless(before.key_prefix)}..., stays valid until you revoke it:",
             f"{session.base}/dashboard",
         )
     if outside.environment.get(KEY_VARIABLE):
-        session.note(f"{KEY_VARIABLE} is set and goes before this login.")
+        session.note(f"{KEY_VARIABLE} is set and takes precedence over this login.")
 
 
 def _invite(session: Session, started: Started) -> None:
@@ -49,7 +49,7 @@ def _invite(session: Session, started: Started) -> None:
 
 
 def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
-    """Ask until there is a key. Raises `Failure` where there will be none."""
+    """Poll until there is a key. Raises `Failure` if the login fails."""
     form = {"grant_type": GRANT_TYPE, "device_code": device_code, "client_id": CLIENT_ID}
     step: Wait | Granted | Ended = polling.first()
     reply: Reply | None = None
@@ -71,7 +71,7 @@ def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
 
 
 def log_out(session: Session) -> None:
-    """Forget the saved key of the service, or of all."""
+    """Delete the saved key of the service, or of all services."""
     if session.options.all:
         gone = list(session.saved.credentials)
     else:
@@ -81,7 +81,7 @@ def log_out(session: Session) -> None:
     for base in gone:
         prefix = session.saved.credentials[base].key_prefix
         session.keyring.change(partial(Saved.without, base=base))
-        session.say(f"Forgot the key {harmless(prefix)}... of {base}.")
-        session.note(f"The key itself lives until you revoke it at {base}/dashboard")
+        session.say(f"Deleted the saved key {harmless(prefix)}... of {base}.")
+        session.note(f"The key stays valid until you revoke it at {base}/dashboard")
     if session.outside.environment.get(KEY_VARIABLE):
-        session.note(f"{KEY_VARIABLE} is still set, and is used where {URL_VARIABLE} or --url lead.")
+        session.note(f"{KEY_VARIABLE} is still set and is sent to the service of {URL_VARIABLE} or --url.")

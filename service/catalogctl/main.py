@@ -1,4 +1,4 @@
-"""The composition root of `catalogctl`: the real world is given to one command, and what ends it is told in one line."""
+"""The composition root of `catalogctl`: gives the real ports to one command, and prints its error on one line."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ from service.catalogctl.texts import harmless
 
 
 def main() -> int:
-    """The entry point: the command of the process's arguments; returns its exit code."""
+    """The entry point: runs the command of the process's arguments and returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _forgive(stream)
     outside = Outside(
@@ -38,19 +38,19 @@ def main() -> int:
         code = run(sys.argv[1:], outside)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads what is left; the interpreter would try once more at its end.
+        # The reader has gone. The interpreter would try to flush once more at exit.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.BROKEN_PIPE
     except OSError as error:
-        # Files and the network have words of their own: this is the output.
+        # Errors of files and of the network are handled elsewhere, so this one is the output's.
         print(f"catalogctl: cannot write the output: {error.strerror}", file=outside.err)
         return Exit.USAGE
     return code
 
 
 def run(arguments: Sequence[str], outside: Outside) -> int:
-    """Run one command; returns its exit code. Errors are one line. `SystemExit` is the parser's."""
+    """Run one command; returns its exit code. Errors are one line. The parser may raise `SystemExit`."""
     try:
         if any(not _is_text(argument) for argument in arguments):
             raise Misused("an argument is not valid UTF-8")
@@ -67,19 +67,19 @@ def run(arguments: Sequence[str], outside: Outside) -> int:
 
 
 def _is_text(argument: str) -> bool:
-    """Whether it can be encoded: what was not UTF-8 on the command line comes as lone surrogates."""
+    """Whether it can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
     return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
 
 
 def _forgive(stream: TextIO) -> None:
-    """Letters that the terminal's encoding does not have are written as escapes."""
+    """Write characters that the terminal's encoding lacks as escapes."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
 
 
 def _browse(address: str) -> bool:
-    """Open a page in a browser with windows of its own, or in the one that BROWSER names; others would take the terminal."""
+    """Open a page in the browser of BROWSER or in a graphical one. A text browser would take over the terminal."""
     if not is_page(address):
         return False
     try:

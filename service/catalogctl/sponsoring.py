@@ -1,4 +1,4 @@
-"""Read the sponsorship area: who one is, slots, placements, campaigns, bookings, delivery and keys."""
+"""Read the sponsorship area: identity, slots, placements, campaigns, bookings, delivery and keys."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -59,21 +59,21 @@ KEYS = (
 
 
 def week_ms(text: str) -> int:
-    """A week as the API takes it: its Monday 00:00 UTC in epoch milliseconds, from a date, or digits as they are."""
+    """A week for the API: its Monday 00:00 UTC in epoch milliseconds. Takes a date, or milliseconds as they are."""
     if text.isascii() and text.isdigit() and len(text) > 8:
         return int(text)
     try:
         named = date.fromisoformat(text)
     except ValueError:
-        raise Misused(f"--week takes the date of a Monday, such as 2026-12-28, not {text!r}") from None
+        raise Misused(f"--week must be the date of a Monday, such as 2026-12-28, not {text!r}") from None
     monday = named - timedelta(days=named.weekday())
     if named != monday:
-        raise Misused(f"{text} is no Monday; its week begins on {monday}")
+        raise Misused(f"--week: {text} is not a Monday; its week begins on {monday}")
     return (monday - EPOCH).days * DAY_MS
 
 
 def at(kind: str, name: str, move: str = "") -> str:
-    """The path of one campaign, booking or key, or of a move of it."""
+    """The path of a campaign, booking or key, or of an action on it."""
     return f"{ROOT}/{kind}/{quote(name, safe='')}{f'/{move}' if move else ''}"
 
 
@@ -85,7 +85,7 @@ def show_identity(session: Session) -> None:
     name, website = (profile.get("name"), profile.get("website")) if isinstance(profile, dict) else ("none yet", None)
     session.show(
         reply,
-        lambda: session.facts(
+        session.facts(
             {
                 "Account": shown(me.get("email")),
                 "Sponsor": shown(name),
@@ -105,7 +105,7 @@ def show_inventory(session: Session) -> None:
     inventory = reply.document
     rows = [_slot(slot) for slot in entries_of(reply, "slots")]
     head = f"Week of {day(inventory.get('weekStart'))}, billing mode {shown(inventory.get('billingMode'))}"
-    session.show(reply, lambda: [head, "", *session.table(SLOTS, rows, "There are no slots.")])
+    session.show(reply, [head, "", *session.table(SLOTS, rows, "There are no slots.")])
 
 
 def _slot(slot: Entry) -> list[str]:
@@ -125,7 +125,7 @@ def show_placements(session: Session) -> None:
     reply = session.client.ask("GET", f"{ROOT}/placements")
     fields = ("bookingId", "sponsorName", "side", "headline", "targetUrl")
     rows = [[shown(each.get(name)) for name in fields] for each in entries_of(reply, "placements")]
-    session.show(reply, lambda: session.table(PLACEMENTS, rows, "Nothing is placed now."))
+    session.show(reply, session.table(PLACEMENTS, rows, "There are no placements now."))
 
 
 def list_campaigns(session: Session) -> None:
@@ -154,16 +154,16 @@ def _booking(booking: Entry) -> list[str]:
 
 
 def show_booking(session: Session) -> None:
-    """One booking and its receipt."""
+    """Show one booking and its receipt."""
     session.needs_key()
     reply = session.client.ask("GET", at("bookings", session.options.booking))
     booking, receipt = part_of(reply, "booking"), reply.document.get("receipt")
     paid = {"Paid": moment(receipt.get("paidAt"))} if isinstance(receipt, dict) else {}
-    session.show(reply, lambda: session.facts(booking_facts(booking) | paid))
+    session.show(reply, session.facts(booking_facts(booking) | paid))
 
 
 def booking_facts(booking: Entry) -> dict[str, str]:
-    """A booking as facts."""
+    """The facts of a booking."""
     refunded = booking.get("refundedCents")
     return {
         "Booking": shown(booking.get("id")),
@@ -186,16 +186,16 @@ def booking_facts(booking: Entry) -> dict[str, str]:
 
 
 def show_delivery(session: Session) -> None:
-    """What was delivered for a booking, or for all of a page of them."""
+    """Show the delivery of one booking, or of all bookings."""
     session.needs_key()
     if session.options.booking is None:
         rows = [_delivery(each) for each in walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})]
         _tabulate(session, DELIVERY, rows, "No bookings yet.")
         return
     if session.options.all or session.options.limit or session.options.cursor:
-        raise Misused("the delivery of one booking takes no option of lists")
+        raise Misused("--all, --limit and --cursor cannot be combined with one booking")
     reply = session.client.ask("GET", at("bookings", session.options.booking))
-    session.show(reply, lambda: session.table(DELIVERY, [_delivery(part_of(reply, "booking"))], ""))
+    session.show(reply, session.table(DELIVERY, [_delivery(part_of(reply, "booking"))], ""))
 
 
 def _delivery(booking: Entry) -> list[str]:
@@ -213,10 +213,10 @@ def list_keys(session: Session) -> None:
         [*(shown(key.get(name)) for name in ("id", "name", "keyPrefix", "scopes")), day(key.get("createdAt"))]
         for key in entries_of(reply, "items")
     ]
-    session.show(reply, lambda: session.table(KEYS, rows, "No scoped keys."))
+    session.show(reply, session.table(KEYS, rows, "No scoped keys."))
 
 
 def _tabulate(session: Session, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str) -> None:
-    """A list that was walked; with `--json` its pages were printed on the way."""
+    """Print a list as a table. With `--json`, `walk` has already printed its pages."""
     if not session.as_json:
         session.say(*session.table(columns, rows, nothing))

@@ -1,4 +1,4 @@
-"""Tables and lists of facts for a person, as wide as the terminal. Pure."""
+"""Lays out tables and lists of facts to the width of the terminal. Pure."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ from service.catalogctl.texts import cut, harmless, padded, width
 
 GAP = "  "
 NARROWEST = 8
-"""How far a column that may shrink does."""
+"""Minimum width of a column that may shrink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `whole` ones are never cut, since what stands in them is copied."""
+    """A column. `whole` ones are never cut, because users copy their values."""
 
     title: str
     whole: bool = False
@@ -21,7 +21,7 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], fit: int | None) -> list[str]:
-    """The lines of a table with a head. `fit` is how wide it should be; None cuts nothing."""
+    """The lines of a table with a header. `fit` is the maximum width; None cuts nothing."""
     cells = [[harmless(cell) for cell in row] for row in rows]
     widths = [max([width(column.title), *(width(row[place]) for row in cells)]) for place, column in enumerate(columns)]
     if fit is not None:
@@ -31,7 +31,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], fit: int | N
 
 
 def _fitted(columns: Sequence[Column], widths: Sequence[int], fit: int) -> list[int]:
-    """The widths, with the widest of those that may shrink made narrower until the line fits or none is left to cut."""
+    """The widths after shrinking the widest columns until the line fits, or none can shrink."""
     fitted = list(widths)
     spare = sum(fitted) + len(GAP) * (len(fitted) - 1) - fit
     bounds = [max(NARROWEST, width(column.title)) for column in columns]
@@ -55,7 +55,7 @@ def _line(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) 
 
 
 def facts(pairs: Mapping[str, str | Sequence[str]], fit: int | None) -> list[str]:
-    """Names with their values below one another; what is empty is left out, what is long goes on below itself."""
+    """One line per name and value. Empty values are left out, long ones wrap."""
     given = {name: [value] if isinstance(value, str) else list(value) for name, value in pairs.items() if value}
     indent = max((width(name) for name in given), default=0) + len(GAP)
     lines = []
@@ -67,7 +67,7 @@ def facts(pairs: Mapping[str, str | Sequence[str]], fit: int | None) -> list[str
 
 
 def _wrapped(value: str, columns: int | None) -> list[str]:
-    """The lines of a value, which may have several of its own."""
+    """The lines of a value, which may have line breaks itself."""
     lines = [harmless(line) for line in value.splitlines()] or [""]
     if columns is None:
         return lines

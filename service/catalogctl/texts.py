@@ -1,4 +1,4 @@
-"""Remote texts made fit for a terminal: no control character reaches it, and everything has a width. Pure."""
+"""Makes remote texts safe for a terminal, measures them, and formats values. Pure."""
 
 import json
 import unicodedata
@@ -6,24 +6,24 @@ from datetime import UTC, datetime
 
 HARMLESS = "\ufffd"
 JOINERS = "\u200c\u200d"
-"""Format characters that scripts and emoji are written with."""
+"""Format characters that some scripts and emoji need."""
 
 
 def is_harmful(letter: str) -> bool:
-    """Whether a terminal may obey the letter instead of showing it, or show others in another order because of it."""
+    """Whether a terminal may interpret the character instead of showing it, or reorder others because of it."""
     if letter.isascii():
         return not letter.isprintable()
     return letter not in JOINERS and unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def harmless(text: str) -> str:
-    """The text on one line: blanks for what breaks lines, a mark for each letter that a terminal would obey."""
+    """The text on one line, with a mark for each harmful character."""
     flat = " ".join(text.split())
     return "".join(HARMLESS if is_harmful(letter) else letter for letter in flat)
 
 
 def harmless_json(body: bytes) -> str:
-    """The same JSON with letters that a terminal would obey written as escapes."""
+    """The same JSON with harmful characters written as escapes."""
     text = body.decode("utf-8", "replace").strip()
     return "".join(_escaped(letter) if is_harmful(letter) and letter not in "\r\n\t" else letter for letter in text)
 
@@ -33,7 +33,7 @@ def _escaped(letter: str) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns a harmless text takes."""
+    """The number of columns of a harmless text."""
     return len(text) if text.isascii() else sum(_columns(letter) for letter in text)
 
 
@@ -44,7 +44,7 @@ def _columns(letter: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """As much of the text as fits, with a mark where something is missing."""
+    """The text, cut to fit with a `…` at its end."""
     if width(text) <= columns:
         return text
     kept, left = [], columns - 1
@@ -57,12 +57,12 @@ def cut(text: str, columns: int) -> str:
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """The text with blanks up to so many columns; `right` puts them before it."""
+    """The text padded with blanks, which `right` puts before it."""
     blanks = " " * (columns - width(text))
     return f"{blanks}{text}" if right else f"{text}{blanks}"
 
 
-# Values of the API in words. What is not of the kind that the API promises is shown as it is.
+# Values of the API as text. A value of an unexpected type is shown as it is.
 
 
 def money(cents: object, currency: object = "usd") -> str:

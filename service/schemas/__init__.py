@@ -1,1 +1,1 @@
-"""What goes over the wire, by group: pydantic models that validate requests and describe answers. Know no handler."""
+"""Wire models by resource: pydantic models that validate requests and describe responses. They know no handler."""

@@ -1,14 +1,11 @@
-"""Wire models of what an account sees of itself: its usage by day and all of its keys.
-
-Knows nothing of how a key is made or checked.
-"""
+"""Wire models of an account's own view: its usage by day and all of its keys."""
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.values import Scope
-from service.schemas.fields import Strict, absent, optional
+from service.schemas.fields import Milliseconds, Strict, absent, optional
 from service.schemas.lists import whole_number
 from service.schemas.texts import ONE_LINE
 
@@ -16,30 +13,30 @@ DEFAULT_DAYS, MOST_DAYS = 30, 90
 
 
 class UsageDaysQuery(BaseModel):
-    """How far back to look."""
+    """The number of days to list."""
 
     days: Annotated[
         int,
         BeforeValidator(whole_number),
-        Field(ge=1, le=MOST_DAYS, description="How many days, today included"),
+        Field(ge=1, le=MOST_DAYS, description="Number of days, including today"),
     ] = DEFAULT_DAYS
 
 
 class UsageDay(BaseModel):
-    """What an account used on one day."""
+    """Usage of an account on one day."""
 
     day: int = Field(description="00:00 UTC of the day, epoch milliseconds")
-    used: int = Field(description="Requests that counted")
+    used: int = Field(description="Requests counted against the quota")
 
 
 class UsageDays(BaseModel):
-    """Every day of the span, the oldest first, also those without any use."""
+    """Every day of the period, oldest first, including days without any use."""
 
     items: list[UsageDay]
 
 
 class AccountKeyRequest(Strict):
-    """What a new full key is for, if that is said."""
+    """Optional name of a new full key."""
 
     name: Annotated[str, Field(min_length=1, max_length=64), ONE_LINE] = absent()
 
@@ -58,15 +55,15 @@ class AccountKey(BaseModel):
     id: str
     keyPrefix: str = Field(description="First characters of the key, for display")
     kind: Literal["anon", "user", "scoped"] = Field(
-        description="Minted and claimed, issued to the account, or with scopes"
+        description="`anon`: minted and then claimed; `user`: issued to the account; `scoped`: limited to scopes"
     )
     scopes: list[Scope] | None = optional()
     name: str | None = optional()
-    createdAt: int = Field(description="Epoch milliseconds")
-    lastUsedAt: int | None = optional("Epoch milliseconds; up to a minute late, absent where no use is known")
+    createdAt: Milliseconds
+    lastUsedAt: int | None = optional("Epoch milliseconds; up to a minute late, absent if no use is known")
 
 
 class AccountKeys(BaseModel):
-    """The live keys of the account, full and scoped, the newest first."""
+    """The live keys of the account, full and scoped, newest first."""
 
     items: list[AccountKey]

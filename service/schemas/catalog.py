@@ -1,28 +1,24 @@
-"""Wire models of the catalog (specification, "Use case", "Bot template"). What is imported is held to the same models.
+"""Wire models of the catalog (specification, "Use case", "Bot template"). Imports are validated by the same models.
 
-The bounds are wide for a person and narrow for a machine; `document_of` bounds the whole entry.
+Fields have generous bounds for human input; `document_of` limits the whole entry.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import Strict
+from service.schemas.fields import MillisecondsIn, Strict
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
 
 DOCUMENT_BYTES = 64 * 1024
-NEWEST_MS = 2**53
-"""Times are JSON numbers: up to here every language reads them exactly."""
-
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
-Milliseconds = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
 
 
 class Value(Strict):
-    """An inspiration value in USD: a creator's report or an illustrative assumption, and no promise of earnings."""
+    """An inspiration value in USD: reported by a creator or an illustrative assumption, never a promise of earnings."""
 
     amount: Line
     label: Line
@@ -31,7 +27,7 @@ class Value(Strict):
 
 
 class Guide(Strict):
-    """How to do what a use case did."""
+    """Instructions for repeating a use case."""
 
     title: Line
     category: Line
@@ -53,7 +49,7 @@ class UseCase(Strict):
     handle: Line = Field(description="Public handle of the operator")
     roi: Sentence = Field(description="Reported outcome or return")
     sourceUrl: Url = Field(description="Public source for the claim")
-    addedAt: Milliseconds
+    addedAt: MillisecondsIn
     guide: Guide | None = None
 
 
@@ -67,25 +63,28 @@ class Bot(Strict):
     handle: Line = Field(description="Public handle of the operator")
     job: Text = Field(description="What the bot does")
     templateUrl: Url = Field(description="Public template link")
-    addedAt: Milliseconds
+    addedAt: MillisecondsIn
 
 
 class UseCasePage(BaseModel):
-    """Use cases. `nextCursor` is null on the last page, and in the answer to a search."""
+    """Use cases. `nextCursor` is null on the last page and for a search."""
 
     data: list[UseCase]
     nextCursor: str | None
 
 
 class BotPage(BaseModel):
-    """Bot templates. `nextCursor` is null on the last page, and in the answer to a search."""
+    """Bot templates. `nextCursor` is null on the last page and for a search."""
 
     data: list[Bot]
     nextCursor: str | None
 
 
 def document_of(entry: UseCase | Bot) -> bytes:
-    """The canonical JSON of an entry: what is stored, compared and served. Fields that are not set are absent."""
+    """The canonical JSON of an entry, which is stored, compared and served. Unset fields are absent.
+
+    Raises `ValueError` if it is larger than 64 KiB.
+    """
     document = entry.model_dump_json(exclude_none=True).encode()
     if len(document) > DOCUMENT_BYTES:
         raise ValueError(f"is larger than {DOCUMENT_BYTES // 1024} KiB")

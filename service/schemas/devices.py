@@ -1,21 +1,21 @@
 """Wire models of device login (RFC 8628; specification, "Device authorization").
 
-Knows nothing of how a code is made or compared.
+Does not know how a code is made or compared.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from service.schemas.fields import Strict, absent
+from service.schemas.fields import Milliseconds, Strict, absent
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 def _device_grant(value: str) -> str:
-    # A parameter without a value is one that was left out (RFC 6749, 3.2).
+    # A parameter without a value counts as absent (RFC 6749, 3.2).
     if value not in ("", GRANT):
-        raise ValueError(f"must be {GRANT} here")
+        raise ValueError(f"must be {GRANT}")
     return value
 
 
@@ -25,24 +25,24 @@ UserCode = Annotated[
     Field(
         min_length=1,
         max_length=100,
-        description="As the device shows it; case does not matter, nor does what is no letter of codes",
+        description="As shown by the device. Case is ignored, and so are characters that do not occur in codes",
     ),
 ]
 
 
 class DeviceStarted(BaseModel):
-    """A device login that began: what the program keeps, and what it shows."""
+    """A new device login: the secret that the program keeps, and the code that it shows."""
 
     device_code: str = Field(description="Secret, for polling; never displayed")
-    user_code: str = Field(description="What a person types at `verification_uri`")
+    user_code: str = Field(description="Typed by a person at `verification_uri`")
     verification_uri: str
     verification_uri_complete: str = Field(description="The same with the code filled in, for a link or a QR code")
-    expires_in: int = Field(description="Seconds until all of this is of no use")
-    interval: int = Field(description="Least seconds between polls")
+    expires_in: int = Field(description="Seconds until the login expires")
+    interval: int = Field(description="Minimum seconds between polls")
 
 
 class DeviceTokenRequest(BaseModel):
-    """As RFC 8628 (3.4) has it; other properties are ignored."""
+    """A poll as in RFC 8628 (3.4); other properties are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -52,7 +52,7 @@ class DeviceTokenRequest(BaseModel):
 
 
 class DeviceToken(BaseModel):
-    """The key of an approved device, shown once; `access_token` is the same key, where RFC 6749 (5.1) has it."""
+    """The key of an approved device, shown once. `access_token` is the same key under its name in RFC 6749 (5.1)."""
 
     apiKey: str
     tenantId: str
@@ -62,24 +62,24 @@ class DeviceToken(BaseModel):
 
 
 class ApprovalQuery(BaseModel):
-    """Which device login is looked at."""
+    """The device login to look up."""
 
     userCode: UserCode
 
 
 class ApprovalDecision(Strict):
-    """What a person says to a device login."""
+    """A person's decision on a device login."""
 
     userCode: UserCode
     decision: Literal["approve", "deny"]
 
 
 class DeviceApproval(BaseModel):
-    """What is asked, for the person who decides."""
+    """A device login as shown to the person who decides."""
 
-    userCode: str = Field(description="As the device shows it: compare them")
+    userCode: str = Field(description="Compare it with the code on the device")
     status: Literal["pending", "approved", "denied", "expired", "redeemed"]
-    agent: str = Field(description="What the program calls itself; anybody can call himself anything")
-    address: str = Field(description="The network address that the program asked from")
-    createdAt: int = Field(description="Epoch milliseconds")
-    expiresAt: int = Field(description="Epoch milliseconds")
+    agent: str = Field(description="The program's name for itself; not verified")
+    address: str = Field(description="Network address of the program")
+    createdAt: Milliseconds
+    expiresAt: Milliseconds

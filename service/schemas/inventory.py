@@ -6,14 +6,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
-from service.schemas.catalog import NEWEST_MS
-from service.schemas.fields import optional
+from service.schemas.fields import NEWEST_MS, BillingMode, optional
 from service.schemas.lists import whole_number
-from service.schemas.sponsors import BillingMode
 
 
 class Slot(BaseModel):
-    """A place that is sold by the week."""
+    """A place on the pages that is sold by the week."""
 
     id: str
     name: str
@@ -21,15 +19,15 @@ class Slot(BaseModel):
     weekPriceCents: int = Field(description="Price per week in cents")
     active: bool
     available: bool | None = optional("Whether it can be booked from the inventory's week on")
-    durationWeeks: int | None = optional("How many consecutive weeks one booking takes")
-    comingSoon: bool | None = optional("It is shown, and not sold yet")
-    offerEndsAt: int | None = optional("Epoch milliseconds; it is sold until then")
+    durationWeeks: int | None = optional("Consecutive weeks of one booking")
+    comingSoon: bool | None = optional("Shown, but not sold yet")
+    offerEndsAt: int | None = optional("Epoch milliseconds; sold until then")
     packageKind: Literal["website", "youtube", "bundle"] | None = optional()
     description: str | None = optional()
 
 
 class Inventory(BaseModel):
-    """The slots, and which of them can be booked for a week."""
+    """The slots, and whether each can be booked for a given week."""
 
     weekStart: int = Field(description="Monday 00:00 UTC, epoch milliseconds")
     weekEnd: int = Field(description="The start of the next week, epoch milliseconds")
@@ -38,19 +36,19 @@ class Inventory(BaseModel):
 
 
 class Calendar(BaseModel):
-    """The inventory of consecutive weeks. There are fewer than were asked for where the horizon ends."""
+    """The inventory of consecutive weeks; fewer than requested if the booking horizon ends before."""
 
     weeks: list[Inventory]
 
 
 class AdminSlot(Slot):
-    """A slot as administrators see it."""
+    """A slot as seen by administrators."""
 
-    retired: bool | None = optional("True for one that is shown and sold no more")
+    retired: bool | None = optional("True if it is no longer shown or sold")
 
 
 class SlotList(BaseModel):
-    """All slots, by id."""
+    """All slots, ordered by id."""
 
     items: list[AdminSlot]
 
@@ -60,21 +58,21 @@ class SlotAnswer(BaseModel):
 
 
 class Placement(BaseModel):
-    """What is shown for a booking."""
+    """The creative that is shown for a booking."""
 
     headline: str
     body: str
     cta: str
     targetUrl: str
     logoText: str
-    bookingId: str = Field(description="What events of this placement name")
+    bookingId: str = Field(description="Named by events of this placement")
     sponsorName: str
     side: Literal["left", "right"]
-    demo: bool = Field(description="True for samples, which nobody has paid for")
+    demo: bool = Field(description="True for unpaid samples")
 
 
 class PlacementList(BaseModel):
-    """The placements that are live now: those on the left first, then by week."""
+    """The placements that are live now: left side first, then by week."""
 
     placements: list[Placement]
 
@@ -84,7 +82,7 @@ def _current_when_empty(value: Any) -> Any:
 
 
 def _integer_or_empty(schema: dict[str, Any]) -> None:
-    """Say in the document what is taken: a number or an empty value, and never `null`."""
+    """Let the document say that a number or an empty value is accepted, and never `null`."""
     week = schema["properties"]["weekStart"]
     numbers = [kind for kind in week["anyOf"] if kind != {"type": "null"}]
     week["anyOf"] = [*numbers, {"type": "string", "maxLength": 0}]
@@ -92,14 +90,14 @@ def _integer_or_empty(schema: dict[str, Any]) -> None:
 
 
 class InventoryQuery(BaseModel):
-    """What the inventory takes; how far from now a week may lie is the operation's to say."""
+    """Query of the inventory. The operation checks how far from now the week may be."""
 
     model_config = ConfigDict(json_schema_extra=_integer_or_empty)
 
     weekStart: Annotated[
         Annotated[int, Field(ge=0, le=NEWEST_MS)] | None,
         BeforeValidator(_current_when_empty),
-        Field(description="Any moment of the week, epoch milliseconds; the current week if nothing is said"),
+        Field(description="Any time within the week, epoch milliseconds; the current week by default"),
     ] = None
 
 
@@ -107,17 +105,17 @@ MOST_WEEKS, USUAL_WEEKS = 12, 8
 
 
 class CalendarQuery(InventoryQuery):
-    """What the calendar takes: the first week as the inventory takes it, and how many."""
+    """Query of the calendar: the first week as in the inventory, and the number of weeks."""
 
     weeks: Annotated[
         Annotated[int, Field(ge=1, le=MOST_WEEKS)],
         BeforeValidator(whole_number),
-        Field(description="How many weeks"),
+        Field(description="Number of weeks"),
     ] = USUAL_WEEKS
 
 
 def slot_of(slot: SlotRecord, available: bool | None = None) -> Slot:
-    """A slot as it is shown; `available` is for where a week is spoken of."""
+    """The wire model of a slot. `available` is set only for a given week."""
     return Slot(
         id=slot.id,
         name=slot.name,
@@ -134,12 +132,12 @@ def slot_of(slot: SlotRecord, available: bool | None = None) -> Slot:
 
 
 def admin_slot_of(slot: SlotRecord) -> AdminSlot:
-    """A slot as it is shown to administrators."""
+    """The wire model of a slot for administrators."""
     return AdminSlot(**slot_of(slot).model_dump(), retired=None if slot.retired_ms is None else True)
 
 
 def placement_of(sold: SoldPlacement) -> Placement:
-    """A placement as it is shown."""
+    """The wire model of a placement."""
     return Placement(
         headline=sold.content.headline,
         body=sold.content.body,

@@ -1,6 +1,6 @@
 """Wire models of key minting, claiming and usage, of scoped keys, and of accounts' tiers (specification, "Resources").
 
-Knows nothing of how a key is made or checked.
+Does not know how a key is made or checked.
 """
 
 from typing import Annotated, Any, Literal
@@ -9,20 +9,20 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
-from service.schemas.fields import Strict, optional
+from service.schemas.fields import Milliseconds, Strict, optional
 from service.schemas.texts import ONE_LINE
 
 
 def _address(value: str) -> str:
-    """The email in its normal form, lower-cased: one account a mailbox, however it is written.
+    """The email in normal form and lower case, so that each mailbox has one account.
 
-    A domain of other letters is kept in its ASCII form, which every mail server takes.
+    An international domain is kept in its ASCII form, which every mail server accepts.
     """
     try:
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
         return (checked.ascii_email or checked.normalized).lower()
-    except EmailNotValidError as error:
-        raise ValueError(str(error)) from None
+    except EmailNotValidError:
+        raise ValueError("must be an email address, such as you@example.com") from None
 
 
 def _once(scopes: list[Scope]) -> list[Scope]:
@@ -39,7 +39,7 @@ ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
 
 
 class Anything(RootModel[dict[str, Any]]):
-    """Any JSON object; what stands in it is ignored."""
+    """Any JSON object; its contents are ignored."""
 
 
 class MintedKey(BaseModel):
@@ -49,7 +49,7 @@ class MintedKey(BaseModel):
     tenantId: str
     claimToken: str
     claimUrl: str
-    expiresAt: int = Field(description="Epoch milliseconds")
+    expiresAt: Milliseconds
 
 
 class ClaimStart(BaseModel):
@@ -77,7 +77,7 @@ class Usage(BaseModel):
     tenantId: str
     status: Literal["anonymous", "claimed", "upgraded"]
     keyPrefix: str = Field(description="First characters of the API key, for display")
-    requestsUsed: int = Field(description="Over the key's life while anonymous, of this calendar month afterwards")
+    requestsUsed: int = Field(description="Over the key's lifetime while anonymous, in this calendar month afterwards")
     requestLimit: int = Field(description="Lifetime cap while anonymous, monthly cap of the tier afterwards")
     dailyRequestsUsed: int
     dailyRequestLimit: int | None = optional()
@@ -86,7 +86,7 @@ class Usage(BaseModel):
 
 
 class ScopedKeyRequest(Strict):
-    """What a new scoped key is for, and what it may do."""
+    """Name and scopes of a new scoped key."""
 
     name: Annotated[str, Field(min_length=1, max_length=64), ONE_LINE]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
@@ -106,12 +106,12 @@ class ScopedKey(BaseModel):
     id: str
     keyPrefix: str = Field(description="First characters of the key, for display")
     scopes: list[Scope]
-    createdAt: int = Field(description="Epoch milliseconds")
+    createdAt: Milliseconds
     name: str | None = optional()
 
 
 class ScopedKeys(BaseModel):
-    """The live scoped keys of the account, the newest first."""
+    """The live scoped keys of the account, newest first."""
 
     items: list[ScopedKey]
 
@@ -121,14 +121,14 @@ class KeyRevoked(BaseModel):
 
 
 class TierOrder(Strict):
-    """Which tier an account shall have."""
+    """The new tier of an account."""
 
     email: Email
     tier: Literal["claimed", "upgraded"]
 
 
 class AccountTier(BaseModel):
-    """An account with its tier as it is now."""
+    """An account with its current tier."""
 
     email: str
     tier: Literal["claimed", "upgraded"]

@@ -1,4 +1,4 @@
-"""Query parameters of lists."""
+"""Query parameters of lists, and the pages that they return."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,14 +8,14 @@ DEFAULT_LIMIT = 20
 
 
 def whole_number(value: Any) -> Any:
-    """Only plain digits are a number, with at most a minus before them for a bound to refuse."""
+    """Accept only plain digits as a number. A leading minus is left for a bound to reject."""
     if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
         raise ValueError("must be a whole number")
     return value
 
 
 def _limit(value: Any) -> Any:
-    """Absent, empty and `null` are the default."""
+    """Absent, empty and `null` mean the default."""
     return DEFAULT_LIMIT if value is None or value in ("", "null") else whole_number(value)
 
 
@@ -24,24 +24,24 @@ def _absent_when_empty(value: Any) -> Any:
 
 
 def _or_empty(schema: dict[str, Any]) -> None:
-    """Say in the document that an empty value is taken, too."""
+    """Let the document say that an empty value is accepted, too."""
     schema["anyOf"].append({"type": "string", "maxLength": 0})
 
 
 def _absent_when_null(value: Any) -> Any:
-    """Clients that send back the `null` of a first or last page mean no cursor."""
+    """Some clients send back the `null` of the last page; it means no cursor."""
     return None if value == "null" else _absent_when_empty(value)
 
 
 Cursor = Annotated[
     Annotated[str, StringConstraints(max_length=2_000)] | None,
     BeforeValidator(_absent_when_null),
-    Field(description="Opaque, from a previous answer"),
+    Field(description="Opaque; from a previous response"),
 ]
 
 
 class CatalogQuery(BaseModel):
-    """What the two catalog lists take."""
+    """Query of the two catalog lists."""
 
     q: Annotated[
         Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
@@ -57,7 +57,7 @@ class CatalogQuery(BaseModel):
 
 
 class SponsorshipQuery(BaseModel):
-    """What the lists of the sponsorship area take."""
+    """Query of the lists of the sponsorship area."""
 
     cursor: Cursor = None
     limit: Annotated[
@@ -67,26 +67,33 @@ class SponsorshipQuery(BaseModel):
     ] = DEFAULT_LIMIT
 
 
+class Page(BaseModel):
+    """A page of a list of the sponsorship area."""
+
+    cursor: str | None = Field(description="For the next page; null on the last one")
+    hasMore: bool
+
+
 class CampaignsQuery(SponsorshipQuery):
-    """What the administrators' list of campaigns takes."""
+    """Query of the administrators' list of campaigns."""
 
     status: Annotated[
         Literal["draft", "pending", "approved", "rejected", "paused"] | None,
         BeforeValidator(_absent_when_empty),
-        Field(description="Only campaigns in this state", json_schema_extra=_or_empty),
+        Field(description="Only campaigns with this status", json_schema_extra=_or_empty),
     ] = None
     order: Annotated[
         Literal["newest", "oldest"] | None,
         BeforeValidator(_absent_when_empty),
-        Field(description="What comes first; the newest if nothing is said", json_schema_extra=_or_empty),
+        Field(description="Sort order; newest first by default", json_schema_extra=_or_empty),
     ] = None
 
 
 class AuditQuery(SponsorshipQuery):
-    """What the audit takes."""
+    """Query of the audit."""
 
     targetId: Annotated[
         Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
         BeforeValidator(_absent_when_empty),
-        Field(description="Only changes of what has this id"),
+        Field(description="Only changes to the target with this id"),
     ] = None

@@ -1,9 +1,10 @@
-"""Wire models of signing in and of browser sessions. Knows nothing of cookies."""
+"""Wire models of sign-in and of browser sessions. They know no cookies."""
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.schemas.fields import Milliseconds
 from service.schemas.keys import Email
 
 
@@ -25,26 +26,26 @@ class SignInComplete(BaseModel):
 
 
 class SessionBegun(BaseModel):
-    """A new session; the browser has it as a cookie."""
+    """A new session; the browser receives it as a cookie."""
 
     id: str
     email: str
-    expiresAt: int = Field(description="Epoch milliseconds; begins anew while the session is used")
+    expiresAt: int = Field(description="Epoch milliseconds; moves on while the session is used")
 
 
 class SessionShown(BaseModel):
-    """A session as its account sees it."""
+    """A session as seen by its account."""
 
     id: str
-    agent: str = Field(description="The browser's own name for itself")
-    createdAt: int = Field(description="Epoch milliseconds")
-    seenAt: int = Field(description="Epoch milliseconds of its last use, up to an hour")
-    expiresAt: int = Field(description="Epoch milliseconds")
-    current: bool = Field(description="Whether it is the one that asks")
+    agent: str = Field(description="The browser's name for itself")
+    createdAt: Milliseconds
+    seenAt: int = Field(description="Epoch milliseconds of the last use, accurate to an hour")
+    expiresAt: Milliseconds
+    current: bool = Field(description="Whether this session sent the request")
 
 
 class SessionList(BaseModel):
-    """The live sessions of the account, the last used first."""
+    """The live sessions of the account, most recently used first."""
 
     items: list[SessionShown]
 

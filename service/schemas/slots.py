@@ -1,4 +1,4 @@
-"""What administrators write of slots, by operation and by command (specification, "Slot"; decisions, section 6)."""
+"""Wire models of creating and editing slots, also used by the commands (specification, "Slot"; ADR 0025)."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,15 +6,14 @@ from pydantic import Field
 
 from actors.bookings.records import PackageKind, Side
 from actors.values import Code, Refused
-from service.schemas.catalog import Milliseconds
-from service.schemas.fields import Edit, Strict, absent
+from service.schemas.fields import Edit, MillisecondsIn, Strict, absent
 from service.schemas.texts import ONE_LINE, READABLE
 
 SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
 SlotName = Annotated[str, Field(min_length=1, max_length=100), ONE_LINE]
 Description = Annotated[str, Field(min_length=1, max_length=300), READABLE]
 WeekPrice = Annotated[int, Field(ge=50, le=10_000_000, description="Price per week in cents")]
-Weeks = Annotated[int, Field(ge=1, le=52, description="Consecutive weeks that are sold at once")]
+Weeks = Annotated[int, Field(ge=1, le=52, description="Consecutive weeks sold at once")]
 SideName = Literal["left", "right"]
 PackageName = Literal["website", "youtube", "bundle"]
 
@@ -29,11 +28,11 @@ COLUMNS = {
     "packageKind": "package_kind",
     "description": "description",
 }
-"""Fields as the ledger calls them."""
+"""The fields and their names in the ledger."""
 
 
 class SlotCreate(Strict):
-    """A new slot; without an `id` it gets one. `offerEndsAt` lies ahead."""
+    """A new slot. An `id` is generated if absent. `offerEndsAt` must be in the future."""
 
     id: SlotId | None = None
     name: SlotName
@@ -42,17 +41,17 @@ class SlotCreate(Strict):
     active: bool = True
     durationWeeks: Weeks = 1
     comingSoon: bool = False
-    offerEndsAt: Milliseconds | None = None
+    offerEndsAt: MillisecondsIn | None = None
     packageKind: PackageName | None = None
     description: Description | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Those of `BookingLedger.create_slot`, but who acts."""
+        """The arguments of `BookingLedger.create_slot`, without the agent."""
         return {"slot_id": self.id, **{COLUMNS[name]: _typed(name, getattr(self, name)) for name in COLUMNS}}
 
 
 class SlotEdit(Edit):
-    """What is to change of a slot. What is absent stays; null takes away what a slot need not have."""
+    """Changes to a slot. Absent fields stay; null clears an optional one."""
 
     name: SlotName = absent()
     side: SideName = absent()
@@ -60,12 +59,12 @@ class SlotEdit(Edit):
     active: bool = absent()
     durationWeeks: Weeks = absent()
     comingSoon: bool = absent()
-    offerEndsAt: Milliseconds | None = absent()
+    offerEndsAt: MillisecondsIn | None = absent()
     packageKind: PackageName | None = absent()
     description: Description | None = absent()
 
     def arguments(self) -> dict[str, Any]:
-        """Those of `BookingLedger.edit_slot`, but the slot and who acts."""
+        """The arguments of `BookingLedger.edit_slot`, without the slot and the agent."""
         given = {name: getattr(self, name) for name in COLUMNS if name in self.model_fields_set}
         changes = {COLUMNS[name]: _typed(name, value) for name, value in given.items() if value is not None}
         cleared = tuple(COLUMNS[name] for name, value in given.items() if value is None)
@@ -73,10 +72,10 @@ class SlotEdit(Edit):
 
 
 def offer_over(slot: SlotCreate | SlotEdit, now_ms: int) -> Refused | None:
-    """Why an offer cannot be made that ends before it begins."""
+    """A refusal if the offer would end in the past."""
     if slot.offerEndsAt is None or slot.offerEndsAt > now_ms:
         return None
-    return Refused(Code.INVALID_REQUEST, "offerEndsAt must lie ahead.")
+    return Refused(Code.INVALID_REQUEST, "offerEndsAt must be in the future.")
 
 
 def _typed(name: str, value: Any) -> Any:

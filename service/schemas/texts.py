@@ -1,4 +1,4 @@
-"""Texts that people write, as types of wire models. The bounds are wide for a person and narrow for a machine."""
+"""Types of wire models for text that people write."""
 
 import re
 import unicodedata
@@ -12,26 +12,26 @@ from pydantic_core import CoreSchema, core_schema
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAK = re.compile(r"[\n\t\u2028\u2029]")
 _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
-"""Marks that turn the direction of what follows, and so of a page around the text."""
+"""Marks that change the text direction, also of the page around the text."""
 _HIDDEN = re.compile(r"[\u180e\u200b\u2060\ufeff\ufffe\uffff]")
-"""Signs without a shape or a use in a text: a name could be told from another's by nothing that anybody sees."""
+"""Invisible characters, which could make two different names look the same."""
 _SHAPELESS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs by their class, and blank by their shape."""
+"""Characters that Unicode classifies as letters or symbols, but that look blank."""
 
 
 def readable(value: str) -> str:
-    """Something to read: not blank, no control characters but line breaks and tabs, nothing hidden or turning direction."""
+    """Check that a text is not blank and has no invisible or control characters but line breaks and tabs."""
     if not any(unicodedata.category(sign)[0] in "LNPS" and sign not in _SHAPELESS for sign in value):
         raise ValueError("must not be blank")
     if _HIDDEN.search(value):
-        raise ValueError("must not hold invisible characters")
+        raise ValueError("must not contain invisible characters")
     if _CONTROL.search(value) or _TURN.search(value):
-        raise ValueError("must not hold control characters")
+        raise ValueError("must not contain control characters")
     return value
 
 
 def one_line(value: str) -> str:
-    """A text on one line."""
+    """Check the same, and that the text is on one line."""
     if _BREAK.search(value):
         raise ValueError("must be on one line")
     return readable(value)
@@ -39,7 +39,7 @@ def one_line(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule for a text, and what of it a pattern can tell a client: all but that a text must not be blank."""
+    """A rule for a text, and a pattern for the document that tells clients all of it except "not blank"."""
 
     rule: Callable[[str], str]
     pattern: str
@@ -57,4 +57,5 @@ ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
 
 Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]
+Note = Annotated[str, Field(min_length=1, max_length=500), READABLE]
 Text = Annotated[str, Field(min_length=1, max_length=2_000), READABLE]

@@ -1,8 +1,8 @@
-"""Addresses of web pages: what may stand where other people's pages link to it, in one normal form. Knows no network.
+"""Validates and normalises addresses of web pages that others link to. Does not use the network.
 
-Browsers read more than is written: they drop tabs, turn backslashes into slashes, guess missing ones, decode hosts and
-map look-alike characters. So an address is taken only where no reader can see two things in it; the rest is refused, not
-repaired. Source: decisions, section 7, and "Addresses of web pages" in docs/decisions.md.
+Browsers are lenient: they drop tabs, turn backslashes into slashes, add missing ones, decode hosts and map look-alike
+characters. So only unambiguous addresses are accepted; others are rejected, not repaired.
+Source: ADR 0022.
 """
 
 import ipaddress
@@ -22,26 +22,26 @@ _ADDRESS = re.compile(r"(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", r
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
-"""What the last label of a host is where browsers take the whole host for an IPv4 address."""
+"""If the last label of a host matches, browsers read the host as an IPv4 address."""
 _TOP_LEVEL = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]+", re.ASCII)
 
 RAW = "/:@!$&()*+,;=?%"
-"""What may stand as it is after the host, beside letters, digits and `-._~`. Quotes may not, though RFC 3986 lets one."""
+"""Characters that are not escaped after the host, besides letters, digits and `-._~`. Single quotes are."""
 
 PRIVATE = ("localhost", "local", "internal", "arpa")
-"""Top-level names that each network reads for itself: a visitor would be led into their own."""
+"""Top-level names that lead to the visitor's own machine or network."""
 
 EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL", "LATIN")
-"""Scripts that are written together in one word."""
+"""Scripts that may be mixed in one word."""
 
 
 def web_address(value: str) -> str:
-    """The normal form of an absolute http or https URL, or a ValueError that says what is wrong."""
+    """The normal form of an absolute http or https URL. Raises `ValueError` with the reason."""
     return _normal(value)[0]
 
 
 def public_address(value: str) -> str:
-    """The same, for a host that has a name in the public part of the web."""
+    """The same for a URL whose host must have a public name."""
     address, host = _normal(value)
     *others, top = host.split(".")
     if not others or not _TOP_LEVEL.fullmatch(top) or top in PRIVATE:
@@ -50,21 +50,21 @@ def public_address(value: str) -> str:
 
 
 def _normal(value: str) -> tuple[str, str]:
-    """The normal form, and the host of it."""
+    """The normal form and its host."""
     if " " in value or not value.isprintable():
-        raise ValueError("must not hold spaces or control characters")
+        raise ValueError("must not contain spaces or control characters")
     parts = _ADDRESS.fullmatch(value)
     if parts is None:
         raise ValueError("must begin with http:// or https://")
     scheme, authority, path, query, fragment = parts.groups()
     scheme = scheme.lower()
     if "\\" in value:
-        raise ValueError("must not hold backslashes")
+        raise ValueError("must not contain backslashes")
     if "@" in authority:
-        raise ValueError("must not hold credentials")
+        raise ValueError("must not contain credentials")
     name, colon, port = authority.partition(":")
     if colon and not (_PORT.fullmatch(port) and int(port) <= HIGHEST_PORT):
-        raise ValueError("is not a URL with a valid port")
+        raise ValueError("must have a port from 1 to 65535, or none")
     host = _host(name)
     address = f"{scheme}://{host}"
     if colon and port != PORTS[scheme]:
@@ -75,54 +75,54 @@ def _normal(value: str) -> tuple[str, str]:
     if fragment is not None:
         address += f"#{_escaped(fragment)}"
     if len(address) > URL_CHARACTERS:
-        raise ValueError(f"must have at most {URL_CHARACTERS} characters, also when others are percent-encoded")
+        raise ValueError(f"must have at most {URL_CHARACTERS} characters after percent-encoding")
     return address, host
 
 
 def _escaped(text: str) -> str:
-    """A path, query or fragment in which only what RFC 3986 allows stands as it is."""
+    """A path, query or fragment with all characters percent-encoded that RFC 3986 does not allow."""
     if _STRAY_PERCENT.search(text):
         raise ValueError("must have two hexadecimal digits after each %")
     return quote(text, safe=RAW)
 
 
 def _host(name: str) -> str:
-    """A host as it stands in the name system, in ASCII: a name, or an IPv4 address of four plain numbers."""
+    """The host in ASCII as in the DNS: a name, or an IPv4 address of four decimal numbers."""
     if not name:
-        raise ValueError("is not a URL with a host")
+        raise ValueError("must have a host name, such as example.com")
     try:
         host = _in_ascii(name)
     except UnicodeError:  # idna's errors are of this kind
-        raise ValueError("is not a URL with a valid host name") from None
+        raise ValueError("must have a valid host name") from None
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         try:
             return str(ipaddress.IPv4Address(host))
         except ValueError:
-            raise ValueError("is not a URL with a valid host name") from None
+            raise ValueError("must have a valid host name") from None
     return host
 
 
 def _in_ascii(name: str) -> str:
-    """A name by IDNA 2008, or a UnicodeError. Of what browsers map before, only the case of letters is let through."""
+    """A name encoded by IDNA 2008. Raises `UnicodeError`, also if browsers would map it to another name but for case."""
     lowered = name.lower()
     if not unicodedata.is_normalized("NFKC", name) or idna.uts46_remap(name) != lowered:
-        raise UnicodeError("a name that browsers read as another one")
+        raise UnicodeError("browsers read it as another name")
     labels = lowered.split(".")
     host = ".".join(idna.alabel(label).decode("ascii") for label in labels)
     if not idna.valid_string_length(host, trailing_dot=False):
-        raise UnicodeError("a name that is too long")
+        raise UnicodeError("too long")
     shown = [idna.ulabel(label) for label in host.split(".")]
     if not all(map(_reads_as_itself, shown)):
-        raise UnicodeError("a label that does not look like what it is")
+        raise UnicodeError("a label that can be mistaken for another")
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for label in shown for character in label):
-        # With one label from right to left, the others could change places with it on a screen.
+        # A right-to-left label can swap places with others on the screen.
         for label in shown:
             idna.check_bidi(label, check_ltr=True)
     return host
 
 
 def _reads_as_itself(label: str) -> bool:
-    """Whether a label has letters and digits of one script, its marks and hyphens, and none that only look like those."""
+    """Whether a label has only letters, digits and marks of one script, and hyphens."""
     scripts, digits = set(), set()
     for character in label.replace("-", ""):
         kind, named = unicodedata.category(character), unicodedata.name(character, "").removeprefix("EXTENDED ")
@@ -140,7 +140,7 @@ def _reads_as_itself(label: str) -> bool:
 _SCHEMA = WithJsonSchema({"type": "string", "format": "uri", "maxLength": URL_CHARACTERS})
 
 Url = Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS), AfterValidator(web_address), _SCHEMA]
-"""A page that operators name: in a network of their own it may have a local name or an IPv4 address."""
+"""A page named by an operator. Its host may be a local name or an IPv4 address."""
 
 SponsorUrl = Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS), AfterValidator(public_address), _SCHEMA]
-"""A page that sponsors name, and that visitors of other people's pages are led to."""
+"""A page named by a sponsor, to which visitors of other websites are sent."""

@@ -1,11 +1,10 @@
-"""Wire models of how a node is: what those who run the service look at. Numbers are this node's alone."""
+"""Wire models of a node's status, for operators. Numbers are for this node only."""
 
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import optional
-from service.schemas.sponsors import Milliseconds
+from service.schemas.fields import Milliseconds, optional
 
 
 class Alive(BaseModel):
@@ -14,14 +13,14 @@ class Alive(BaseModel):
 
 class Ready(BaseModel):
     status: Literal["ok"]
-    node: str = Field(description="Which process answers; made anew at each start")
-    liveNodes: int = Field(description="How many processes share the database, this one among them", ge=1)
+    node: str = Field(description="The process that answers; a new id at each start")
+    liveNodes: int = Field(description="Number of processes that share the database, including this one", ge=1)
 
 
 class NodeStatus(BaseModel):
-    """Which process answered."""
+    """The process that answered."""
 
-    id: str = Field(description="Made anew at each start")
+    id: str = Field(description="A new id at each start")
     version: str
     startedAt: Milliseconds
     now: Milliseconds
@@ -29,40 +28,40 @@ class NodeStatus(BaseModel):
 
 
 class LiveNode(BaseModel):
-    """A process that shares the database, and with it every limit that nodes count by themselves."""
+    """A process that shares the database, and the limits that nodes count locally."""
 
     id: str
     host: str
     pid: int
-    url: str = Field(description="Where it listens")
+    url: str = Field(description="Address that it listens on")
     version: str
     startedAt: Milliseconds
-    beatAgeSeconds: float = Field(description="Since its last beat, by the clock of the database")
-    thisOne: bool = Field(description="Whether it is the node that answers")
+    beatAgeSeconds: float = Field(description="Seconds since its last heartbeat, by the clock of the database")
+    thisOne: bool = Field(description="Whether it is the node that answered")
 
 
 class ActorStatus(BaseModel):
-    """An actor; counts are since the process began."""
+    """An actor. Counts are since the process started."""
 
     name: str
     state: Literal["new", "running", "failed", "stopped"]
     accepting: bool
-    waiting: int = Field(description="What waits in its mailbox")
-    capacity: int = Field(description="What its mailbox holds at most; beyond that it refuses")
-    peak: int = Field(description="The most that has ever waited")
+    waiting: int = Field(description="Messages in its mailbox")
+    capacity: int = Field(description="Capacity of its mailbox; beyond that, messages are rejected")
+    peak: int = Field(description="Highest number of waiting messages so far")
     batches: int
     messages: int
-    lastBatch: int = Field(description="Messages of the last batch")
-    meanBatch: float = Field(description="Messages of a batch, on average")
-    meanCommitMs: float = Field(description="Milliseconds of a commit, on average")
-    refused: int = Field(description="Callers refused since the mailbox was full or closed")
-    unavailable: int = Field(description="Callers refused since the database did not answer")
-    settled: int = Field(description="Commits whose outcome had to be found out")
+    lastBatch: int = Field(description="Messages in the last batch")
+    meanBatch: float = Field(description="Average number of messages in a batch")
+    meanCommitMs: float = Field(description="Average milliseconds of a commit")
+    refused: int = Field(description="Callers rejected because the mailbox was full or closed")
+    unavailable: int = Field(description="Callers rejected because the database did not answer")
+    settled: int = Field(description="Commits whose outcome was unknown and had to be resolved")
     restarts: int
 
 
 class PoolStatus(BaseModel):
-    """Connections to the database; counts are since the process began."""
+    """Connections to the database. Counts are since the process started."""
 
     open: int
     busy: int
@@ -76,17 +75,17 @@ class PoolStatus(BaseModel):
 
 
 class SnapshotStatus(BaseModel):
-    """A picture in memory that requests are answered from."""
+    """An in-memory snapshot that answers requests."""
 
     name: Literal["catalog", "placements"]
-    revision: int = Field(description="Negative before it was loaded")
-    away: bool = Field(description="Whether the database does not answer, so that an older picture may be served")
-    ageSeconds: float | None = optional("Since it was last found to be the newest")
+    revision: int = Field(description="Negative until loaded")
+    away: bool = Field(description="Whether the database is unreachable, so that the snapshot may be outdated")
+    ageSeconds: float | None = optional("Seconds since it was last known to be current")
     loads: int
 
 
 class EventsStatus(BaseModel):
-    """Placement events since the process began, by what became of them."""
+    """Placement events since the process started, by outcome."""
 
     recorded: int
     duplicate: int
@@ -102,7 +101,7 @@ class RefusalCount(BaseModel):
 
 
 class RefusalRecord(BaseModel):
-    """One request that was refused. Whose it was is not kept."""
+    """One refused request. Its caller is not recorded."""
 
     at: Milliseconds
     operation: str
@@ -111,17 +110,17 @@ class RefusalRecord(BaseModel):
 
 
 class RefusalStatus(BaseModel):
-    lastHour: list[RefusalCount] = Field(description="The most frequent first")
-    recent: list[RefusalRecord] = Field(description="The last 100, the newest first")
+    lastHour: list[RefusalCount] = Field(description="Most frequent first")
+    recent: list[RefusalRecord] = Field(description="The last 100, newest first")
 
 
 class OperationsStatus(BaseModel):
-    """How the node is that answered. `problems` say why it is not ready."""
+    """Status of the node that answered. `problems` says why it is not ready."""
 
     ready: bool
     problems: list[str]
     node: NodeStatus
-    liveNodes: list[LiveNode] = Field(description="The oldest first; as of this node's last beat that got through")
+    liveNodes: list[LiveNode] = Field(description="Oldest first; as of this node's last successful heartbeat")
     actors: list[ActorStatus]
     database: PoolStatus
     snapshots: list[SnapshotStatus]

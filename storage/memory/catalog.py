@@ -1,8 +1,7 @@
 """The catalog store in memory.
 
-Its search approximates that of Postgres: words are compared as they are written, lower-cased, so there is no stemming
-and no stop word; a phrase matches when its words all occur; ranking counts the best field of each word, and not how often
-it stands there.
+Its search approximates that of Postgres. Words are compared in lower case, without stemming or stop words. A phrase
+matches if all its words occur. Ranking counts the best field of each word, not how often the word occurs.
 """
 
 import json
@@ -29,7 +28,7 @@ class _Tables:
 
 
 class MemoryCatalog:
-    """Entries and their revision. Nodes that share one database share one of these."""
+    """Entries and their revision. Nodes that share a database share one instance."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -108,12 +107,12 @@ def _rank(entry: Entry, wanted: set[str], unwanted: set[str]) -> float:
     weights = _weights(json.loads(entry.document))
     if unwanted & weights.keys() or not wanted <= weights.keys():
         return 0.0
-    # An entry that only lacks what is unwanted matches too, behind all others.
+    # An entry that merely lacks the unwanted words matches too, behind all others.
     return sum(weights[word] for word in wanted) or 0.01
 
 
 def _weights(document: dict[str, Any]) -> dict[str, float]:
-    """Each word of a document with the weight of the best field that has it; the weights are those of Postgres."""
+    """Each word of a document with the weight of the best field that contains it, as in Postgres."""
     guide = document.get("guide") or {}
     fields = (
         (0.1, guide),
@@ -125,7 +124,7 @@ def _weights(document: dict[str, Any]) -> dict[str, float]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All strings inside of a JSON value."""
+    """All strings inside a JSON value."""
     match value:
         case str():
             yield value

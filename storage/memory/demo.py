@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from actors.bookings.demo import DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
+from actors.bookings.demo import DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.bookings.store import TOPIC
 from actors.values import Account, Tenant, Tier
@@ -11,7 +11,7 @@ from storage.memory.tables import Memory
 
 
 class MemoryDemo:
-    """Demo rows in the tables of the ledger."""
+    """Demo rows in the tables of the booking ledger."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -40,13 +40,13 @@ class MemoryDemo:
         tables = self._memory
         return not (tables.sponsorship_revision or tables.slots or tables.sponsors or tables.bookings)
 
-    def _ground(self, data: DemoData) -> DemoGround:
+    def _ground(self, data: DemoData) -> ExistingRows:
         tables = self._memory
         emails = {account.email for account in data.accounts}
         tenants = {email: account.tenant_id for email, account in tables.accounts.items() if email in emails}
         real = [booking for booking in tables.bookings.values() if not booking.demo]
         authored = {campaign.tenant_id for campaign in tables.campaigns.values() if not campaign.demo}
-        return DemoGround(
+        return ExistingRows(
             tenants=tenants,
             sponsors=_found(tables.sponsors, set(tenants.values())),
             slots=_found(tables.slots, {row.id for row in data.slots}),
@@ -86,7 +86,7 @@ class MemoryDemo:
 
 
 def _found(rows: dict[str, Any], named: set[str]) -> dict[str, bool]:
-    """Demo rows and named ones, each with whether it is demo."""
+    """The ids of demo rows and of the named ones, each with whether it is a demo row."""
     return {row_id: row.demo for row_id, row in rows.items() if row.demo or row_id in named}
 
 

@@ -2,56 +2,51 @@
 
 from actors.credentials import Kind
 from actors.devices.messages import FreshKey, Guesses, Status
-from actors.devices.state import Decision, Snapshot, Wanted
+from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.keys.messages import Key
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from storage.memory.keys import live_keys
-from storage.memory.tables import Memory
+from storage.memory.tables import Memory, oldest, picked
 
 
 class MemoryDevices:
-    """Device logins, guesses, and the keys that come of them."""
+    """Device logins, wrong guesses, and the keys issued to devices."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        def work() -> Decision:
-            decision = decide(self._snapshot(wanted, now_ms))
-            self._keep(decision)
-            return decision
-
-        return await self._memory.transact(turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
+        return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set, now_ms), decide, self._write)
 
     async def prune(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         devices = self._memory.devices
-        ended = sorted((device.expires_ms, device.id) for device in devices.values() if device.expires_ms < before_ms)
-        for _, device_id in ended[:limit]:
+        expired = oldest(((device.expires_ms, device.id) for device in devices.values()), before_ms, limit)
+        for device_id in expired:
             del devices[device_id]
-        return len(ended[:limit])
+        return len(expired)
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+    def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
         devices = {
             device.id: device
             for device in tables.devices.values()
-            if device.code_hash in wanted.code_hashes or device.user_code in wanted.user_codes
+            if device.code_hash in lock_set.code_hashes or device.user_code in lock_set.user_codes
         }
         approved = (device.email for device in devices.values() if device.status is Status.APPROVED)
-        emails = {*wanted.emails, *approved}
-        accounts = {email: account for email, account in tables.accounts.items() if email in emails}
+        emails = {*lock_set.emails, *approved}
+        accounts = picked(tables.accounts, filter(None, emails))
         guesses = {
             session_id: tables.device_guesses.get(session_id) or Guesses(session_id)
-            for session_id in wanted.session_ids
+            for session_id in lock_set.session_ids
             if session_id in tables.sessions
         }
         live = live_keys(tables, {account.tenant_id for account in accounts.values()}, now_ms)
         full = {tenant_id: count for (tenant_id, scoped), count in live.items() if not scoped}
         return Snapshot(devices, guesses, accounts, full)
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
         taken = {device.user_code: device.id for device in tables.devices.values()}
         if any(taken.get(device.user_code, device.id) != device.id for device in changed.devices.values()):

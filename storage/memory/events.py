@@ -4,25 +4,25 @@ from collections.abc import Collection, Mapping, Sequence
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Kind, Row, Window
-from actors.values import Turn
+from actors.values import BatchId
 from actors.weeks import WEEK_MS
 from storage.memory.tables import Memory
 
 
 class MemoryEvents:
-    """Keys of events by day, and what is delivered for a booking by day."""
+    """Event keys by day, and delivery counts by booking and day."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         tables = self._memory
 
         def work() -> Collection[bytes]:
-            kept = tables.events.setdefault(day, {})
-            added = [row for row in rows if row.key not in kept]
+            known = tables.events.setdefault(day, {})
+            added = [row for row in rows if row.key not in known]
             for row in added:
-                kept[row.key] = row
+                known[row.key] = row
                 impressions, clicks = tables.delivery_days.get((row.booking_id, day), (0, 0))
                 if row.kind is Kind.IMPRESSION:
                     impressions += 1
@@ -31,7 +31,7 @@ class MemoryEvents:
                 tables.delivery_days[row.booking_id, day] = (impressions, clicks)
             return [row.key for row in added]
 
-        return await tables.transact(turn, work)
+        return await tables.transact(batch_id, work)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         await self._memory.before()

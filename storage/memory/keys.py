@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
 from actors.keys.standing import count_live
-from actors.keys.state import Decision, Snapshot, Wanted
+from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
-from actors.values import Contended, Turn
-from storage.memory.tables import Memory
+from actors.values import BatchId, Contended
+from storage.memory.tables import Memory, picked
 
 
 class MemoryKeys:
@@ -17,18 +17,13 @@ class MemoryKeys:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        def work() -> Decision:
-            decision = decide(self._snapshot(wanted, now_ms))
-            self._keep(decision)
-            return decision
-
-        return await self._memory.transact(turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
+        return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set, now_ms), decide, self._write)
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         await self._memory.before()
-        wanted = set(hashes)
-        return {key.hash: self._resolved(key) for key in self._memory.keys.values() if key.hash in wanted}
+        locks = set(hashes)
+        return {key.hash: self._resolved(key) for key in self._memory.keys.values() if key.hash in locks}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         await self._memory.before()
@@ -42,14 +37,13 @@ class MemoryKeys:
 
     async def keep_uses(self, uses: Mapping[str, int]) -> None:
         await self._memory.before()
-        kept = self._memory.key_uses
-        kept.update((key_id, max(used_ms, kept.get(key_id, used_ms))) for key_id, used_ms in uses.items())
+        rows = self._memory.key_uses
+        rows.update((key_id, max(used_ms, rows.get(key_id, used_ms))) for key_id, used_ms in uses.items())
         await self._memory.after()
 
     async def uses_of(self, key_ids: Sequence[str]) -> Mapping[str, int]:
         await self._memory.before()
-        kept = self._memory.key_uses
-        return {key_id: kept[key_id] for key_id in key_ids if key_id in kept}
+        return picked(self._memory.key_uses, key_ids)
 
     async def count_administrators(self) -> int:
         await self._memory.before()
@@ -60,24 +54,23 @@ class MemoryKeys:
         admin = email is not None and email in self._memory.administrators
         return Resolved(key, self._memory.tenants[key.tenant_id].tier, email, admin)
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+    def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
-        claims = {key: tables.claims[key] for key in wanted.token_hashes if key in tables.claims}
-        accounts = {email: tables.accounts[email] for email in wanted.emails if email in tables.accounts}
-        key_ids = sorted({*wanted.key_ids, *(claim.key_id for claim in claims.values())})
-        keys = {key_id: tables.keys[key_id] for key_id in key_ids if key_id in tables.keys}
+        claims = picked(tables.claims, lock_set.token_hashes)
+        accounts = picked(tables.accounts, lock_set.emails)
+        key_ids = sorted({*lock_set.key_ids, *(claim.key_id for claim in claims.values())})
+        keys = picked(tables.keys, key_ids)
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
-        tenants = {tenant_id: tables.tenants[tenant_id] for tenant_id in tenant_ids}
-        members = tables.administrators
-        admins = {email: members[email] for email in wanted.admin_emails if email in members}
-        count = len(members) if wanted.membership else 0
+        tenants = picked(tables.tenants, tenant_ids)
+        admins = picked(tables.administrators, lock_set.admin_emails)
+        count = len(tables.administrators) if lock_set.membership else 0
         return Snapshot(keys, claims, accounts, tenants, live, admins, count)
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
         if any(email in tables.accounts for email in changed.accounts):
-            raise Contended("another node made the account first")
+            raise Contended("another node has already created the account")
         for tenant in changed.tenants.values():
             tables.tenants[tenant.id] = tenant
             if tenant.merged_into is not None:
@@ -88,7 +81,7 @@ class MemoryKeys:
         tables.administrators.update(changed.administrators)
         tables.keys.update(changed.keys)
         tables.claims.update(changed.claims)
-        tables.letters.update((letter.id, letter) for letter in decision.letters)
+        tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
         tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])
         tables.announce([f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants])
@@ -100,7 +93,7 @@ class MemoryKeys:
 
 
 def live_keys(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[tuple[str, bool], int]:
-    """Live keys by (tenant id, scoped or not); approved devices that are still to get a full key count as having it."""
+    """Live keys by tenant id and whether scoped. An approved device without its key yet counts as having a full one."""
     live = dict(count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
     for device in tables.devices.values():
         if device.status is Status.APPROVED and now_ms < device.expires_ms and device.email is not None:

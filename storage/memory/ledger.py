@@ -1,10 +1,10 @@
 """The booking ledger in memory."""
 
 from actors.bookings.records import OPEN, Booking
-from actors.bookings.state import Decision, Snapshot, Wanted, Week
+from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
-from actors.values import Contended, Turn
-from storage.memory.tables import Memory
+from actors.values import BatchId, Contended
+from storage.memory.tables import Memory, picked
 
 
 class MemoryLedger:
@@ -13,45 +13,45 @@ class MemoryLedger:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         def work() -> Decision:
-            snapshot = self._snapshot(wanted)
+            snapshot = self._snapshot(lock_set)
             decision = decide(snapshot)
-            self._keep(snapshot, decision)
+            self._write(snapshot, decision)
             return decision
 
-        return await self._memory.transact(turn, work)
+        return await self._memory.transact(batch_id, work)
 
-    def _snapshot(self, wanted: Wanted) -> Snapshot:
+    def _snapshot(self, lock_set: LockSet) -> Snapshot:
         tables = self._memory
-        remembered = {key: tables.booking_keys[key] for key in wanted.keys if key in tables.booking_keys}
-        named_ids = {*wanted.booking_ids, *(known.booking_id for known in remembered.values())}
-        named = [tables.bookings[booking_id] for booking_id in named_ids if booking_id in tables.bookings]
-        campaign_ids = {*wanted.campaign_ids, *(booking.campaign_id for booking in named)}
-        campaigns = {key: tables.campaigns[key] for key in campaign_ids if key in tables.campaigns}
+        remembered = picked(tables.booking_keys, lock_set.keys)
+        named_ids = {*lock_set.booking_ids, *(known.booking_id for known in remembered.values())}
+        named = list(picked(tables.bookings, named_ids).values())
+        campaign_ids = {*lock_set.campaign_ids, *(booking.campaign_id for booking in named)}
+        campaigns = picked(tables.campaigns, campaign_ids)
         tenant_ids = {
-            *wanted.tenant_ids,
-            *(tenant_id for tenant_id, _, _ in wanted.keys),
+            *lock_set.tenant_ids,
+            *(tenant_id for tenant_id, _, _ in lock_set.keys),
             *(booking.tenant_id for booking in named),
-            *(campaign.tenant_id for key, campaign in campaigns.items() if key in wanted.campaign_ids),
+            *(campaign.tenant_id for key, campaign in campaigns.items() if key in lock_set.campaign_ids),
         }
-        slot_ids = {*wanted.slot_ids, *(booking.slot_id for booking in named)}
-        weeks = self._weeks(slot_ids, wanted.from_week_ms, named)
+        slot_ids = {*lock_set.slot_ids, *(booking.slot_id for booking in named)}
+        weeks = self._weeks(slot_ids, lock_set.from_week_ms, named)
         opened = [b for b in tables.bookings.values() if b.tenant_id in tenant_ids and b.status in OPEN]
         holders = [tables.bookings[booking_id] for booking_id in set(weeks.values())]
         return Snapshot(
-            sponsors={key: tables.sponsors[key] for key in tenant_ids if key in tables.sponsors},
+            sponsors=picked(tables.sponsors, tenant_ids),
             campaigns=campaigns,
-            slots={key: tables.slots[key] for key in slot_ids if key in tables.slots},
+            slots=picked(tables.slots, slot_ids),
             bookings={booking.id: booking for booking in (*named, *opened, *holders)},
             weeks=weeks,
             remembered=remembered,
-            events={event_id for event_id in wanted.event_ids if event_id in tables.payment_events},
+            events={event_id for event_id in lock_set.event_ids if event_id in tables.payment_events},
             delivered=self._delivered({booking.id for booking in named}),
         )
 
     def _weeks(self, slot_ids: set[str], from_week_ms: int | None, named: list[Booking]) -> dict[Week, str]:
-        """All weeks of the bookings that hold one of the slots in any week from the earliest on."""
+        """All weeks of the bookings that hold any week of these slots from the earliest on."""
         starts = [booking.week_start_ms for booking in named]
         if from_week_ms is not None:
             starts.append(from_week_ms)
@@ -70,8 +70,8 @@ class MemoryLedger:
                 sums[booking_id] = (before[0] + impressions, before[1] + clicks)
         return sums
 
-    def _keep(self, before: Snapshot, decision: Decision) -> None:
-        """Write a decision whole, or raise where a primary key of Postgres would refuse it."""
+    def _write(self, before: Snapshot, decision: Decision) -> None:
+        """Write a whole decision, or raise `Contended` on what would violate a primary key in Postgres."""
         tables = self._memory
         freed = {week for week, held in decision.weeks_freed.items() if tables.slot_weeks.get(week) == held}
         twice = (
@@ -84,7 +84,7 @@ class MemoryLedger:
             or any(event_id in tables.payment_events for event_id, _ in decision.events)
         )
         if twice:
-            raise Contended("another node was there first")
+            raise Contended("another node has already written one of these rows")
         tables.sponsors.update(decision.sponsors)
         tables.slots.update(decision.slots)
         tables.campaigns.update(decision.campaigns)

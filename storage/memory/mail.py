@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from actors.mail.messages import Again, GivenUp, Lease, Mark, OutboxLetter, Sent
-from storage.memory.tables import Memory
+from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from storage.memory.tables import Memory, oldest
 
 
 class MemoryOutbox:
-    """Letters where the key store puts them, with their delivery beside them once there is any."""
+    """Messages where the key and session stores put them. Their delivery state is separate, once there is any."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -27,49 +27,49 @@ class MemoryOutbox:
         await self._memory.before()
         rows = {row.id: row for row in self._rows()}
         for mark in marks:
-            if mark.letter_id in rows:
-                self._memory.outbox[mark.letter_id] = _marked(rows[mark.letter_id], mark)
+            if mark.message_id in rows:
+                self._memory.outbox[mark.message_id] = _marked(rows[mark.message_id], mark)
         await self._memory.after()
 
     async def prune(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
-        done = sorted((row.done_ms, row.id) for row in self._rows() if row.done_ms is not None)
-        gone = [letter_id for done_ms, letter_id in done if done_ms < before_ms][:limit]
+        done = ((row.done_ms, row.id) for row in self._rows() if row.done_ms is not None)
+        gone = oldest(done, before_ms, limit)
         for letter_id in gone:
-            del self._memory.letters[letter_id], self._memory.outbox[letter_id]
+            del self._memory.messages[letter_id], self._memory.outbox[letter_id]
         await self._memory.after()
         return len(gone)
 
-    async def recent(self, limit: int) -> Sequence[OutboxLetter]:
+    async def recent(self, limit: int) -> Sequence[QueuedMessage]:
         await self._memory.before()
         return sorted(self._rows(), key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
 
-    def _waiting(self) -> list[OutboxLetter]:
+    def _waiting(self) -> list[QueuedMessage]:
         return [row for row in self._rows() if row.done_ms is None]
 
-    def _rows(self) -> list[OutboxLetter]:
+    def _rows(self) -> list[QueuedMessage]:
         return [
-            self._memory.outbox.get(letter.id)
-            or OutboxLetter(
-                id=letter.id,
-                recipient=letter.recipient,
-                template=letter.template,
-                nonce=letter.nonce,
-                created_ms=letter.created_ms,
-                expires_ms=letter.expires_ms,
-                due_ms=letter.created_ms,
+            self._memory.outbox.get(message.id)
+            or QueuedMessage(
+                id=message.id,
+                recipient=message.recipient,
+                template=message.template,
+                nonce=message.nonce,
+                created_ms=message.created_ms,
+                expires_ms=message.expires_ms,
+                due_ms=message.created_ms,
             )
-            for letter in self._memory.letters.values()
+            for message in self._memory.messages.values()
         ]
 
 
-def _marked(row: OutboxLetter, mark: Mark) -> OutboxLetter:
+def _marked(row: QueuedMessage, mark: Mark) -> QueuedMessage:
     match mark:
         case Sent(sent_ms=sent_ms):
             return replace(row, sent_ms=sent_ms, failed_ms=None) if row.sent_ms is None else row
-        case Again() | GivenUp() if row.attempts != mark.attempt or row.done_ms is not None:
+        case RetryLater() | GivenUp() if row.attempts != mark.attempt or row.done_ms is not None:
             return row
-        case Again(due_ms=due_ms, error=error):
+        case RetryLater(due_ms=due_ms, error=error):
             return replace(row, due_ms=due_ms, last_error=error)
         case GivenUp(failed_ms=failed_ms, error=error):
             return replace(row, failed_ms=failed_ms, last_error=error)

@@ -1,10 +1,10 @@
-"""The nodes in memory. The clock of this database is Trio's, whatever those of its nodes show."""
+"""The node store in memory. Trio's clock stands for the clock of the database server."""
 
 from collections.abc import Sequence
 
 import trio
 
-from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import GONE_ROWS, MOST_NODES, is_gone, is_live
 from storage.memory.tables import Memory
 
@@ -15,7 +15,7 @@ class MemoryNodes:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def beat(self, node: NodeInfo, live_seconds: float) -> Sequence[Seen]:
+    async def heartbeat(self, node: NodeInfo, live_seconds: float) -> Sequence[LiveNode]:
         await self._memory.before()
         now, rows = trio.current_time(), self._memory.nodes
         rows[node.id] = node, now
@@ -31,14 +31,14 @@ class MemoryNodes:
         self._memory.nodes.pop(node_id, None)
         await self._memory.after()
 
-    async def live(self, live_seconds: float) -> Sequence[Seen]:
+    async def live(self, live_seconds: float) -> Sequence[LiveNode]:
         await self._memory.before()
         return self._live(trio.current_time(), live_seconds)
 
-    def _live(self, now: float, live_seconds: float) -> Sequence[Seen]:
+    def _live(self, now: float, live_seconds: float) -> Sequence[LiveNode]:
         return [each for each in self._by_age(now) if is_live(each.age_seconds, live_seconds)][:MOST_NODES]
 
-    def _by_age(self, now: float) -> list[Seen]:
-        """All rows, the last beat first."""
-        seen = [Seen(node, now - beaten) for node, beaten in self._memory.nodes.values()]
+    def _by_age(self, now: float) -> list[LiveNode]:
+        """All rows, latest heartbeat first."""
+        seen = [LiveNode(node, now - beaten) for node, beaten in self._memory.nodes.values()]
         return sorted(seen, key=lambda each: (each.age_seconds, each.node.id))

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn
-from actors.sessions.state import Decision, Snapshot, Wanted
+from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
-from actors.values import Turn
-from storage.memory.tables import Memory
+from actors.values import BatchId
+from storage.memory.tables import Memory, oldest, picked
 
 
 class MemorySessions:
@@ -15,19 +15,14 @@ class MemorySessions:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        def work() -> Decision:
-            decision = decide(self._snapshot(wanted, now_ms))
-            self._keep(decision)
-            return decision
-
-        return await self._memory.transact(turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
+        return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set, now_ms), decide, self._write)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         await self._memory.before()
-        wanted, found = set(token_hashes), {}
+        locks, found = set(token_hashes), {}
         for session in self._memory.sessions.values():
-            if session.token_hash in wanted:
+            if session.token_hash in locks:
                 tenant = self._memory.tenants[self._memory.accounts[session.email].tenant_id]
                 admin = session.email in self._memory.administrators
                 found[session.token_hash] = SignedIn(session, tenant.id, tenant.tier, admin)
@@ -41,52 +36,52 @@ class MemorySessions:
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         rows = self._memory.sign_ins
-        gone = sorted((row.sent_ms, email) for email, row in rows.items() if row.sent_ms < before_ms)[:limit]
-        for _, email in gone:
+        gone = oldest(((row.sent_ms, email) for email, row in rows.items()), before_ms, limit)
+        for email in gone:
             del rows[email]
         return len(gone)
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         tables = self._memory
-        ended = sorted((row.expires_ms, row.id) for row in tables.sessions.values() if row.expires_ms < before_ms)
-        for _, session_id in ended[:limit]:
+        ended = oldest(((row.expires_ms, row.id) for row in tables.sessions.values()), before_ms, limit)
+        for session_id in ended:
             del tables.sessions[session_id]
             tables.device_guesses.pop(session_id, None)
             for place in [place for place in tables.forms if place[0] == session_id]:
                 del tables.forms[place]
-        return len(ended[:limit])
+        return len(ended)
 
     async def prune_forms(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         rows = self._memory.forms
-        gone = sorted((sent_ms, place) for place, sent_ms in rows.items() if sent_ms < before_ms)[:limit]
-        for _, place in gone:
+        gone = oldest(((sent_ms, place) for place, sent_ms in rows.items()), before_ms, limit)
+        for place in gone:
             del rows[place]
         return len(gone)
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Snapshot:
+    def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
-        named, entering = set(wanted.session_ids), set(wanted.entering)
+        named, entering = set(lock_set.session_ids), set(lock_set.entering)
         return Snapshot(
-            {email: tables.sign_ins[email] for email in wanted.emails if email in tables.sign_ins},
-            {email: tables.accounts[email] for email in wanted.entering if email in tables.accounts},
+            picked(tables.sign_ins, lock_set.emails),
+            picked(tables.accounts, lock_set.entering),
             {
                 each.id: each
                 for each in tables.sessions.values()
                 if each.id in named or (each.email in entering and each.is_live(now_ms))
             },
-            {place: tables.forms[place] for place in wanted.forms if place in tables.forms},
+            picked(tables.forms, lock_set.forms),
         )
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
         tables.tenants.update((tenant.id, tenant) for tenant in decision.tenants)
         tables.accounts.update(changed.accounts)
         tables.sign_ins.update(changed.sign_ins)
         tables.sessions.update(changed.sessions)
-        for place in decision.given_back:
+        for place in decision.released_forms:
             del tables.forms[place]
         tables.forms.update(changed.forms)
-        tables.letters.update((letter.id, letter) for letter in decision.letters)
+        tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)

@@ -1,4 +1,4 @@
-"""Reading the sponsorship area in memory."""
+"""Reads of the sponsorship area in memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ L = TypeVar("L", bound=_Listed)
 
 
 class MemorySponsorship:
-    """What the ledger keeps, and the audit."""
+    """The tables of the booking ledger, and the audit."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -161,12 +161,12 @@ class MemorySponsorship:
 
 
 def _page(rows: Iterable[L], before: Before | None, limit: int) -> list[L]:
-    """The newest first, strictly before a place."""
+    """Newest first, strictly before a place."""
     older = [row for row in rows if before is None or (row.created_ms, row.id) < before]
     return sorted(older, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
 
 
 def _page_up(rows: Iterable[L], after: Before | None, limit: int) -> list[L]:
-    """The oldest first, strictly after a place."""
+    """Oldest first, strictly after a place."""
     newer = [row for row in rows if after is None or (row.created_ms, row.id) > after]
     return sorted(newer, key=lambda row: (row.created_ms, row.id))[:limit]

@@ -1,26 +1,29 @@
-"""The stores in memory: the same contract as over Postgres, for tests and the simulation.
+"""The tables of the stores in memory. These fulfil the same contracts as those over Postgres, for tests and simulation.
 
-One `Memory` stands for one database that several nodes may share. A transaction runs without a checkpoint between its
-reads and its writes, so it is atomic and isolated by Trio's own rules. `before` and `after` are where a test or the
-simulation makes a store slow, fail, or lose its answer.
+One `Memory` stands for one database, which several nodes may share. A transaction has no checkpoint between its reads
+and its writes, so Trio runs it atomically and in isolation. In `before` and `after`, a test or the simulation can make a
+store slow, make it fail, or lose its result.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import trio
 
-from actors.bookings.records import Booking, Campaign, Remembered, Slot, Sponsor
+from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
-from actors.mail.messages import OutboxLetter
+from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn
-from actors.values import Account, AuditRecord, Letter, Tenant, Turn
+from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 
+S = TypeVar("S")
 D = TypeVar("D")
+K = TypeVar("K")
+R = TypeVar("R")
 
 
 async def _checkpoint() -> None:
@@ -29,7 +32,7 @@ async def _checkpoint() -> None:
 
 @dataclass(eq=False, slots=True)
 class Memory:
-    """All tables. `listeners` are called with each announced topic, as LISTEN would tell a node."""
+    """All tables. `listeners` are called with each announced topic, as by LISTEN."""
 
     tenants: dict[str, Tenant] = field(default_factory=dict)
     usage_days: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -37,14 +40,14 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: dict[str, Letter] = field(default_factory=dict)
-    # The delivery of those letters that were leased or marked, by the letter's id.
-    outbox: dict[str, OutboxLetter] = field(default_factory=dict)
+    messages: dict[str, OutboxMessage] = field(default_factory=dict)
+    # Delivery state of the messages that were leased or marked, by message id.
+    outbox: dict[str, QueuedMessage] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
     # By email.
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
-    # When a form was sent, by session and form.
+    # When a form was submitted, by session and form.
     forms: dict[tuple[str, str], int] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
     # By session.
@@ -59,14 +62,14 @@ class Memory:
     # The booking that holds a week, by slot and start of the week.
     slot_weeks: dict[tuple[str, int], str] = field(default_factory=dict)
     # By tenant, operation and key.
-    booking_keys: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    booking_keys: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     # The booking of a handled event.
     payment_events: dict[str, str] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
-    # The keys of events by day; a day that is there has a partition.
+    # The keys of events by day. Each day in it has a partition.
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
-    # A node and when it last beat, by its id.
+    # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
@@ -74,18 +77,40 @@ class Memory:
     before: Callable[[], Awaitable[None]] = _checkpoint
     after: Callable[[], Awaitable[None]] = _checkpoint
 
-    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
-        """Run `work` once per turn: what `storage.turns` does over Postgres."""
+    async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
+        """Run `work` once per batch id."""
         await self.before()
-        if self.journal.get(turn.owner, 0) >= turn.seq:
-            decided: D = turn.decided
+        if self.journal.get(batch_id.owner, 0) >= batch_id.seq:
+            decided: D = batch_id.decided
         else:
-            decided = turn.decided = work()
-            self.journal[turn.owner] = turn.seq
+            decided = batch_id.decided = work()
+            self.journal[batch_id.owner] = batch_id.seq
         await self.after()
         return decided
+
+    async def decide_once(
+        self, batch_id: BatchId, read: Callable[[], S], decide: Callable[[S], D], write: Callable[[D], None]
+    ) -> D:
+        """Read, decide and write, once per batch id, as `storage.journal` does over Postgres."""
+
+        def work() -> D:
+            decision = decide(read())
+            write(decision)
+            return decision
+
+        return await self.transact(batch_id, work)
 
     def announce(self, topics: Sequence[str]) -> None:
         for topic in topics:
             for listener in self.listeners:
                 listener(topic)
+
+
+def picked(rows: Mapping[K, R], keys: Iterable[K]) -> dict[K, R]:
+    """The rows that exist under these keys."""
+    return {key: rows[key] for key in keys if key in rows}
+
+
+def oldest(times: Iterable[tuple[int, K]], before_ms: int, limit: int) -> list[K]:
+    """The keys of at most `limit` rows older than `before_ms`, oldest first. `times` are pairs of time and key."""
+    return [key for ms, key in sorted(times) if ms < before_ms][:limit]

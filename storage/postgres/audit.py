@@ -10,16 +10,16 @@ from storage.statements import statements
 SQL = statements("audit")
 
 
-async def keep_audits(connection: Connection, audits: Sequence[AuditRecord]) -> None:
-    """Append records in the transaction of the change; none needs no statement."""
+async def append_audits(connection: Connection, audits: Sequence[AuditRecord]) -> None:
+    """Append records in the transaction of the change they describe."""
     if audits:
-        await connection.execute(SQL.keep, *columns(AuditRecord, audits))
+        await connection.execute(SQL.append, *columns(AuditRecord, audits))
 
 
 async def read_audits(
     connection: Connection, created_ms: int, record_id: str, limit: int, target_id: str | None = None
 ) -> list[AuditRecord]:
-    """Records strictly before a place, the newest first. Postgres writes the JSON of `changes` in its own way."""
+    """Records strictly before a place, newest first. Postgres formats the JSON of `changes` in its own way."""
     if target_id is None:
         rows = await connection.fetch(SQL.page, created_ms, record_id, limit)
     else:

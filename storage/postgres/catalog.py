@@ -15,7 +15,7 @@ IMPORT_ROWS = 1_000
 LOAD_SECONDS = 120.0
 IMPORT_SECONDS = 1_800.0
 CANDIDATES = 2_000
-"""How many matches of one search are ranked by their whole text."""
+"""The maximum number of matches of one search that are ranked by their whole text."""
 
 
 class PostgresCatalog:
@@ -23,16 +23,16 @@ class PostgresCatalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Searches take longest, and anybody may ask for one and leave: the other half of the pool is for all else.
+        # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
         self._searches = trio.CapacityLimiter(max(1, database.limits.connections // 2))
 
     async def revision(self) -> int:
-        return await self._database.read(_revision)
+        return int(await self._database.fetchval(SQL.revision))
 
     async def load(self, take: Take) -> int:
         async def work(connection: Connection) -> int:
             await connection.execute(SQL.one_snapshot)
-            revision = await _revision(connection)
+            revision = int(await connection.fetchval(SQL.revision))
             for kind in Kind:
                 cursor = await connection.cursor(SQL.load, kind.value)
                 while rows := await cursor.fetch(LOAD_ROWS):
@@ -49,31 +49,21 @@ class PostgresCatalog:
         return [row["slug"] for row in rows]
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.present, kind.value, list(slugs)))
-        return {row["slug"] for row in rows}
+        return {row["slug"] for row in await self._database.fetch(SQL.present, kind.value, list(slugs))}
 
     async def replace(self, batch: Import) -> ImportCounts:
         async def work(connection: Connection) -> ImportCounts:
             if batch.dry_run:
                 await connection.execute(SQL.one_snapshot)
-            await connection.execute(SQL.patience)
-            revision = await _revision(connection) if batch.dry_run else await _lock_revision(connection)
+            await connection.execute(SQL.import_timeouts)
+            revision = int(await connection.fetchval(SQL.revision if batch.dry_run else SQL.lock_revision))
             counts = await _replace(connection, batch)
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
-            row = await connection.fetchrow(SQL.advance)
-            return ImportCounts(row["revision"], counts)
+            return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)
-
-
-async def _revision(connection: Connection) -> int:
-    return int(await connection.fetchval(SQL.revision))
-
-
-async def _lock_revision(connection: Connection) -> int:
-    return int(await connection.fetchval(SQL.lock_revision))
 
 
 async def _replace(connection: Connection, batch: Import) -> dict[Kind, Counts]:
@@ -83,26 +73,26 @@ async def _replace(connection: Connection, batch: Import) -> dict[Kind, Counts]:
     for kind, entries in batch.entries.items():
         added = changed = 0
         for chunk in _chunks(sorted(entries, key=lambda entry: entry.slug), IMPORT_ROWS):
-            row = await _keep(connection, kind, chunk, dry_run=batch.dry_run)
+            row = await _save(connection, kind, chunk, dry_run=batch.dry_run)
             added, changed = added + row[0], changed + row[1]
             done += len(chunk)
             batch.progress(done, total)
-        removed = await _prune(connection, kind, entries, dry_run=batch.dry_run) if batch.prune else 0
+        removed = await _remove_absent(connection, kind, entries, dry_run=batch.dry_run) if batch.prune else 0
         by_kind[kind] = Counts(added, changed, len(entries) - added - changed, removed)
     return by_kind
 
 
-async def _keep(connection: Connection, kind: Kind, chunk: Sequence[Entry], *, dry_run: bool) -> tuple[int, int]:
-    """Write a chunk; returns how many entries are new and how many changed."""
+async def _save(connection: Connection, kind: Kind, chunk: Sequence[Entry], *, dry_run: bool) -> tuple[int, int]:
+    """Write a chunk. Returns how many entries are new and how many changed."""
     slugs, documents = [entry.slug for entry in chunk], [entry.document.decode() for entry in chunk]
     row = await connection.fetchrow(SQL.compare, kind.value, slugs, documents)
     if not dry_run and row["added"] + row["changed"]:
         added_ms = [entry.added_ms for entry in chunk]
-        await connection.execute(SQL.keep, kind.value, slugs, documents, added_ms)
+        await connection.execute(SQL.save, kind.value, slugs, documents, added_ms)
     return row["added"], row["changed"]
 
 
-async def _prune(connection: Connection, kind: Kind, entries: Sequence[Entry], *, dry_run: bool) -> int:
+async def _remove_absent(connection: Connection, kind: Kind, entries: Sequence[Entry], *, dry_run: bool) -> int:
     slugs = [entry.slug for entry in entries]
     absent = int(await connection.fetchval(SQL.count_absent, kind.value, slugs))
     if absent and not dry_run:
@@ -116,5 +106,5 @@ def _chunks(entries: Sequence[Entry], size: int) -> Iterator[Sequence[Entry]]:
 
 
 def _storable(q: str) -> str:
-    """`q` without what Postgres has no encoding for: NUL, and halves of surrogate pairs."""
+    """`q` without the characters that Postgres cannot store: NUL and lone surrogates."""
     return q.replace("\0", " ").encode("utf-8", "replace").decode()

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoGround, DemoPlan, audit_record, plan
+from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, Slot, Sponsor
 from actors.values import Account, Tenant, Tier
 from storage.pool import Connection, Database
-from storage.postgres.audit import keep_audits
+from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
@@ -17,42 +17,37 @@ from storage.statements import statements
 
 SQL = statements("demo")
 LOCK = 7_206_341_119
-"""The advisory lock that replacements take turns on; an arbitrary number beside that of the migrations."""
+"""The advisory lock that serializes replacements. An arbitrary number, next to that of the migrations."""
 
 
 class PostgresDemo:
-    """Demo rows in the tables of the ledger."""
+    """Demo rows in the tables of the booking ledger."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def is_untouched(self) -> bool:
-        return await self._database.read(_is_untouched)
+        return bool(await self._database.fetchval(SQL.untouched))
 
     async def replace_demo(
         self, data: DemoData | None, origin: Origin, now_ms: int, *, first: bool = False
     ) -> DemoCounts | None:
         async def work(connection: Connection) -> DemoCounts | None:
-            await connection.execute(SQL.take_turns, LOCK)
-            if first and not await _is_untouched(connection):
+            await connection.execute(SQL.lock_replacements, LOCK)
+            if first and not await connection.fetchval(SQL.untouched):
                 return None
             planned = plan(await _ground(connection, data or DemoData()), data)
             await _remove(connection, planned, now_ms)
             await _write(connection, planned, now_ms)
-            record = audit_record(data, planned.counts, origin, now_ms)
-            await keep_audits(connection, [record])
+            await append_audits(connection, [audit_record(data, planned.counts, origin, now_ms)])
             await connection.execute(LEDGER.advance)
             return planned.counts
 
         return await self._database.transact(work)
 
 
-async def _is_untouched(connection: Connection) -> bool:
-    return bool(await connection.fetchval(SQL.untouched))
-
-
-async def _ground(connection: Connection, data: DemoData) -> DemoGround:
-    """Lock what stands there, in the order of the ledger: sponsors, campaigns, slots, bookings, each sorted."""
+async def _ground(connection: Connection, data: DemoData) -> ExistingRows:
+    """Lock the existing rows in the order of the ledger: sponsors, campaigns, slots, bookings, each sorted."""
     accounts = await connection.fetch(SQL.accounts, [account.email for account in data.accounts])
     tenants = {row["email"]: row["tenant_id"] for row in accounts}
 
@@ -67,7 +62,7 @@ async def _ground(connection: Connection, data: DemoData) -> DemoGround:
     slots = await lock(SQL.lock_slots, (row.id for row in data.slots))
     bookings = await lock(SQL.lock_bookings, (row.id for row in data.bookings))
     weeks = await connection.fetch(SQL.real_weeks, sorted(slots))
-    return DemoGround(
+    return ExistingRows(
         tenants=tenants,
         sponsors=sponsors,
         slots=slots,
@@ -83,7 +78,7 @@ async def _ground(connection: Connection, data: DemoData) -> DemoGround:
 async def _remove(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
     for statement in (SQL.remove_weeks, SQL.remove_keys, SQL.remove_events, SQL.remove_bookings):
         await connection.execute(statement, planned.bookings)
-    await connection.execute(SQL.hold_days)
+    await connection.execute(SQL.lock_days)
     await connection.execute(SQL.remove_days, sorted(planned.counted))
     await connection.execute(SQL.remove_campaigns, planned.campaigns)
     await connection.execute(SQL.remove_sponsors, planned.sponsors)
@@ -96,12 +91,12 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     if planned.accounts:
         tenants = [Tenant(account.tenant_id, Tier.CLAIMED) for account in planned.accounts]
         accounts = [Account(account.email, account.tenant_id, now_ms) for account in planned.accounts]
-        await connection.execute(KEYS.keep_tenants, *columns(Tenant, tenants))
-        await connection.execute(KEYS.keep_accounts, *columns(Account, accounts))
-    await connection.execute(LEDGER.make_sponsors, *columns(Sponsor, data.sponsors))
-    await connection.execute(LEDGER.keep_campaigns, *campaign_columns(data.campaigns))
-    await connection.execute(SQL.keep_slots, *columns(Slot, data.slots))
-    await connection.execute(LEDGER.keep_bookings, *columns(Booking, data.bookings))
+        await connection.execute(KEYS.save_tenants, *columns(Tenant, tenants))
+        await connection.execute(KEYS.insert_accounts, *columns(Account, accounts))
+    await connection.execute(LEDGER.insert_sponsors, *columns(Sponsor, data.sponsors))
+    await connection.execute(LEDGER.save_campaigns, *campaign_columns(data.campaigns))
+    await connection.execute(SQL.save_slots, *columns(Slot, data.slots))
+    await connection.execute(LEDGER.save_bookings, *columns(Booking, data.bookings))
     if data.weeks:
         await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
-    await connection.execute(SQL.keep_days, *columns(DeliveryDay, data.days))
+    await connection.execute(SQL.insert_days, *columns(DeliveryDay, data.days))

@@ -1,56 +1,48 @@
 """The device store over Postgres."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from actors.devices.messages import Device, FreshKey, Guesses, Status
-from actors.devices.state import Decision, Snapshot, Wanted
+from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
-from actors.values import Account, Turn
+from actors.values import Account, BatchId
+from storage.journal import decide_once
 from storage.pool import Connection, Database
-from storage.postgres.audit import keep_audits
-from storage.postgres.columns import columns
+from storage.postgres.audit import append_audits
+from storage.postgres.columns import columns, record_of
 from storage.postgres.keys import SQL as KEYS
+from storage.postgres.pruning import prune
 from storage.postgres.quota import SQL as QUOTA
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("devices")
 
 
 class PostgresDevices:
-    """Device logins, guesses, and the keys that come of them, in the tables of those names."""
+    """Device logins, wrong guesses, and the keys issued to devices, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        async def work(connection: Connection) -> Decision:
-            decision = decide(await _snapshot(connection, wanted, now_ms))
-            await _keep(connection, decision)
-            return decision
-
-        return await decide_once(self._database, turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set, now_ms), decide, _write
+        )
 
     async def prune(self, before_ms: int, limit: int) -> int:
-        async def work(connection: Connection) -> int:
-            return int(await connection.fetchval(SQL.prune, before_ms, limit))
-
-        return await self._database.transact(work)
+        return await prune(self._database, SQL.prune, before_ms, limit)
 
 
-async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
-    """Lock what is wanted in the order of the contract: devices, accounts, sessions, tenants, each sorted."""
+async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
+    """Lock in the order of the contract: devices, accounts, sessions, tenants, each sorted."""
     snapshot = Snapshot()
-    for row in await connection.fetch(SQL.lock_devices, list(wanted.code_hashes), list(wanted.user_codes)):
-        snapshot.devices[row["id"]] = _device(row)
+    for row in await connection.fetch(SQL.lock_devices, list(lock_set.code_hashes), list(lock_set.user_codes)):
+        snapshot.devices[row["id"]] = record_of(Device, row, status=Status(row["status"]))
     approved = (device for device in snapshot.devices.values() if device.status is Status.APPROVED)
-    emails = {*wanted.emails, *(device.email for device in approved)}
+    emails = {*lock_set.emails, *(device.email for device in approved)}
     if emails:
         for row in await connection.fetch(KEYS.lock_accounts, sorted(filter(None, emails))):
             snapshot.accounts[row["email"]] = Account(**row)
-    if wanted.session_ids:
-        for row in await connection.fetch(SQL.lock_sessions, list(wanted.session_ids)):
+    if lock_set.session_ids:
+        for row in await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids)):
             snapshot.guesses[row["id"]] = Guesses(row["id"])
         for row in await connection.fetch(SQL.guesses, list(snapshot.guesses)):
             snapshot.guesses[row["session_id"]] = Guesses(**row)
@@ -63,16 +55,12 @@ async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snap
     return snapshot
 
 
-async def _keep(connection: Connection, decision: Decision) -> None:
+async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
     if decision.keys:
-        await connection.execute(SQL.keep_keys, *columns(FreshKey, decision.keys))
+        await connection.execute(SQL.insert_keys, *columns(FreshKey, decision.keys))
     if changed.devices:
-        await connection.execute(SQL.keep_devices, *columns(Device, changed.devices.values()))
+        await connection.execute(SQL.save_devices, *columns(Device, changed.devices.values()))
     if changed.guesses:
-        await connection.execute(SQL.keep_guesses, *columns(Guesses, changed.guesses.values()))
-    await keep_audits(connection, decision.audits)
-
-
-def _device(row: Mapping[str, Any]) -> Device:
-    return Device(**{**row, "status": Status(row["status"])})
+        await connection.execute(SQL.save_guesses, *columns(Guesses, changed.guesses.values()))
+    await append_audits(connection, decision.audits)

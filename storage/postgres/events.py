@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from actors.events.messages import NEVER, Kind, Row, Window
 from actors.events.state import KEY_BYTES
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from actors.weeks import WEEK_MS
 from storage.pool import Connection, Database
 from storage.statements import statements
@@ -15,10 +15,10 @@ from storage.statements import statements
 SQL = statements("events")
 
 LOCK = 7_206_341_120
-"""The advisory lock that nodes take turns on when they make or drop partitions; an arbitrary number beside the others."""
+"""The advisory lock that serializes the making and dropping of partitions. An arbitrary number, next to the others."""
 
 DROP_LOCK = "100ms"
-"""How long a drop waits for those who use the table."""
+"""How long a drop waits for transactions that use the table."""
 
 CHECK_VIOLATION = "23514"
 
@@ -27,8 +27,10 @@ UNIQUE_VIOLATION = "23505"
 KINDS = {Kind.IMPRESSION: 0, Kind.CLICK: 1}
 
 CAREFUL_BATCHES = 64
-"""After a batch that met a key of its day, as many expect to. Keys that are new throughout are the rule: a node remembers
-those that it has committed, and meets others after its start, or where a visitor's events reach several nodes."""
+"""How many batches use the careful statement after one that contained a known key.
+
+Normally all keys are new, because a node remembers those it has committed. Others appear after its start, or when a
+visitor's events reach several nodes."""
 
 
 class PostgresEvents:
@@ -36,18 +38,18 @@ class PostgresEvents:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Days whose partition this node has made, or found.
+        # Days whose partition this node has made or found.
         self._days: set[int] = set()
         self._careful = 0
 
-    async def record(self, turn: Turn, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         if day not in self._days:
             await self.prepare([day])
-        offered = turn.owner, turn.seq, day, *packed(rows)
-        if turn.decided is None and not self._careful:
-            # What such a batch adds is known before it is sent, so its statement may be its own transaction: should the
-            # answer get lost, the next attempt learns from the journal whether this was kept.
-            turn.decided = [row.key for row in rows]
+        offered = batch_id.owner, batch_id.seq, day, *packed(rows)
+        if batch_id.decided is None and not self._careful:
+            # This statement adds all keys or fails, so it can be its own transaction: if its result is lost, the next
+            # attempt reads in the journal whether it committed.
+            batch_id.decided = [row.key for row in rows]
             if await self._record_new(day, offered):
                 return [row.key for row in rows]
             self._careful = CAREFUL_BATCHES
@@ -55,76 +57,76 @@ class PostgresEvents:
 
         async def work(connection: Connection) -> Collection[bytes]:
             with self._partition(day):
-                kept = await connection.fetchrow(SQL.record, *offered)
-            if kept["taken"]:
-                # It is heard before the commit is sent, whose outcome may stay unknown.
-                turn.decided = _keys_in(kept["added"] or b"")
-            added: Collection[bytes] = turn.decided
+                row = await connection.fetchrow(SQL.record, *offered)
+            if row["recorded"]:
+                # Set before the commit, whose outcome may stay unknown.
+                batch_id.decided = _keys_in(row["added"] or b"")
+            added: Collection[bytes] = batch_id.decided
             return added
 
         return await self._database.transact(work)
 
     async def _record_new(self, day: int, offered: Sequence[object]) -> bool:
-        """Keep a turn's first attempt whole; False where the day had one of its keys, and nothing was kept."""
+        """Write the first attempt of a batch. Returns False, and writes nothing, if the day already has one of its keys."""
 
         async def work(connection: Connection) -> bool:
             try:
                 with self._partition(day):
-                    taken: bool = await connection.fetchval(SQL.record_new, *offered)
+                    recorded: bool = await connection.fetchval(SQL.record_new, *offered)
             except Exception as error:
                 if getattr(error, "sqlstate", "") == UNIQUE_VIOLATION:
                     return False
                 raise
-            assert taken, "a turn was kept before its first attempt"
+            assert recorded, "the batch id was in the journal before the first attempt"
             return True
 
         return await self._database.commit(work)
 
     @contextmanager
     def _partition(self, day: int) -> Iterator[None]:
-        """Ask again about a day whose partition turns out to be gone."""
+        """Turn a missing partition into `Contended`, and forget that it was there."""
         try:
             yield
         except Exception as error:
             if _has_no_partition(error):
                 self._days.discard(day)
-                raise Contended(f"another node has dropped day {day}") from error
+                raise Contended(f"another node has dropped the partition of day {day}") from error
             raise
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.windows, sorted(booking_ids)))
+        rows = await self._database.fetch(SQL.windows, sorted(booking_ids))
         return {row["id"]: _window(row["start_ms"], row["weeks"]) for row in rows}
 
     async def prepare(self, days: Sequence[int]) -> None:
-        # A transaction a day: over many shards one takes its time, and what is made stays made.
+        # One transaction per day: over many shards each is slow, and finished ones must stay.
         for day in sorted(set(days) - self._days):
             await self._make(day)
             self._days.add(day)
 
     async def _make(self, day: int) -> None:
-        """Make one day's partition, unless a node has done so."""
+        """Make one day's partition, unless it exists."""
 
         async def work(connection: Connection) -> None:
             await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval(SQL.is_there, f"events_{day:d}"):
-                # Attaching waits for nobody who writes to other days, as making a partition in place would.
+            if not await connection.fetchval(SQL.has_partition, f"events_{day:d}"):
+                # Attach instead of creating in place, which would wait for all writers of other days.
                 await connection.execute(f"create table events_{day:d} (like events including all)")
                 await connection.execute(f"alter table events attach partition events_{day:d} for values in ({day:d})")
 
         await self._database.transact(work)
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        present = await self._database.read(lambda connection: connection.fetch(SQL.partitions))
+        present = await self._database.fetch(SQL.partitions)
         return [row["day"] for row in present if row["day"] < day and await self._drop(row["day"])]
 
     async def _drop(self, day: int) -> bool:
-        """Drop one day; False where another node has done so meanwhile."""
+        """Drop one day. Returns False if another node has done so meanwhile."""
 
         async def work(connection: Connection) -> bool:
             await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval(SQL.is_there, f"events_{day:d}"):
+            if not await connection.fetchval(SQL.has_partition, f"events_{day:d}"):
                 return False
-            # Whoever records waits behind a drop that waits, say for a backup: so it gives up soon.
+            # Writers queue behind a drop that itself waits, for example for a backup, so it gives up soon.
             await connection.execute(f"set local lock_timeout = '{DROP_LOCK}'; drop table events_{day:d}")
             return True
 
@@ -134,8 +136,10 @@ class PostgresEvents:
 
 
 def packed(rows: Sequence[Row]) -> tuple[list[str], list[bytes], list[bytes]]:
-    """Sorted rows as the statements take them: bookings, and for each its keys in one piece, and its kinds. An array with
-    an element for each event would cost the driver more than all else does."""
+    """Sorted rows as parameters: bookings, and for each its concatenated keys and its concatenated kinds.
+
+    Arrays with an element per event would cost the driver more than everything else.
+    """
     bookings, keys, kinds = [], [], []
     for booking_id, some in groupby(rows, itemgetter(0)):
         of_booking = list(some)
@@ -154,5 +158,5 @@ def _window(start_ms: int | None, weeks: int) -> Window:
 
 
 def _has_no_partition(error: Exception) -> bool:
-    """Whether a row found no partition: a check that was violated, and that has no name."""
+    """Whether a row had no partition. Postgres reports this as a check violation without a constraint name."""
     return getattr(error, "sqlstate", "") == CHECK_VIOLATION and getattr(error, "constraint_name", None) is None

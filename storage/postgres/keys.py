@@ -5,75 +5,71 @@ from typing import Any
 
 from actors.credentials import Kind
 from actors.keys.messages import Claim, Key, Resolved
-from actors.keys.state import Decision, Snapshot, Wanted
+from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
-from actors.values import Account, Letter, Scope, Tenant, Tier, Turn
-from storage.pool import Connection, Database
-from storage.postgres.audit import keep_audits
-from storage.postgres.columns import columns
+from actors.values import Account, BatchId, OutboxMessage, Scope, Tenant, Tier
+from storage.journal import decide_once
+from storage.pool import Connection, Database, Row
+from storage.postgres.audit import append_audits
+from storage.postgres.columns import columns, columns_of, record_of
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("keys")
 
+_BEFORE_SCOPES = ("id", "hash", "prefix", "kind", "tenant_id", "created_ms")
+_AFTER_SCOPES = ("name", "expires_ms", "revoked_ms")
+
 
 class PostgresKeys:
-    """Keys, claims, accounts, the outbox and the audit, in the tables of those names."""
+    """Keys, claims, accounts, the outbox and the audit, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        async def work(connection: Connection) -> Decision:
-            decision = decide(await _snapshot(connection, wanted, now_ms))
-            await _keep(connection, decision)
-            return decision
-
-        return await decide_once(self._database, turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set, now_ms), decide, _write
+        )
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(hashes)))
-        return {row["hash"]: _resolved(row) for row in rows}
+        return {row["hash"]: _resolved(row) for row in await self._database.fetch(SQL.resolve, list(hashes))}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve_prefix, prefix))
-        return [_resolved(row) for row in rows]
+        return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
 
     async def live_keys(self, tenant_id: str) -> Sequence[Key]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.live_keys, tenant_id))
-        return [_key(row) for row in rows]
+        return [_key(row) for row in await self._database.fetch(SQL.live_keys, tenant_id)]
 
     async def keep_uses(self, uses: Mapping[str, int]) -> None:
         key_ids = sorted(uses)
         used = [uses[key_id] for key_id in key_ids]
-        await self._database.transact(lambda connection: connection.execute(SQL.keep_uses, key_ids, used))
+        await self._database.transact(lambda connection: connection.execute(SQL.save_uses, key_ids, used))
 
     async def uses_of(self, key_ids: Sequence[str]) -> Mapping[str, int]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.uses_of, list(key_ids)))
-        return {row["key_id"]: row["used_ms"] for row in rows}
+        return {row["key_id"]: row["used_ms"] for row in await self._database.fetch(SQL.uses_of, list(key_ids))}
 
     async def count_administrators(self) -> int:
-        return int(await self._database.read(lambda connection: connection.fetchval(SQL.count_administrators)))
+        return int(await self._database.fetchval(SQL.count_administrators))
 
 
-async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
-    """Lock what is wanted in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
+async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
+    """Lock in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
     snapshot = Snapshot()
-    if wanted.token_hashes:
-        for row in await connection.fetch(SQL.lock_claims, list(wanted.token_hashes)):
+    if lock_set.token_hashes:
+        for row in await connection.fetch(SQL.lock_claims, list(lock_set.token_hashes)):
             snapshot.claims[row["token_hash"]] = Claim(**row)
-    if wanted.emails:
-        for row in await connection.fetch(SQL.lock_accounts, list(wanted.emails)):
+    if lock_set.emails:
+        for row in await connection.fetch(SQL.lock_accounts, list(lock_set.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
-    if wanted.membership:
-        await connection.execute(SQL.take_turns_with_administrators)
+    if lock_set.membership:
+        await connection.execute(SQL.lock_membership)
         snapshot.administrator_count = await connection.fetchval(SQL.count_administrators)
-    if wanted.admin_emails:
-        for row in await connection.fetch(SQL.lock_administrators, list(wanted.admin_emails)):
+    if lock_set.admin_emails:
+        for row in await connection.fetch(SQL.lock_administrators, list(lock_set.admin_emails)):
             snapshot.administrators[row["email"]] = row["granted_ms"]
-    key_ids = {*wanted.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
+    key_ids = {*lock_set.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
     if key_ids:
         for row in await connection.fetch(SQL.lock_keys, sorted(key_ids)):
             snapshot.keys[row["id"]] = _key(row)
@@ -88,71 +84,52 @@ async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snap
     return snapshot
 
 
-async def _keep(connection: Connection, decision: Decision) -> None:
+async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
-    # A tenant that takes another in has to exist before the one that points to it.
-    tenants = sorted(changed.tenants.values(), key=lambda tenant: tenant.id)
-    for group in ([t for t in tenants if t.merged_into is None], [t for t in tenants if t.merged_into is not None]):
-        if group:
-            await connection.execute(SQL.keep_tenants, *columns(Tenant, group))
-    merged = [tenant for tenant in tenants if tenant.merged_into is not None]
-    if merged:
-        await connection.execute(
-            SQL.merge_days, [tenant.id for tenant in merged], [tenant.merged_into for tenant in merged]
-        )
+    await _write_tenants(connection, sorted(changed.tenants.values(), key=lambda tenant: tenant.id))
     if changed.accounts:
-        await connection.execute(SQL.keep_accounts, *columns(Account, changed.accounts.values()))
+        await connection.execute(SQL.insert_accounts, *columns(Account, changed.accounts.values()))
     if decision.dismissed:
-        await connection.execute(SQL.dismiss_administrators, sorted(decision.dismissed))
+        await connection.execute(SQL.delete_administrators, sorted(decision.dismissed))
     if changed.administrators:
-        await connection.execute(
-            SQL.keep_administrators, list(changed.administrators), list(changed.administrators.values())
-        )
+        admins = changed.administrators
+        await connection.execute(SQL.insert_administrators, list(admins), list(admins.values()))
     if changed.keys:
-        await connection.execute(SQL.keep_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
+        await connection.execute(SQL.save_keys, *_key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     if changed.claims:
         claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
-        await connection.execute(SQL.keep_claims, *columns(Claim, claims))
-    if decision.letters:
-        await connection.execute(SQL.keep_letters, *columns(Letter, decision.letters))
-    await keep_audits(connection, decision.audits)
+        await connection.execute(SQL.save_claims, *columns(Claim, claims))
+    if decision.outbox:
+        await connection.execute(SQL.insert_messages, *columns(OutboxMessage, decision.outbox))
+    await append_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
     if topics:
         await connection.execute(SQL.announce, topics)
 
 
+async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> None:
+    """Write tenants before those that are merged into them, because of the foreign key."""
+    merged = [tenant for tenant in tenants if tenant.merged_into is not None]
+    for group in ([tenant for tenant in tenants if tenant.merged_into is None], merged):
+        if group:
+            await connection.execute(SQL.save_tenants, *columns(Tenant, group))
+    if merged:
+        await connection.execute(SQL.merge_days, *columns_of(("id", "merged_into"), merged))
+
+
 def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
-    """As `columns`; scopes travel as one text a key, since arrays of arrays have to be rectangular."""
-    return [
-        [key.id for key in keys],
-        [key.hash for key in keys],
-        [key.prefix for key in keys],
-        [key.kind for key in keys],
-        [key.tenant_id for key in keys],
-        [key.created_ms for key in keys],
-        [None if key.scopes is None else " ".join(key.scopes) for key in keys],
-        [key.name for key in keys],
-        [key.expires_ms for key in keys],
-        [key.revoked_ms for key in keys],
-    ]
+    """As `columns`, with the scopes of a key joined into one text, because Postgres arrays of arrays are rectangular."""
+    scopes = [None if key.scopes is None else " ".join(key.scopes) for key in keys]
+    return [*columns_of(_BEFORE_SCOPES, keys), scopes, *columns_of(_AFTER_SCOPES, keys)]
 
 
-def _key(row: Mapping[str, Any]) -> Key:
+def _key(row: Row) -> Key:
     scopes = row["scopes"]
-    return Key(
-        id=row["id"],
-        hash=row["hash"],
-        prefix=row["prefix"],
-        kind=Kind(row["kind"]),
-        tenant_id=row["tenant_id"],
-        created_ms=row["created_ms"],
-        scopes=None if scopes is None else tuple(Scope(scope) for scope in scopes),
-        name=row["name"],
-        expires_ms=row["expires_ms"],
-        revoked_ms=row["revoked_ms"],
+    return record_of(
+        Key, row, kind=Kind(row["kind"]), scopes=None if scopes is None else tuple(Scope(scope) for scope in scopes)
     )
 
 
-def _resolved(row: Mapping[str, Any]) -> Resolved:
+def _resolved(row: Row) -> Resolved:
     return Resolved(_key(row), Tier(row["tier"]), row["email"], row["admin"])

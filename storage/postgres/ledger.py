@@ -1,32 +1,29 @@
 """The booking ledger over Postgres.
 
-No two nodes wait for each other. All take their locks in one order: sponsors, campaigns, slots, bookings, each kind with
-one statement that is sorted. What is inserted under no lock (a sponsor or slot that is new, an event) comes after all
-locks, in one order too, and is never waited for by a node that still takes locks. The revision, where all nodes meet,
-comes last.
+Nodes never deadlock. All take their locks in one order: sponsors, campaigns, slots, bookings, each kind in one sorted
+statement. Rows inserted without a lock (new sponsors and slots, payment events) come after all locks and in one order
+too, so a node that still takes locks never waits for them. The revision row, which all nodes update, comes last.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.records import Booking, Remembered, Slot, Sponsor
-from actors.bookings.state import Decision, Snapshot, Wanted, Week
+from actors.bookings.records import Booking, IdempotencyRecord, Slot, Sponsor
+from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
-from actors.values import Contended, Turn
-from storage.pool import Connection, Database
-from storage.postgres.audit import keep_audits
-from storage.postgres.columns import columns, columns_of
+from actors.values import BatchId, Contended
+from storage.journal import decide_once
+from storage.pool import Connection, Database, Row
+from storage.postgres.audit import append_audits
+from storage.postgres.columns import columns, columns_of, new_and_known, record_of
 from storage.postgres.sponsorship_rows import (
     booking_of,
     campaign_columns,
     campaign_of,
-    remembered_of,
     slot_of,
-    sponsor_of,
 )
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("ledger")
 
@@ -47,24 +44,20 @@ _SLOT_CHANGES = (
 
 
 class PostgresLedger:
-    """Slots, sponsors, campaigns and bookings, in the tables of those names and of what belongs to them."""
+    """Slots, sponsors, campaigns and bookings, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
-        async def work(connection: Connection) -> Decision:
-            snapshot = await _snapshot(connection, wanted)
-            decision = decide(snapshot)
-            await _keep(connection, snapshot, decision)
-            return decision
-
-        return await decide_once(self._database, turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set), decide, _write
+        )
 
 
 @dataclass(slots=True)
 class _Places:
-    """Which rows follow from the bookings and campaigns that a batch names. None of this ever changes."""
+    """The rows that the bookings and campaigns of a batch refer to. These references never change."""
 
     tenant_ids: set[str]
     campaign_ids: set[str]
@@ -72,7 +65,7 @@ class _Places:
     booking_ids: set[str] = field(default_factory=set)
     from_week_ms: int | None = None
 
-    def add_booking(self, booking_id: str, row: Mapping[str, Any]) -> None:
+    def add_booking(self, booking_id: str, row: Row) -> None:
         self.booking_ids.add(booking_id)
         self.tenant_ids.add(row["tenant_id"])
         self.campaign_ids.add(row["campaign_id"])
@@ -81,14 +74,14 @@ class _Places:
             self.from_week_ms = row["week_start_ms"]
 
 
-async def _snapshot(connection: Connection, wanted: Wanted) -> Snapshot:
-    """Lock what is wanted and what follows from it; each kind is complete before the next begins."""
+async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
+    """Lock the named rows and those they refer to. Each kind is complete before the next begins."""
     snapshot = Snapshot()
-    places = await _places(connection, wanted)
+    places = await _places(connection, lock_set)
     if places.tenant_ids:
         for row in await connection.fetch(SQL.lock_sponsors, sorted(places.tenant_ids)):
-            snapshot.sponsors[row["tenant_id"]] = sponsor_of(row)
-    await _recall(connection, wanted, places, snapshot)
+            snapshot.sponsors[row["tenant_id"]] = record_of(Sponsor, row)
+    await _recall(connection, lock_set, places, snapshot)
     if places.campaign_ids:
         for row in await connection.fetch(SQL.lock_campaigns, sorted(places.campaign_ids)):
             snapshot.campaigns[row["id"]] = campaign_of(row)
@@ -103,95 +96,89 @@ async def _snapshot(connection: Connection, wanted: Wanted) -> Snapshot:
     if booking_ids or places.tenant_ids:
         for row in await connection.fetch(SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids)):
             snapshot.bookings[row["id"]] = booking_of(row)
-    await _no_new_sponsors(connection, wanted, snapshot)
-    if wanted.event_ids:
-        snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(wanted.event_ids)))
+    await _check_new_sponsors(connection, lock_set, snapshot)
+    if lock_set.event_ids:
+        snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(lock_set.event_ids)))
     if places.booking_ids:
         for row in await connection.fetch(SQL.delivered, sorted(places.booking_ids)):
             snapshot.delivered[row["booking_id"]] = (row["impressions"], row["clicks"])
     return snapshot
 
 
-async def _places(connection: Connection, wanted: Wanted) -> _Places:
-    """Where the named bookings and campaigns are. What is not there yet is not there for this batch at all."""
-    tenant_ids = {*wanted.tenant_ids, *(tenant_id for tenant_id, _, _ in wanted.keys)}
-    places = _Places(tenant_ids, set(), set(wanted.slot_ids), from_week_ms=wanted.from_week_ms)
-    if wanted.booking_ids:
-        for row in await connection.fetch(SQL.booking_places, list(wanted.booking_ids)):
+async def _places(connection: Connection, lock_set: LockSet) -> _Places:
+    """Find the rows that the named bookings and campaigns refer to. Rows that do not exist yet stay absent for this batch."""
+    tenant_ids = {*lock_set.tenant_ids, *(tenant_id for tenant_id, _, _ in lock_set.keys)}
+    places = _Places(tenant_ids, set(), set(lock_set.slot_ids), from_week_ms=lock_set.from_week_ms)
+    if lock_set.booking_ids:
+        for row in await connection.fetch(SQL.booking_places, list(lock_set.booking_ids)):
             places.add_booking(row["id"], row)
-    if wanted.campaign_ids:
-        for row in await connection.fetch(SQL.campaign_owners, list(wanted.campaign_ids)):
+    if lock_set.campaign_ids:
+        for row in await connection.fetch(SQL.campaign_owners, list(lock_set.campaign_ids)):
             places.campaign_ids.add(row["id"])
             places.tenant_ids.add(row["tenant_id"])
     return places
 
 
-async def _recall(connection: Connection, wanted: Wanted, places: _Places, snapshot: Snapshot) -> None:
-    """What the idempotency keys have led to. Their sponsors are locked, so no other node adds to them."""
-    if not wanted.keys:
+async def _recall(connection: Connection, lock_set: LockSet, places: _Places, snapshot: Snapshot) -> None:
+    """Read the bookings made under the idempotency keys. The sponsors are locked, so no other node adds to them."""
+    if not lock_set.keys:
         return
-    tenants, operations, keys = map(list, zip(*wanted.keys, strict=True))
+    tenants, operations, keys = map(list, zip(*lock_set.keys, strict=True))
     for row in await connection.fetch(SQL.recall, tenants, operations, keys):
-        snapshot.remembered[row["tenant_id"], row["operation"], row["key"]] = remembered_of(row)
+        snapshot.remembered[row["tenant_id"], row["operation"], row["key"]] = record_of(IdempotencyRecord, row)
         places.add_booking(row["booking_id"], row)
 
 
-async def _no_new_sponsors(connection: Connection, wanted: Wanted, snapshot: Snapshot) -> None:
-    """Begin again where another node has made a sponsor who was not there to be locked.
+async def _check_new_sponsors(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
+    """Raise `Contended` if another node has inserted a sponsor that did not exist when its row was to be locked.
 
-    Its idempotency keys were looked up too early then: a repeated request would find its weeks taken, by itself.
+    The idempotency keys were then read too early: a repeated request would find its weeks taken by its first attempt.
     """
-    absent = {tenant_id for tenant_id, _, _ in wanted.keys} - snapshot.sponsors.keys()
+    absent = {tenant_id for tenant_id, _, _ in lock_set.keys} - snapshot.sponsors.keys()
     if absent and await connection.fetch(SQL.new_sponsors, sorted(absent)):
-        raise Contended("another node has just made this sponsor")
+        raise Contended("another node has just created this sponsor")
 
 
-async def _keep(connection: Connection, before: Snapshot, decision: Decision) -> None:
-    """Write a decision: what others refer to first, the revision last."""
-    await _keep_sponsors(connection, before, decision.sponsors)
-    await _keep_slots(connection, before, decision.slots)
+async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
+    """Write a decision: referenced rows first, the revision last."""
+    await _write_sponsors(connection, before, decision.sponsors)
+    await _write_slots(connection, before, decision.slots)
     if decision.campaigns:
-        await connection.execute(SQL.keep_campaigns, *campaign_columns(decision.campaigns.values()))
+        await connection.execute(SQL.save_campaigns, *campaign_columns(decision.campaigns.values()))
     if decision.bookings:
-        await connection.execute(SQL.keep_bookings, *columns(Booking, decision.bookings.values()))
+        await connection.execute(SQL.save_bookings, *columns(Booking, decision.bookings.values()))
     if decision.weeks_freed:
         await connection.execute(SQL.free_weeks, *week_columns(decision.weeks_freed))
     if decision.weeks_taken:
         await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
     if decision.remembered:
-        await connection.execute(SQL.remember, *columns(Remembered, decision.remembered))
+        await connection.execute(SQL.insert_keys, *columns(IdempotencyRecord, decision.remembered))
     if decision.events:
-        await connection.execute(SQL.keep_events, *map(list, zip(*decision.events, strict=True)))
-    await keep_audits(connection, decision.audits)
+        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)))
+    await append_audits(connection, decision.audits)
     if decision.visible:
         await connection.execute(SQL.advance)
 
 
-async def _keep_sponsors(connection: Connection, before: Snapshot, sponsors: Mapping[str, Sponsor]) -> None:
-    """New ones are inserted and known ones changed: an upsert would write over what another node has just made."""
-    made, changed = _parted(sponsors, before.sponsors)
-    if made:
-        await connection.execute(SQL.make_sponsors, *columns(Sponsor, made))
-    if changed:
-        await connection.execute(SQL.change_sponsors, *columns_of(_SPONSOR_CHANGES, changed))
+async def _write_sponsors(connection: Connection, before: Snapshot, sponsors: Mapping[str, Sponsor]) -> None:
+    """Insert new sponsors and update known ones. An upsert could overwrite what another node has just inserted."""
+    new, known = new_and_known(sponsors, before.sponsors)
+    if new:
+        await connection.execute(SQL.insert_sponsors, *columns(Sponsor, new))
+    if known:
+        await connection.execute(SQL.update_sponsors, *columns_of(_SPONSOR_CHANGES, known))
 
 
-async def _keep_slots(connection: Connection, before: Snapshot, slots: Mapping[str, Slot]) -> None:
-    """As with sponsors: the id of a slot may be an administrator's, and another's as well."""
-    made, changed = _parted(slots, before.slots)
-    if made:
-        await connection.execute(SQL.make_slots, *columns(Slot, made))
-    if changed:
-        await connection.execute(SQL.change_slots, *columns_of(_SLOT_CHANGES, changed))
-
-
-def _parted(rows: Mapping[str, Any], known: Iterable[str]) -> tuple[list[Any], list[Any]]:
-    """New rows and known ones."""
-    made = [row for key, row in rows.items() if key not in known]
-    return made, [row for key, row in rows.items() if key in known]
+async def _write_slots(connection: Connection, before: Snapshot, slots: Mapping[str, Slot]) -> None:
+    """As with sponsors: two administrators may choose the same slot id on two nodes."""
+    new, known = new_and_known(slots, before.slots)
+    if new:
+        await connection.execute(SQL.insert_slots, *columns(Slot, new))
+    if known:
+        await connection.execute(SQL.update_slots, *columns_of(_SLOT_CHANGES, known))
 
 
 def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
-    """Slots, weeks and bookings; at least one."""
+    """Slots, weeks and bookings, as three arrays. `weeks` is not empty."""
     slots, starts = map(list, zip(*weeks, strict=True))
     return [slots, starts, list(weeks.values())]

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from actors.mail.messages import Again, GivenUp, Lease, Mark, OutboxLetter, Sent
+from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
 from storage.pool import Connection, Database
+from storage.postgres.pruning import prune
 from storage.statements import statements
 
 SQL = statements("mail")
 
 
 class PostgresOutbox:
-    """Letters in the `outbox` table, where the key store puts them."""
+    """Messages in the `outbox` table. The key and session stores insert them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -19,35 +20,33 @@ class PostgresOutbox:
         async def work(connection: Connection) -> Lease:
             rows = await connection.fetch(SQL.lease, now_ms, limit, until_ms)
             next_due_ms: int | None = await connection.fetchval(SQL.next_due)
-            letters = sorted((OutboxLetter(**row) for row in rows), key=lambda letter: (letter.created_ms, letter.id))
-            return Lease(tuple(letters), next_due_ms)
+            messages = sorted(
+                (QueuedMessage(**row) for row in rows), key=lambda message: (message.created_ms, message.id)
+            )
+            return Lease(tuple(messages), next_due_ms)
 
         return await self._database.transact(work)
 
     async def mark(self, marks: Sequence[Mark]) -> None:
         async def work(connection: Connection) -> None:
-            # Sorted, so that two nodes that mark the same letters do not deadlock.
-            for mark in sorted(marks, key=lambda mark: mark.letter_id):
-                await _keep(connection, mark)
+            # Sorted, so that two nodes that mark the same messages do not deadlock.
+            for mark in sorted(marks, key=lambda mark: mark.message_id):
+                await _mark(connection, mark)
 
         await self._database.transact(work)
 
     async def prune(self, before_ms: int, limit: int) -> int:
-        async def work(connection: Connection) -> int:
-            return int(await connection.fetchval(SQL.prune, before_ms, limit))
+        return await prune(self._database, SQL.prune, before_ms, limit)
 
-        return await self._database.transact(work)
-
-    async def recent(self, limit: int) -> Sequence[OutboxLetter]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.recent, limit))
-        return [OutboxLetter(**row) for row in rows]
+    async def recent(self, limit: int) -> Sequence[QueuedMessage]:
+        return [QueuedMessage(**row) for row in await self._database.fetch(SQL.recent, limit)]
 
 
-async def _keep(connection: Connection, mark: Mark) -> None:
+async def _mark(connection: Connection, mark: Mark) -> None:
     match mark:
-        case Sent(letter_id, sent_ms):
-            await connection.execute(SQL.mark_sent, letter_id, sent_ms)
-        case Again(letter_id, attempt, due_ms, error):
-            await connection.execute(SQL.mark_again, letter_id, attempt, due_ms, error)
-        case GivenUp(letter_id, attempt, failed_ms, error):
-            await connection.execute(SQL.mark_given_up, letter_id, attempt, failed_ms, error)
+        case Sent(message_id, sent_ms):
+            await connection.execute(SQL.mark_sent, message_id, sent_ms)
+        case RetryLater(message_id, attempt, due_ms, error):
+            await connection.execute(SQL.mark_again, message_id, attempt, due_ms, error)
+        case GivenUp(message_id, attempt, failed_ms, error):
+            await connection.execute(SQL.mark_given_up, message_id, attempt, failed_ms, error)

@@ -1,41 +1,38 @@
-"""The nodes over Postgres."""
+"""The node store over Postgres."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from actors.nodes.messages import NodeInfo, Seen
+from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
-from storage.pool import Connection, Database
+from storage.pool import Connection, Database, Row
+from storage.postgres.columns import record_of
 from storage.statements import statements
 
 SQL = statements("nodes")
 
 
 class PostgresNodes:
-    """Rows of the table `nodes`, whose ages are by the clock of the server."""
+    """Rows of the `nodes` table. The server's clock measures their ages."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def beat(self, node: NodeInfo, live_seconds: float) -> Sequence[Seen]:
-        said = (node.id, node.host, node.pid, node.version, node.url, node.started_ms)
+    async def heartbeat(self, node: NodeInfo, live_seconds: float) -> Sequence[LiveNode]:
+        info = (node.id, node.host, node.pid, node.version, node.url, node.started_ms)
         bounds = (live_seconds, GONE_SECONDS, GONE_ROWS, MOST_NODES - 1)
 
-        async def work(connection: Connection) -> Sequence[Seen]:
-            others = await connection.fetch(SQL.beat, *said, *bounds)
-            return [Seen(node, 0.0), *map(_seen, others)]
+        async def work(connection: Connection) -> Sequence[LiveNode]:
+            others = await connection.fetch(SQL.heartbeat, *info, *bounds)
+            return [LiveNode(node, 0.0), *map(_seen, others)]
 
         return await self._database.commit(work)
 
     async def leave(self, node_id: str) -> None:
         await self._database.commit(lambda connection: connection.execute(SQL.leave, node_id))
 
-    async def live(self, live_seconds: float) -> Sequence[Seen]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.live, live_seconds, MOST_NODES))
-        return [_seen(row) for row in rows]
+    async def live(self, live_seconds: float) -> Sequence[LiveNode]:
+        return [_seen(row) for row in await self._database.fetch(SQL.live, live_seconds, MOST_NODES)]
 
 
-def _seen(row: Mapping[str, Any]) -> Seen:
-    fields = dict(row)
-    age_seconds = fields.pop("age_seconds")
-    return Seen(NodeInfo(**fields), age_seconds)
+def _seen(row: Row) -> LiveNode:
+    return LiveNode(record_of(NodeInfo, row), row["age_seconds"])

@@ -3,102 +3,89 @@
 from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn, SignIn
-from actors.sessions.state import Decision, Snapshot, Wanted
+from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
-from actors.values import Account, Letter, Tenant, Tier, Turn
+from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
+from storage.journal import decide_once
 from storage.pool import Connection, Database
-from storage.postgres.audit import keep_audits
-from storage.postgres.columns import columns
+from storage.postgres.audit import append_audits
+from storage.postgres.columns import columns, new_and_known, record_of
 from storage.postgres.keys import SQL as KEYS
+from storage.postgres.pruning import prune
 from storage.statements import statements
-from storage.turns import decide_once
 
 SQL = statements("sessions")
 
 
 class PostgresSessions:
-    """Sign-ins, sessions and forms, accounts, the outbox and the audit, in the tables of those names."""
+    """Sign-ins, sessions and forms, accounts, the outbox and the audit, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        async def work(connection: Connection) -> Decision:
-            snapshot = await _snapshot(connection, wanted, now_ms)
-            decision = decide(snapshot)
-            await _keep(connection, snapshot, decision)
-            return decision
-
-        return await decide_once(self._database, turn, work)
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set, now_ms), decide, _write
+        )
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.resolve, list(token_hashes)))
-        found = {}
-        for row in rows:
-            facts = dict(row)
-            tenant_id, tier, admin = facts.pop("tenant_id"), Tier(facts.pop("tier")), facts.pop("admin")
-            found[facts["token_hash"]] = SignedIn(Session(**facts), tenant_id, tier, admin)
-        return found
+        rows = await self._database.fetch(SQL.resolve, list(token_hashes))
+        return {
+            row["token_hash"]: SignedIn(record_of(Session, row), row["tenant_id"], Tier(row["tier"]), row["admin"])
+            for row in rows
+        }
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
-        rows = await self._database.read(lambda connection: connection.fetch(SQL.of_email, email, now_ms))
-        return [Session(**row) for row in rows]
+        return [Session(**row) for row in await self._database.fetch(SQL.of_email, email, now_ms)]
 
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_sign_ins, before_ms, limit)
+        return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_sessions, before_ms, limit)
+        return await prune(self._database, SQL.prune_sessions, before_ms, limit)
 
     async def prune_forms(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_forms, before_ms, limit)
-
-    async def _prune(self, statement: str, before_ms: int, limit: int) -> int:
-        async def work(connection: Connection) -> int:
-            return int(await connection.fetchval(statement, before_ms, limit))
-
-        return await self._database.transact(work)
+        return await prune(self._database, SQL.prune_forms, before_ms, limit)
 
 
-async def _snapshot(connection: Connection, wanted: Wanted, now_ms: int) -> Snapshot:
-    """Lock what is wanted in the order of the contract: sign-ins, accounts, sessions, each sorted."""
+async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
+    """Lock in the order of the contract: sign-ins, accounts, sessions, each sorted."""
     snapshot = Snapshot()
-    if wanted.emails:
-        for row in await connection.fetch(SQL.lock_sign_ins, list(wanted.emails)):
+    if lock_set.emails:
+        for row in await connection.fetch(SQL.lock_sign_ins, list(lock_set.emails)):
             snapshot.sign_ins[row["email"]] = SignIn(**row)
-    if wanted.entering:
-        for row in await connection.fetch(SQL.lock_accounts, list(wanted.entering)):
+    if lock_set.entering:
+        for row in await connection.fetch(SQL.lock_accounts, list(lock_set.entering)):
             snapshot.accounts[row["email"]] = Account(**row)
-    if wanted.entering or wanted.session_ids:
-        rows = await connection.fetch(SQL.lock_sessions, list(wanted.session_ids), list(wanted.entering), now_ms)
+    if lock_set.entering or lock_set.session_ids:
+        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), list(lock_set.entering), now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
-    if wanted.forms:
-        for row in await connection.fetch(SQL.sent_forms, *_pairs(wanted.forms)):
+    if lock_set.forms:
+        for row in await connection.fetch(SQL.sent_forms, *_pairs(lock_set.forms)):
             snapshot.forms[row["session_id"], row["id"]] = row["sent_ms"]
     return snapshot
 
 
-async def _keep(connection: Connection, snapshot: Snapshot, decision: Decision) -> None:
+async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
     if decision.tenants:
-        await connection.execute(KEYS.keep_tenants, *columns(Tenant, decision.tenants))
+        await connection.execute(KEYS.save_tenants, *columns(Tenant, decision.tenants))
     if changed.accounts:
-        await connection.execute(KEYS.keep_accounts, *columns(Account, changed.accounts.values()))
-    made = [row for email, row in changed.sign_ins.items() if email not in snapshot.sign_ins]
-    if made:
-        await connection.execute(SQL.make_sign_ins, *columns(SignIn, made))
-    known = [row for email, row in changed.sign_ins.items() if email in snapshot.sign_ins]
+        await connection.execute(KEYS.insert_accounts, *columns(Account, changed.accounts.values()))
+    new, known = new_and_known(changed.sign_ins, before.sign_ins)
+    if new:
+        await connection.execute(SQL.insert_sign_ins, *columns(SignIn, new))
     if known:
-        await connection.execute(SQL.keep_sign_ins, *columns(SignIn, known))
+        await connection.execute(SQL.update_sign_ins, *columns(SignIn, known))
     if changed.sessions:
-        await connection.execute(SQL.keep_sessions, *columns(Session, changed.sessions.values()))
-    if decision.given_back:
-        await connection.execute(SQL.give_back_forms, *_pairs(sorted(decision.given_back)))
+        await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
+    if decision.released_forms:
+        await connection.execute(SQL.delete_forms, *_pairs(sorted(decision.released_forms)))
     if changed.forms:
-        await connection.execute(SQL.keep_forms, *_pairs(list(changed.forms)), list(changed.forms.values()))
-    if decision.letters:
-        await connection.execute(KEYS.keep_letters, *columns(Letter, decision.letters))
-    await keep_audits(connection, decision.audits)
+        await connection.execute(SQL.insert_forms, *_pairs(list(changed.forms)), list(changed.forms.values()))
+    if decision.outbox:
+        await connection.execute(KEYS.insert_messages, *columns(OutboxMessage, decision.outbox))
+    await append_audits(connection, decision.audits)
 
 
 def _pairs(places: Sequence[tuple[str, str]]) -> list[list[str]]:

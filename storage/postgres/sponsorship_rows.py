@@ -1,9 +1,8 @@
-"""Rows of the sponsorship tables as the records of the ledger, and records as columns."""
+"""Rows of the sponsorship tables as records of the ledger, and campaigns as columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from actors.bookings.records import (
     Booking,
@@ -15,27 +14,18 @@ from actors.bookings.records import (
     Content,
     Mode,
     PackageKind,
-    Remembered,
     Side,
     Slot,
-    Sponsor,
     YoutubeStatus,
 )
-from storage.postgres.columns import columns_of
+from storage.pool import Row
+from storage.postgres.columns import columns_of, record_of
 
-Row = Mapping[str, Any]
-E = TypeVar("E", bound=StrEnum)
-
-_SPONSOR = tuple(field.name for field in fields(Sponsor))
-_SLOT = tuple(field.name for field in fields(Slot))
-_BOOKING = tuple(field.name for field in fields(Booking))
-_REMEMBERED = tuple(field.name for field in fields(Remembered))
-_CONTENT = tuple(field.name for field in fields(Content))
 _CAMPAIGN = (
     "id",
     "tenant_id",
     "name",
-    *(f"content.{name}" for name in _CONTENT),
+    *(f"content.{field.name}" for field in fields(Content)),
     "status",
     "created_ms",
     "review_note",
@@ -44,47 +34,24 @@ _CAMPAIGN = (
 )
 
 
-def sponsor_of(row: Row) -> Sponsor:
-    return Sponsor(**_picked(row, _SPONSOR))
-
-
-def remembered_of(row: Row) -> Remembered:
-    return Remembered(**_picked(row, _REMEMBERED))
-
-
 def slot_of(row: Row) -> Slot:
-    values = _picked(row, _SLOT)
-    values["side"] = Side(values["side"])
-    values["package_kind"] = _kind(values["package_kind"])
-    return Slot(**values)
-
-
-def content_of(row: Row) -> Content:
-    return Content(**_picked(row, _CONTENT))
+    return record_of(Slot, row, side=Side(row["side"]), package_kind=_kind(row["package_kind"]))
 
 
 def campaign_of(row: Row) -> Campaign:
-    return Campaign(
-        id=row["id"],
-        tenant_id=row["tenant_id"],
-        name=row["name"],
-        content=content_of(row),
-        status=CampaignStatus(row["status"]),
-        created_ms=row["created_ms"],
-        review_note=row["review_note"],
-        shown_as=row["shown_as"],
-        demo=row["demo"],
-    )
+    return record_of(Campaign, row, content=record_of(Content, row), status=CampaignStatus(row["status"]))
 
 
 def booking_of(row: Row) -> Booking:
-    values = _picked(row, _BOOKING)
-    values["status"] = BookingStatus(values["status"])
-    values["mode"] = Mode(values["mode"])
-    values["package_kind"] = _kind(values["package_kind"])
-    if values["youtube_status"] is not None:
-        values["youtube_status"] = YoutubeStatus(values["youtube_status"])
-    return Booking(**values)
+    youtube = row["youtube_status"]
+    return record_of(
+        Booking,
+        row,
+        status=BookingStatus(row["status"]),
+        mode=Mode(row["mode"]),
+        package_kind=_kind(row["package_kind"]),
+        youtube_status=None if youtube is None else YoutubeStatus(youtube),
+    )
 
 
 def campaign_view_of(row: Row) -> CampaignView:
@@ -92,17 +59,13 @@ def campaign_view_of(row: Row) -> CampaignView:
 
 
 def booking_view_of(row: Row, delivered: Row | None) -> BookingView:
-    """A booking with its sums, which are None where nothing was ever counted."""
+    """A booking with its delivery sums. `delivered` is None if no event was ever counted."""
     impressions, clicks = (0, 0) if delivered is None else (delivered["impressions"], delivered["clicks"])
     return BookingView(booking_of(row), row["campaign_name"], row["sponsor_name"], impressions, clicks)
 
 
 def campaign_columns(campaigns: Iterable[Campaign]) -> list[list[Any]]:
     return columns_of(_CAMPAIGN, campaigns)
-
-
-def _picked(row: Row, names: Iterable[str]) -> dict[str, Any]:
-    return {name: row[name] for name in names}
 
 
 def _kind(value: str | None) -> PackageKind | None:

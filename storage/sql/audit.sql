@@ -1,6 +1,6 @@
--- The audit: written by every concern that changes something, in the transaction of the change.
+-- The audit. Each change appends its records in its own transaction.
 
--- name: keep
+-- name: append
 -- Append records.
 insert into audit (id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes)
 select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes::jsonb
@@ -9,11 +9,11 @@ from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::te
     changes)
 
 -- name: page
--- Records before a place, the newest first.
+-- Records before a place, newest first.
 select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
 from audit where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 
 -- name: page_of
--- Records of one target before a place, the newest first.
+-- Records of one target before a place, newest first.
 select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
 from audit where target_id = $4 and (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3

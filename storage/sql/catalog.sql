@@ -1,21 +1,21 @@
--- Use cases and bot templates; `kind` names the partition.
+-- Use cases and bot templates; `kind` selects the partition.
 
 -- name: revision
 -- The revision of the newest change.
 select revision from catalog_revision
 
 -- name: one_snapshot
--- Let all statements of this transaction see the same catalog. Comes first in it.
+-- Make all statements of this transaction see the same data. Must be its first statement.
 set transaction isolation level repeatable read, read only
 
 -- name: load
--- Open a cursor over one kind, in the order of its list.
+-- Open a cursor over one kind, in list order.
 select slug, added_ms, convert_to(document::text, 'UTF8') as document
 from catalog where kind = $1 order by added_ms desc, slug
 
 -- name: search
--- Rank the best candidates: matches in the title, then the newest others. Ranking reads whole documents, so that its
--- cost is bounded by the number of candidates ($4) and not by how common a word is.
+-- Rank the best candidates: matches in the title first, then the newest others. Ranking reads whole documents, so $4
+-- limits the number of candidates and thereby the cost of common words.
 with query as materialized (
     select websearch_to_tsquery('english', $2) as wanted
 ), candidates as materialized (
@@ -33,23 +33,24 @@ limit $3
 -- Which of these slugs exist.
 select slug from catalog where kind = $1 and slug = any ($2::text[])
 
--- name: patience
--- An import waits for another one, and its chunks may be slow.
+-- name: import_timeouts
+-- Raise the timeouts: an import waits for another one, and its chunks can be slow.
 set local lock_timeout = '540s'; set local statement_timeout = '600s'
 
 -- name: lock_revision
--- One import at a time.
+-- Allow one import at a time.
 select revision from catalog_revision for update
 
 -- name: compare
--- What a chunk would add and change.
+-- The number of entries that a chunk adds and changes.
 select count(*) filter (where kept.slug is null) as added,
     count(*) filter (where kept.document::text <> made.document) as changed
 from unnest($2::text[], $3::text[]) as made (slug, document)
 left join catalog as kept on kept.kind = $1 and kept.slug = made.slug
 
--- name: keep
--- Write what is new or changed of a chunk. Unchanged entries are left out beforehand: their words are costly to make.
+-- name: save
+-- Write the new and changed entries of a chunk. Unchanged ones are skipped, because their text search vectors are
+-- costly to build.
 insert into catalog (kind, slug, added_ms, document)
 select $1, slug, added_ms, document::json from unnest($2::text[], $3::text[], $4::bigint[]) as made (slug, document, added_ms)
 where not exists (
@@ -60,15 +61,15 @@ order by slug
 on conflict (kind, slug) do update set added_ms = excluded.added_ms, document = excluded.document
 
 -- name: count_absent
--- How many entries of a kind are not among these.
+-- The number of entries of a kind that are not among these.
 select count(*) from catalog
 where kind = $1 and not exists (select from unnest($2::text[]) as kept (slug) where kept.slug = catalog.slug)
 
 -- name: remove_absent
--- Remove the entries of a kind that are not among these.
+-- Delete the entries of a kind that are not among these.
 delete from catalog
 where kind = $1 and not exists (select from unnest($2::text[]) as kept (slug) where kept.slug = catalog.slug)
 
 -- name: advance
--- Move the revision, and tell all nodes with the commit.
+-- Advance the revision, and notify all nodes on commit.
 update catalog_revision set revision = revision + 1 returning revision, pg_notify('catalog', 'catalog')

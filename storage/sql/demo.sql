@@ -1,16 +1,16 @@
 -- Demo rows of the sponsorship area, beside real ones.
 
--- name: take_turns
--- One replacement at a time, on all nodes.
+-- name: lock_replacements
+-- Allow one replacement at a time, over all nodes.
 select pg_advisory_xact_lock($1)
 
 -- name: untouched
--- Whether nobody has used the sponsorship area yet; a demo that was taken away has moved the revision.
+-- Whether the sponsorship area was never used. Removing a demo counts as use, since it advances the revision.
 select not exists (select from sponsorship_revision where revision > 0) and not exists (select from slots)
     and not exists (select from sponsors) and not exists (select from bookings)
 
 -- name: accounts
--- Which of these emails have an account.
+-- The accounts that exist for these emails.
 select email, tenant_id from accounts where email = any ($1::text[]) order by email
 
 -- name: lock_sponsors
@@ -30,16 +30,16 @@ select id, demo from slots where demo or id = any ($1::text[]) order by id for u
 select id, demo from bookings where demo or id = any ($1::text[]) order by id for update
 
 -- name: used_sponsors
--- Which of these tenants have a real campaign or booking.
+-- Those of these tenants that have a real campaign or booking.
 select tenant_id from campaigns where not demo and tenant_id = any ($1::text[])
 union select tenant_id from bookings where not demo and tenant_id = any ($1::text[])
 
 -- name: used_campaigns
--- Which of these campaigns have a real booking.
+-- Those of these campaigns that have a real booking.
 select distinct campaign_id from bookings where not demo and campaign_id = any ($1::text[])
 
 -- name: used_slots
--- Which of these slots have a real booking.
+-- Those of these slots that have a real booking.
 select distinct slot_id from bookings where not demo and slot_id = any ($1::text[])
 
 -- name: real_weeks
@@ -52,43 +52,43 @@ where not demo and slot_weeks.slot_id = any ($1::text[])
 delete from slot_weeks where booking_id = any ($1::text[])
 
 -- name: remove_keys
--- Forget the idempotency keys that led to bookings.
+-- Delete the idempotency keys of bookings.
 delete from booking_keys where booking_id = any ($1::text[])
 
 -- name: remove_events
--- Forget the payments of bookings, so that one with the same id can be paid again.
+-- Delete the payment events of bookings, so that a booking with the same id can be paid again.
 delete from payment_events where booking_id = any ($1::text[])
 
--- name: hold_days
--- Let nobody count events until the replacement is done: whoever counts touches no other row of a demo.
+-- name: lock_days
+-- Block event counting until the replacement commits. Counting locks no other row of the demo.
 lock table delivery_days in share row exclusive mode
 
 -- name: remove_days
--- Remove what was delivered for bookings. The keys of events stay: who was counted today is not counted again today.
+-- Delete the delivery counts of bookings. Event keys stay, so a visitor counted today is not counted again today.
 delete from delivery_days where booking_id = any ($1::text[])
 
 -- name: remove_bookings
--- Remove bookings.
+-- Delete bookings.
 delete from bookings where id = any ($1::text[])
 
 -- name: remove_campaigns
--- Remove campaigns.
+-- Delete campaigns.
 delete from campaigns where id = any ($1::text[])
 
 -- name: remove_sponsors
--- Remove sponsors by tenant.
+-- Delete sponsors by tenant.
 delete from sponsors where tenant_id = any ($1::text[])
 
 -- name: remove_slots
--- Remove slots.
+-- Delete slots.
 delete from slots where id = any ($1::text[])
 
 -- name: retire_slots
--- Sell slots no more.
+-- Retire slots.
 update slots set active = false, retired_ms = coalesce(retired_ms, $2) where id = any ($1::text[])
 
--- name: keep_slots
--- Make slots, or write all columns of those that are there.
+-- name: save_slots
+-- Insert slots, or overwrite all columns of existing ones.
 insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind,
     description, retired_ms, demo)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[], $7::int[],
@@ -101,7 +101,7 @@ on conflict (id) do update set
     coming_soon = excluded.coming_soon, offer_ends_ms = excluded.offer_ends_ms, package_kind = excluded.package_kind,
     description = excluded.description, retired_ms = excluded.retired_ms, demo = excluded.demo
 
--- name: keep_days
--- Write what was delivered.
+-- name: insert_days
+-- Insert delivery counts.
 insert into delivery_days (booking_id, day, impressions, clicks)
 select * from unnest($1::text[], $2::int[], $3::bigint[], $4::bigint[]) as made (booking_id, day, impressions, clicks)

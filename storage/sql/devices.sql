@@ -7,22 +7,22 @@ select id, code_hash, user_code, agent, address, created_ms, expires_ms, interva
 from devices where code_hash = any ($1::bytea[]) or user_code = any ($2::text[]) order by id for update
 
 -- name: lock_sessions
--- Lock sessions: one in which nobody has guessed yet has no other row to lock.
+-- Lock sessions. A session without a wrong guess has no other row to lock.
 select id from sessions where id = any ($1::text[]) order by id for no key update
 
 -- name: guesses
--- What was guessed in sessions. A statement of its own after the lock, or it would not see what was awaited.
+-- The wrong guesses made in sessions. A separate statement after the lock, to see what was committed during the wait.
 select session_id, wrong, locked_until_ms from device_guesses where session_id = any ($1::text[])
 
--- name: keep_keys
--- Make full keys.
+-- name: insert_keys
+-- Insert full keys.
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, name)
 select id, hash, prefix, 'user', tenant_id, created_ms, name
 from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::text[])
     as made (id, hash, prefix, tenant_id, created_ms, name)
 
--- name: keep_devices
--- Make device logins, or write what may change of them; a user code that is taken is met as a unique violation.
+-- name: save_devices
+-- Insert device logins, or update the columns that can change. A taken user code is a unique violation.
 insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, interval_seconds, status, polled_ms,
     email, session_id, decided_ms, key_id)
 select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::int[],
@@ -33,14 +33,14 @@ on conflict (id) do update set
     interval_seconds = excluded.interval_seconds, status = excluded.status, polled_ms = excluded.polled_ms,
     email = excluded.email, session_id = excluded.session_id, decided_ms = excluded.decided_ms, key_id = excluded.key_id
 
--- name: keep_guesses
--- Write what was guessed in sessions, which are locked.
+-- name: save_guesses
+-- Write the guesses made in locked sessions.
 insert into device_guesses (session_id, wrong, locked_until_ms)
 select * from unnest($1::text[], $2::int[], $3::bigint[]) as changed (session_id, wrong, locked_until_ms) order by session_id
 on conflict (session_id) do update set wrong = excluded.wrong, locked_until_ms = excluded.locked_until_ms
 
 -- name: prune
--- Forget device logins whose time was over before a moment; those that somebody is at are left for later.
+-- Delete device logins that expired before a moment, and return how many. Locked ones are left for later.
 with gone as (
     delete from devices where id = any (array(
         select id from devices where expires_ms < $1 order by expires_ms limit $2 for update skip locked

@@ -1,9 +1,9 @@
--- Which server secret this database is used with.
+-- The fingerprint of the server secret that this database is used with.
 
--- name: offer
--- Keep this fingerprint unless one is kept.
+-- name: insert_first
+-- Store this fingerprint unless one is stored.
 insert into identity (secret_print) values ($1) on conflict (singleton) do nothing
 
--- name: kept
--- The fingerprint of the first node that came.
+-- name: fingerprint
+-- The stored fingerprint.
 select secret_print from identity

@@ -9,24 +9,24 @@ from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 -- Lock accounts by email.
 select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for update
 
--- name: take_turns_with_administrators
--- Let one batch at a time change who is an administrator; what is read after this holds until the commit.
+-- name: lock_membership
+-- Allow one batch at a time to change the administrators. Reads after this stay valid until the commit.
 lock table administrators in share row exclusive mode
 
 -- name: count_administrators
--- How many there are.
+-- The number of administrators.
 select count(*) from administrators
 
 -- name: lock_administrators
 -- Lock administrators by email.
 select email, granted_ms from administrators where email = any ($1::text[]) order by email for update
 
--- name: dismiss_administrators
--- Remove administrators.
+-- name: delete_administrators
+-- Delete administrators.
 delete from administrators where email = any ($1::text[])
 
--- name: keep_administrators
--- Add administrators; that there are none of these is sure, since batches that add some take turns.
+-- name: insert_administrators
+-- Insert administrators. Cannot conflict, since the batch holds the table lock.
 insert into administrators (email, granted_ms) select * from unnest($1::text[], $2::bigint[])
 
 -- name: lock_keys
@@ -35,8 +35,8 @@ select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, 
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: count_live
--- Live keys of tenants, full and scoped. Approved devices that are still to get a full key count as having it: whether they
--- do so already or not is of one moment, since this is one statement.
+-- Live keys of tenants, full and scoped. An approved device that has not fetched its full key yet counts as having one.
+-- One statement, so that a device is not missed or counted twice while its key is issued.
 select tenant_id, scoped, sum(live)::bigint as live from (
     select tenant_id, scopes is not null as scoped, count(*) as live from api_keys
     where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2) group by 1, 2
@@ -45,8 +45,8 @@ select tenant_id, scoped, sum(live)::bigint as live from (
     where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
 ) as counted group by 1, 2
 
--- name: keep_tenants
--- Make tenants, or write all of their columns.
+-- name: save_tenants
+-- Insert tenants, or overwrite all columns of existing ones.
 insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into)
 select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::bigint[], $7::int[], $8::bigint[],
     $9::text[]) as changed (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into)
@@ -57,7 +57,7 @@ on conflict (id) do update set
     merged_into = excluded.merged_into
 
 -- name: merge_days
--- Add the days of merged tenants to those of the tenants that took them in.
+-- Move the daily usage of merged tenants to the tenants they were merged into.
 with gone as (
     delete from usage_days using unnest($1::text[], $2::text[]) as merged (source, target)
     where tenant_id = merged.source returning merged.target, day, used
@@ -66,13 +66,13 @@ insert into usage_days (tenant_id, day, used)
 select target, day, sum(used) from gone group by target, day order by target, day
 on conflict (tenant_id, day) do update set used = usage_days.used + excluded.used
 
--- name: keep_accounts
--- Make accounts; another node that made one first is met as a unique violation, and the batch runs again.
+-- name: insert_accounts
+-- Insert accounts. If another node inserted one first, the unique violation makes the batch run again.
 insert into accounts (email, tenant_id, created_ms)
 select * from unnest($1::text[], $2::text[], $3::bigint[]) as made (email, tenant_id, created_ms) order by email
 
--- name: keep_keys
--- Make keys, or write what may change of them.
+-- name: save_keys
+-- Insert keys, or update the columns that can change.
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms)
 select id, hash, prefix, kind, tenant_id, created_ms, string_to_array(scopes, ' '), name, expires_ms, revoked_ms
 from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
@@ -81,8 +81,8 @@ order by id
 on conflict (id) do update set
     tenant_id = excluded.tenant_id, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms
 
--- name: keep_claims
--- Make claims, or write what may change of them.
+-- name: save_claims
+-- Insert claims, or update the columns that can change.
 insert into claims (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, token_hash, key_id, created_ms, email,
     completed_ms)
 select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::bytea[], $8::text[],
@@ -94,19 +94,19 @@ on conflict (token_hash) do update set
     attempts = excluded.attempts, sent_ms = excluded.sent_ms, sent_day = excluded.sent_day,
     sent_today = excluded.sent_today, completed_ms = excluded.completed_ms
 
--- name: keep_letters
--- Put mail into the outbox, due at once.
+-- name: insert_messages
+-- Insert messages into the outbox, due at once.
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms)
 select id, recipient, template, nonce, created_ms, expires_ms, created_ms
 from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])
     as made (id, recipient, template, nonce, created_ms, expires_ms)
 
 -- name: announce
--- Tell all nodes, with the commit, which keys and tenants changed.
+-- Notify all nodes, on commit, of the keys and tenants that changed.
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 
 -- name: resolve
--- Keys by hash, with what their tenant and account say, and whether that is an administrator's.
+-- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier,
     accounts.email, administrators.email is not null as admin
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
@@ -114,7 +114,7 @@ left join administrators on administrators.email = accounts.email
 where hash = any ($1::bytea[])
 
 -- name: resolve_prefix
--- Keys by displayed prefix.
+-- Keys by displayed prefix, with the same columns as `resolve`.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms, tier,
     accounts.email, administrators.email is not null as admin
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
@@ -122,12 +122,12 @@ left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10
 
 -- name: live_keys
--- The live keys of a tenant, the newest first; the number is what an account may have at most.
+-- Keys of a tenant that are not revoked, newest first. The limit is the maximum number of keys per account.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms from api_keys
 where tenant_id = $1 and revoked_ms is null order by created_ms desc, id collate "C" desc limit 2000
 
--- name: keep_uses
--- Write when keys were used, in one order on all nodes; another node may know of a later use.
+-- name: save_uses
+-- Write when keys were last used, in one order on all nodes. A later use written by another node stays.
 insert into key_uses (key_id, used_ms)
 select * from unnest($1::text[], $2::bigint[]) as used (key_id, used_ms) order by key_id
 on conflict (key_id) do update set used_ms = excluded.used_ms where key_uses.used_ms < excluded.used_ms

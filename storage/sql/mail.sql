@@ -1,7 +1,7 @@
--- The outbox: letters are leased, sent outside of any transaction, and marked.
+-- The outbox: messages are leased, sent outside any transaction, and marked.
 
 -- name: lease
--- Take letters that are due, the longest due first; those that another node has locked are passed over.
+-- Lease due messages, longest due first. Messages that another node has locked are skipped.
 with due as (
     select id from outbox where sent_ms is null and failed_ms is null and due_ms <= $1
     order by due_ms, id limit $2 for update skip locked
@@ -10,25 +10,25 @@ update outbox set attempts = attempts + 1, due_ms = $3 from due where outbox.id 
 returning outbox.id, recipient, template, nonce, created_ms, expires_ms, due_ms, attempts, sent_ms, failed_ms, last_error
 
 -- name: next_due
--- When the next letter is due.
+-- The time when the next message is due.
 select min(due_ms) from outbox where sent_ms is null and failed_ms is null
 
 -- name: mark_sent
--- The mail is out, whatever else was kept of it meanwhile.
+-- Record that a message was sent, even if it was marked as failed meanwhile.
 update outbox set sent_ms = $2, failed_ms = null where id = $1 and sent_ms is null
 
 -- name: mark_again
--- A letter rests until it is due again, unless a later lease was given.
+-- Postpone a message, unless it was leased again.
 update outbox set due_ms = $3, last_error = $4
 where id = $1 and attempts = $2 and sent_ms is null and failed_ms is null
 
 -- name: mark_given_up
--- A letter is not tried any more, unless a later lease was given.
+-- Record that a message failed for good, unless it was leased again.
 update outbox set failed_ms = $3, last_error = $4
 where id = $1 and attempts = $2 and sent_ms is null and failed_ms is null
 
 -- name: prune
--- Delete letters that were done long ago; returns how many.
+-- Delete messages that were sent or failed long ago, and return how many.
 with gone as (
     delete from outbox where id = any (array(
         select id from outbox where coalesce(sent_ms, failed_ms) < $1
@@ -38,6 +38,6 @@ with gone as (
 select count(*) from gone
 
 -- name: recent
--- The newest letters.
+-- The newest messages.
 select id, recipient, template, nonce, created_ms, expires_ms, due_ms, attempts, sent_ms, failed_ms, last_error
 from outbox order by created_ms desc, id desc limit $1

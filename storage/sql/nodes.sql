@@ -1,8 +1,8 @@
 -- The nodes that serve from this database.
 
--- name: beat
--- Keep that a node lives, delete some that are long gone, and read which others are live, all by this server's clock. A row
--- that somebody has locked is passed over: this node's own may be locked by an earlier beat whose connection hangs.
+-- name: heartbeat
+-- Record that a node lives, delete some long-dead nodes, and return the other live ones, all by this server's clock.
+-- Locked rows are skipped: an earlier heartbeat whose connection hangs may still hold this node's own row.
 with mine as (
     select id from nodes where id = $1 for update skip locked
 ), moved as (
@@ -23,11 +23,11 @@ where beaten_at > now() - make_interval(secs => $7) and beaten_at < now() + make
 order by beaten_at desc, id limit $10
 
 -- name: leave
--- A node is gone.
+-- Delete a node that stopped.
 delete from nodes where id = $1
 
 -- name: live
--- Which nodes are live.
+-- The live nodes.
 select id, host, pid, version, url, started_ms, extract(epoch from now() - beaten_at)::float8 as age_seconds
 from nodes where beaten_at > now() - make_interval(secs => $1) and beaten_at < now() + make_interval(secs => $1)
 order by beaten_at desc, id limit $2

@@ -1,12 +1,12 @@
 -- Tenants and their counters.
 
 -- name: lock
--- Lock the tenants of a batch, in one order on all nodes. `no key`: other tables refer to tenants, and what is written
--- there in no order neither waits for this batch nor makes it wait.
+-- Lock the tenants of a batch, in one order on all nodes. `no key update`, because unordered writes to tables that
+-- refer to tenants must neither wait for this batch nor block it.
 select id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into
 from tenants where id = any ($1::text[]) order by id for no key update
 
--- name: keep
+-- name: save
 -- Write the counters that a batch changed, and each tenant's count of the day.
 with changed as (
     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::int[], $7::bigint[])
@@ -21,5 +21,5 @@ set lifetime_used = changed.lifetime_used, usecase_reads = changed.usecase_reads
 from changed where tenants.id = changed.id
 
 -- name: days
--- What a tenant used by day.
+-- What a tenant used, by day.
 select day, used from usage_days where tenant_id = $1 and day between $2 and $3 and used > 0

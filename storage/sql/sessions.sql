@@ -1,7 +1,7 @@
--- Sign-ins, sessions and the forms that were sent in them.
+-- Sign-ins, sessions, and the forms submitted in them.
 
 -- name: resolve
--- Sessions by the hash of their token, with their account's tenant and membership.
+-- Sessions by the hash of their token, with the tenant and tier of their account and whether it is an administrator.
 select sessions.id, token_hash, sessions.email, agent, sessions.created_ms, seen_ms, expires_ms, revoked_ms, accounts.tenant_id,
     tier, administrators.email is not null as admin
 from sessions join accounts on accounts.email = sessions.email join tenants on tenants.id = accounts.tenant_id
@@ -9,7 +9,7 @@ left join administrators on administrators.email = sessions.email
 where token_hash = any ($1::bytea[])
 
 -- name: of_email
--- The live sessions of an account, the last used first; the number is far more than an account may have.
+-- The live sessions of an account, last used first. The limit is far above what an account may have.
 select id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms from sessions
 where email = $1 and revoked_ms is null and expires_ms > $2 order by seen_ms desc, id collate "C" desc limit 1000
 
@@ -19,55 +19,55 @@ select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email
 from sign_ins where email = any ($1::text[]) order by email for update
 
 -- name: lock_accounts
--- The accounts that sessions will refer to, locked as a reference would lock them, but in order.
+-- Lock the accounts that new sessions refer to, in order, as the foreign key would lock them.
 select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for key share
 
 -- name: lock_sessions
--- Lock sessions by id, and the live ones of accounts; what refers to them does not wait.
+-- Lock sessions by id, and the live ones of accounts. A foreign key to a locked session does not wait.
 select id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms from sessions
 where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null and expires_ms > $3)
 order by id for no key update
 
 -- name: sent_forms
--- Which of these forms were sent before. Their sessions are locked.
+-- Which of these forms were submitted before. Their sessions are locked.
 select session_id, forms.id, sent_ms from forms
 join unnest($1::text[], $2::text[]) as wanted (session_id, id) using (session_id, id)
 
--- name: make_sign_ins
--- Sign-ins of emails that had none; another node that made one first is met as a unique violation, and the batch runs again.
+-- name: insert_sign_ins
+-- Insert sign-ins. If another node inserted one first, the unique violation makes the batch run again.
 insert into sign_ins (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
 select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[])
     as made (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email) order by email
 
--- name: keep_sign_ins
--- Write sign-ins that are locked.
+-- name: update_sign_ins
+-- Update locked sign-ins.
 update sign_ins set proof = changed.proof, code_expires_ms = changed.code_expires_ms, attempts = changed.attempts,
     sent_ms = changed.sent_ms, sent_day = changed.sent_day, sent_today = changed.sent_today
 from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[])
     as changed (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
 where sign_ins.email = changed.email
 
--- name: keep_sessions
--- Make sessions, or write what may change of them.
+-- name: save_sessions
+-- Insert sessions, or update the columns that can change.
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms)
 select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
     as changed (id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms) order by id
 on conflict (id) do update set
     seen_ms = excluded.seen_ms, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms
 
--- name: keep_forms
--- Forms that were sent.
+-- name: insert_forms
+-- Insert submitted forms.
 insert into forms (session_id, id, sent_ms)
 select * from unnest($1::text[], $2::text[], $3::bigint[]) as sent (session_id, id, sent_ms) order by session_id, id
 
--- name: give_back_forms
--- Forms that may be sent again.
+-- name: delete_forms
+-- Delete forms, so that they can be submitted again.
 delete from forms using unnest($1::text[], $2::text[]) as given (session_id, id)
 where forms.session_id = given.session_id and forms.id = given.id
 
 -- name: prune_sign_ins
--- Delete sign-ins whose last code was sent long ago; returns how many. By an array: with a join the planner, which does not know
--- how few they are, reads the whole table.
+-- Delete sign-ins whose last code was sent long ago, and return how many. The ids are an array because with a join the
+-- planner, which overestimates them, reads the whole table.
 with gone as (
     delete from sign_ins where email = any (array(
         select email from sign_ins where sent_ms < $1 order by sent_ms limit $2 for update skip locked
@@ -76,7 +76,7 @@ with gone as (
 select count(*) from gone
 
 -- name: prune_sessions
--- Delete sessions that ended long ago, and with them what refers to them; returns how many.
+-- Delete sessions that ended long ago, with the rows that refer to them, and return how many.
 with gone as (
     delete from sessions where id = any (array(
         select id from sessions where expires_ms < $1 order by expires_ms limit $2 for update skip locked
@@ -85,7 +85,7 @@ with gone as (
 select count(*) from gone
 
 -- name: prune_forms
--- Delete forms that were sent long ago; returns how many. They are never written again, so that each stays in its place.
+-- Delete forms submitted long ago, and return how many. Forms are never updated, so their ctid is stable.
 with gone as (
     delete from forms where ctid = any (array(
         select ctid from forms where sent_ms < $1 order by sent_ms limit $2 for update skip locked

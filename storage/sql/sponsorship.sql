@@ -1,5 +1,5 @@
--- Reading the sponsorship area. Pages are strictly before a place, the newest first. What was delivered is asked for apart:
--- where it is distributed, it lies on other servers.
+-- Reads of the sponsorship area. Pages are newest first, strictly before a place. Delivery counts are read by
+-- statements of their own, because on a distributed database they lie on other servers.
 
 -- name: sponsor
 -- The profile of an account.
@@ -11,28 +11,28 @@ select tenant_id, id, name, website, created_ms, demo from sponsors
 where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 
 -- name: campaigns
--- A page of everybody's campaigns.
+-- A page of all campaigns.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
 where (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaigns_oldest
--- The same from the other end.
+-- A page of all campaigns, oldest first, strictly after a place.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
 where (campaigns.created_ms, campaigns.id) > ($1, $2)
 order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_in
--- A page of everybody's campaigns in one state.
+-- A page of all campaigns in one state.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
 where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaigns_in_oldest
--- The same from the other end: the queue of those who review.
+-- A page of all campaigns in one state, oldest first: the review queue.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
 where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) > ($1, $2)
@@ -46,13 +46,13 @@ where campaigns.tenant_id = $4 and (campaigns.created_ms, campaigns.id) < ($1, $
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaign
--- One campaign; a null tenant stands for anybody's.
+-- One campaign. With a null tenant, of any account.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
 where campaigns.id = $1 and ($2::text is null or campaigns.tenant_id = $2)
 
 -- name: bookings
--- A page of everybody's bookings, with what belongs to them.
+-- A page of all bookings, with the names of campaign and sponsor.
 with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 )
@@ -62,7 +62,7 @@ left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
 
 -- name: bookings_of
--- A page of one account's bookings, with what belongs to them.
+-- A page of one account's bookings, with the names of campaign and sponsor.
 with page as materialized (
     select * from bookings where tenant_id = $4 and (created_ms, id) < ($1, $2)
     order by created_ms desc, id desc limit $3
@@ -73,28 +73,28 @@ left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
 
 -- name: booking
--- One booking with what belongs to it; a null tenant stands for anybody's.
+-- One booking, with the names of campaign and sponsor. With a null tenant, of any account.
 select bookings.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 left join sponsors on sponsors.tenant_id = bookings.tenant_id
 where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
 
 -- name: delivered
--- What was counted for a booking, by day.
+-- Impressions and clicks of a booking by day.
 select day, impressions, clicks from delivery_days where booking_id = $1 order by day
 
 -- name: slots
--- All slots, retired ones too.
+-- All slots, including retired ones.
 select id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind, description,
     retired_ms, demo
 from slots order by id
 
 -- name: revision
--- The revision of the newest change that the public sees.
+-- The revision of the newest change visible to the public.
 select revision from sponsorship_revision
 
 -- name: taken
--- Weeks that are not free, of slots that are not retired; a hold says until when.
+-- Taken weeks of slots that are not retired. `until_ms` is the end of a hold, null once paid.
 select slots.id as slot_id, week_ms,
     case when bookings.status in ('reserved', 'checkout') then hold_ms end as until_ms
 from slots join slot_weeks as held on held.slot_id = slots.id join bookings on bookings.id = held.booking_id
@@ -102,7 +102,7 @@ where retired_ms is null and week_ms >= $1
 order by slots.id, week_ms
 
 -- name: placements
--- Paid bookings of approved campaigns that hold their weeks and end after a moment, also those of retired slots.
+-- Paid bookings of approved campaigns that still hold all their weeks and end after $1, on retired slots too.
 select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text,
     coalesce(shown_as, sponsors.name) as sponsor_name, week_start_ms,
     week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
@@ -115,11 +115,11 @@ where bookings.status = 'paid' and campaigns.status = 'approved'
 order by bookings.id collate "C"
 
 -- name: due_holds
--- Open bookings whose time is up, the longest first.
+-- Open bookings whose hold has expired, oldest expiry first.
 select id from bookings where status in ('reserved', 'checkout') and hold_ms <= $1 order by hold_ms, id limit $2
 
 -- name: due_refunds
--- Bookings that are to be paid back now, the longest due first.
+-- Bookings to refund now, longest due first.
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
     created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
     paid_cents, payment_id,

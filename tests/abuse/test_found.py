@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.heads import BadRequest, parse_head
+from service.http.request_head import BadRequest, parse_head
 
 
 def _head(host: bytes) -> bytes:

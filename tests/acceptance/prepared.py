@@ -162,7 +162,7 @@ def _command(
 
 
 if __name__ == "__main__":
-    from service.cli import main
+    from service.cli.main import main
 
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         _serve(requests, main)

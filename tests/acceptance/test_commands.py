@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import main
+from service.cli.main import main
+from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import (
-    REPOSITORY,
     Service,
     bot,
     command,
@@ -42,8 +42,8 @@ COMMANDS = {
     "seed-demo": "real ones stay",
     "list-slots": "slots",
     "create-slot": "prints its id",
-    "edit-slot": "stays",
-    "retire-slot": "no more",
+    "edit-slot": "not given stay",
+    "retire-slot": "bookings stay",
     "grant-admin": "an administrator",
     "revoke-admin": "no longer",
     "openapi": "OpenAPI",
@@ -156,11 +156,11 @@ def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes
             [
                 "line 3: is not JSON",
                 "line 4 (bot-52): templateUrl: must begin with http",
-                "line 5 (bot-50): the slug stands twice, first on line 1",
+                "line 5 (bot-50): has the same slug as line 1",
             ],
         ),
-        "binary.jsonl": (f"{good}\n\udcff\udcfe\n", ["line 2: the file is not UTF-8"]),
-        "cut.json": (f"[{good},\n{broken}", ["line 2: is not JSON"]),
+        "binary.jsonl": (f"{good}\n\udcff\udcfe\n", ["the file is not UTF-8 (line 2)"]),
+        "cut.json": (f"[{good},\n{broken}", ["the file is not JSON"]),
     }
     for name, (text, _) in files.items():
         (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
@@ -215,7 +215,7 @@ def test_an_administrator_is_appointed_and_removed_beside_the_running_server(sho
     service, beside = shop.service, ("--data-dir", shop.service.data_dir)
     assert "ok: administrators: 1" in shop.command("doctor")
     assert shop.command("grant-admin", "Second@Example.com") == "second@example.com is an administrator\n"
-    assert shop.command("grant-admin", "second@example.com") == "second@example.com is an administrator already\n"
+    assert shop.command("grant-admin", "second@example.com") == "second@example.com is already an administrator\n"
     keys = {email: shop.command("issue-key", "--email", email).strip() for email in (FIRST, "second@example.com")}
 
     def upgrade(email: str) -> int:
@@ -227,10 +227,10 @@ def test_an_administrator_is_appointed_and_removed_beside_the_running_server(sho
     shop.command("revoke-admin", "second@example.com")
     assert upgrade("second@example.com") == 403, "for the very next request"
     last = run("revoke-admin", FIRST, *beside)
-    assert last.stdout == f"{FIRST} is no administrator any more\n"
-    assert "that was the last one" in last.stderr
+    assert last.stdout == f"{FIRST} is no longer an administrator\n"
+    assert "there is no administrator left" in last.stderr
     assert upgrade(FIRST) == 403
-    assert complaint(run("revoke-admin", FIRST, *beside)) == f"service: {FIRST} is no administrator"
+    assert complaint(run("revoke-admin", FIRST, *beside)) == f"service: {FIRST} is not an administrator"
     assert "note: there is no administrator" in shop.command("doctor")
 
 

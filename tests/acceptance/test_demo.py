@@ -13,7 +13,8 @@ def counted(service: Service, table: str) -> int:
 
 def audited(service: Service) -> list[tuple[str, str]]:
     rows = ask(
-        service.sockets, "select action, actor_type from audit where target_type = 'demo' order by created_ms, id"
+        service.sockets,
+        "select action, actor_type from audit where target_type = 'demo' order by created_ms, id",
     )
     return [(row["action"], row["actor_type"]) for row in rows]
 

@@ -51,4 +51,4 @@ def test_a_node_counts_events_on_shards_and_never_again_without_them(
         assert service.get("/metrics").text.count('catalog_actor_accepting{actor="events') == SHARDS
         assert dict(*external.ask(TURNS, database=database)) == {"owners": 1, "last": 2}
     refused = complaint(run(*SERVE, "--data-dir", data_dir, settings={**settings, "database.distributed": "false"}))
-    assert "the database is distributed, and stays so: set database.distributed to true" in refused
+    assert "the database is distributed and cannot be changed back: set database.distributed to true" in refused

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import httpx
 
-from actors.events.desk import Fate
-from service.config import EVENTS_IN_A_REQUEST, load
-from service.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
-from tests.acceptance.processes import REPOSITORY, serving
+from actors.events.router import EventOutcome
+from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
+from service.config_loading import load
+from service.schemas.events import EVENTS_IN_A_REQUEST
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import serving
 
 TEXT = (REPOSITORY / "docs/events.md").read_text(encoding="utf-8")
 VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
@@ -48,7 +50,7 @@ def _fates(url: str) -> dict[str, float]:
 
 def test_its_words_and_figures_are_those_of_the_code() -> None:
     events = load(None, {}).events
-    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(Fate) - {Fate.RECORDED}
+    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) == set(EventOutcome) - {EventOutcome.RECORDED}
     for words in (
         f"more than {EVENT_BYTES // 1024} KiB",
         f"1 to {EVENTS_IN_A_REQUEST} of them in at most {BATCH_BYTES // 1024} KiB",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import main
-from service.commands import too_few_connections
-from service.config import load
+from service.cli.doctor import too_few_connections
+from service.cli.main import main
+from service.config_loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
 from tests.slow import SLOW
@@ -23,7 +23,7 @@ PASSWORD = "a-password-that-must-not-be-shown"
 Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
-NO_NETWORK = "events.exempt_networks.0: Input is not a valid IPv4 network"
+NO_NETWORK = "events.exempt_networks.0: must be an IP network such as 10.0.0.0/8"
 
 SETTINGS: dict[str, Refusal] = {
     "unknown setting": ({"tiers.anonymous.hourly": 3}, "unknown setting tiers.anonymous.hourly in the environment"),
@@ -171,7 +171,7 @@ def test_mail_settings_that_cannot_be_used_are_refused_without_showing_a_passwor
     database: Settings, place: Path
 ) -> None:
     for mail, words in (
-        ({"mail.smtp_url": f"smtp://user:{PASSWORD}@host:port"}, "mail.smtp_url is not usable"),
+        ({"mail.smtp_url": f"smtp://user:{PASSWORD}@host:port"}, "mail.smtp_url is not valid"),
         ({"mail.sender": "nobody in particular"}, "sender"),
     ):
         done = run(*SERVE, "--data-dir", place / "mail", settings={**database, **mail})
@@ -218,8 +218,8 @@ def test_a_database_that_may_lose_what_was_answered_is_refused_unless_that_is_ac
         assert "fsync=off" in service.log()
     done = run("doctor", "--data-dir", place / "careless", settings={**accepted, "server.workers": 64})
     assert done.returncode == 2
-    assert "PROBLEM: fsync=off: an answered write can be lost in a crash" in done.stdout.splitlines()
-    assert "server.workers = 64 nodes take up to 9 each: raise max_connections" in done.stdout
+    assert "PROBLEM: fsync=off: a confirmed write can be lost in a crash" in done.stdout.splitlines()
+    assert "server.workers = 64 nodes use up to 9 each: raise max_connections" in done.stdout
 
 
 @pytest.mark.parametrize(("workers", "needed"), [(1, 9), (3, 28)])
@@ -228,6 +228,6 @@ def test_the_doctor_counts_the_connections_of_all_workers_and_the_one_of_their_p
 ) -> None:
     config = load(None, {"CATALOG__SERVER__WORKERS": str(workers)})
     assert too_few_connections(config, needed) == []
-    assert f"take at most {needed}" in capsys.readouterr().out
+    assert f"use at most {needed}" in capsys.readouterr().out
     [problem] = too_few_connections(config, needed - 1)
     assert f"server.workers = {workers} " in problem

@@ -52,12 +52,12 @@ def test_what_cannot_be_saved_or_restored_is_refused_in_one_line(saved: tuple[Pa
     foreign.write_text("no archive")
     elsewhere = {"database.url": "postgresql://nobody@localhost/nothing"}
     refusals = {
-        "exists already": run("backup", file, "--data-dir", data_dir),
+        "already exists": run("backup", file, "--data-dir", data_dir),
         "there is no database": run("backup", place / "b.tar", "--data-dir", place / "nothing"),
-        "holds a database already": run("restore", file, "--data-dir", data_dir),
-        "no backup of this service": run("restore", foreign, "--data-dir", place / "new"),
+        "already holds a database": run("restore", file, "--data-dir", data_dir),
+        "not a backup of this service": run("restore", foreign, "--data-dir", place / "new"),
         "cannot read": run("restore", place / "absent.tar", "--data-dir", place / "new"),
-        "by its own means": run("backup", place / "b.tar", "--data-dir", data_dir, settings=elsewhere),
+        "embedded database only": run("backup", place / "b.tar", "--data-dir", data_dir, settings=elsewhere),
     }
     for words, done in refusals.items():
         assert words in complaint(done)
@@ -91,7 +91,7 @@ def test_nothing_serves_from_a_restore_that_did_not_end(saved: tuple[Path, Path,
     command("restore", file, "--data-dir", target)
     (target / "restoring").touch()
     for arguments in (("serve", "--bind", "127.0.0.1:0"), ("migrate",), ("backup", data_dir.parent / "c.tar")):
-        assert "did not end" in complaint(run(*arguments, "--data-dir", target))
+        assert "is running or failed" in complaint(run(*arguments, "--data-dir", target))
 
 
 def test_the_manifest_is_json(saved: tuple[Path, Path, list[str]]) -> None:

@@ -23,7 +23,7 @@ def test_an_operator_makes_changes_and_retires_a_slot(data_dir: Path) -> None:
             (*made, "--package", "website", "--coming-soon", *alone),
             ("retire-slot", "no-such-slot", *alone),
         )
-        assert "There is a slot with the id footer already." in complaint(again)
+        assert "A slot with the id footer already exists." in complaint(again)
         assert "There is no such slot." in complaint(unknown)
         unnamed = created.stdout.strip()
         assert unnamed.startswith("slt_")

@@ -10,7 +10,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +21,9 @@ import trio
 
 from actors.clock import SystemClock, day_of
 from actors.events.messages import Kind
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from actors.weeks import WEEK_MS, week_of
-from service.secret import derived
+from service.server_secret import derived
 from tests.acceptance.clients import Ask, Crowd, Reply, Tally, at_once
 from tests.acceptance.fleet import Fleet, Kill, Kills, deadlocks
 from tests.acceptance.people import Person
@@ -212,7 +212,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
     said = campaign.said
     say(f"events: {len(said.events)} sent, {len(campaign.doubtful)} in doubt over {kills.done} kills")
     assert campaign.violations(len(days)) == []
-    assert [*broken_counts(said, before, after, Seals(derived(SECRET.encode(), "visitors")), days)] == []
+    assert [*broken_counts(said, before, after, VisitorHasher(derived(SECRET.encode(), "visitors")), days)] == []
     assert len(said.events) <= len(after.rows) <= len(said.events) * len(days)
     told = await trio.to_thread.run_sync(delivered, world.fleet, campaign.bookings)
     counted = {
@@ -225,7 +225,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
     assert told == [counted] * NODES
 
 
-def delivered(fleet: Fleet, bookings: list[str]) -> list[dict[str, dict[Kind, int]]]:
+def delivered(fleet: Fleet, bookings: Sequence[str]) -> list[dict[str, dict[Kind, int]]]:
     """What each node says was delivered for each booking, to the one of the demo's sponsors that it belongs to."""
     emails = ("demo-sponsor@example.com", "demo-sponsor-2@example.com")
     keys = [fleet.nodes[0].command("issue-key", "--email", email).strip() for email in emails]

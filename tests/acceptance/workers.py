@@ -10,7 +10,7 @@ from tests.acceptance.processes import Service, children_of
 
 def is_worker(pid: int) -> bool:
     try:
-        return b"service.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"service.process.worker_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

@@ -1,4 +1,4 @@
-"""What tests of the deduper share: events, a deduper over a store in memory, and what is kept there."""
+"""Helpers of the deduper tests: events, a deduper over a store in memory, and its contents."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from actors.actor import ActorLimits
 from actors.clock import Clock
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, Seals
+from actors.events.state import EventRules, VisitorHasher
 from storage.memory.events import MemoryEvents
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script, Step
@@ -27,7 +27,7 @@ def clicked(visitor: int, booking: int = 1) -> Event:
 
 
 def a_memory(before: Iterable[Step] = (), after: Iterable[Step] = ()) -> Memory:
-    """A store whose mishaps follow a script."""
+    """A store whose failures follow a script."""
     return Memory(before=Script(before), after=Script(after))
 
 
@@ -44,7 +44,7 @@ def deduper(
     return EventDeduper(
         MemoryEvents(memory),
         clock or HandClock(NOON_MS),
-        Seals(SECRET),
+        VisitorHasher(SECRET),
         EventRules(bucket_hours=hours),
         node=node,
         limits=limits or ActorLimits(),
@@ -54,7 +54,7 @@ def deduper(
 
 
 def kept(memory: Memory) -> dict[int, int]:
-    """How many keys each day has; and the counts say the same."""
+    """The number of keys per day, checked against the counts."""
     counted: dict[tuple[str, int], list[int]] = {}
     for day, rows in memory.events.items():
         for row in rows.values():

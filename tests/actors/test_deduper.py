@@ -1,4 +1,4 @@
-"""The deduper over a store in memory: true once, truthful whatever the store does, and across midnight."""
+"""The deduper over a store in memory: true once, correct whatever the store does, and across midnight."""
 
 import random
 from collections import Counter
@@ -11,10 +11,10 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
-from actors.events.actor import Seen
+from actors.events.actor import RecentKeys
 from actors.events.messages import Bucket
-from actors.events.state import Seals
-from actors.troupe import running
+from actors.events.state import VisitorHasher
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, Overloaded, StorageUnavailable
 from tests.actors.events import DAY, MIDNIGHT_MS, NOON_MS, SECRET, a_memory, clicked, deduper, kept, seen
 from tests.fakes import HandClock, Step, after, kinds, now, together
@@ -121,7 +121,7 @@ async def test_what_was_not_committed_is_not_remembered(autojump_clock: MockCloc
 
 
 async def test_while_a_commit_is_under_way_nothing_is_known(autojump_clock: MockClock) -> None:
-    """The second caller must not hear that the event counts before it does: it may yet fail."""
+    """The second caller must not be told that the event counts, because the commit may still fail."""
     memory = a_memory(before=[2.0, AWAY])
     events = deduper(memory)
     memory.after = memory.before
@@ -147,16 +147,16 @@ async def test_the_memory_is_bounded_and_forgets_the_oldest(autojump_clock: Mock
 
 
 def test_the_memory_of_keys_never_holds_more_than_its_capacity() -> None:
-    memory = Seen(10)
+    memory = RecentKeys(10)
     for number in range(1_000):
         memory.add(b"%d" % (number % 700))
         memory.add(b"%d" % (number % 700))
         assert len(memory) == min(number + 1, 10)
     assert [b"%d" % number in memory for number in (289, 290, 299, 300)] == [False, True, True, False]
-    assert repr(memory) == "<Seen 10/10>"
+    assert repr(memory) == "<RecentKeys 10/10>"
 
 
-# Doubt.
+# Unknown outcomes.
 
 
 @pytest.mark.parametrize("was_kept", [True, False])
@@ -224,7 +224,7 @@ async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojum
     falses = refusals = 0
 
     def days_kept(visitor: int) -> int:
-        keys = {day: Seals(SECRET).key(Bucket(day, 0), seen(visitor)) for day in memory.events}
+        keys = {day: VisitorHasher(SECRET).key(Bucket(day, 0), seen(visitor)) for day in memory.events}
         return sum(keys[day] in rows for day, rows in memory.events.items())
 
     async def visit(visitor: int) -> None:
@@ -247,7 +247,7 @@ async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojum
     assert min(trues.total(), falses, refusals, *(node.statistics().settled for node in nodes)) > 0
 
 
-# The day turns.
+# Midnight.
 
 
 async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for_the_new_day(
@@ -256,7 +256,7 @@ async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for
     memory = a_memory(before=[0.1])
     events = deduper(memory, TrioClock(MIDNIGHT_MS - 50))
     async with running([events]):
-        # Both wait behind the first batch, the second having come in after midnight.
+        # Both wait behind the first batch; the second was received after midnight.
         answers = await together(
             now(events.record, [seen(1)]),
             after(0.02, events.record, [seen(1), seen(2)]),
@@ -282,7 +282,7 @@ async def test_a_narrower_bucket_counts_again_within_the_day_and_adds_to_its_cou
     memory, clock = a_memory(), HandClock(NOON_MS)
     events = deduper(memory, clock, hours=6)
     async with running([events]):
-        answers = []
+        answers: list[bool] = []
         for _ in range(4):
             answers += await events.record([seen(1)])
             clock.at_ms += 3 * HOUR_MS
@@ -294,7 +294,7 @@ async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojum
     memory, clock = a_memory(), HandClock(MIDNIGHT_MS)
     events = deduper(memory, clock, remember=1)
     async with running([events]):
-        answers = []
+        answers: list[bool] = []
         for step_ms in (-1, 1, -1, 1):
             answers += await events.record([seen(1)])
             clock.at_ms += step_ms
@@ -302,7 +302,7 @@ async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojum
     assert kept(memory) == {DAY: 1, DAY + 1: 1}
 
 
-# Refusals, and callers who leave.
+# Refusals and cancelled callers.
 
 
 async def test_without_its_store_events_are_refused_and_come_in_again_when_it_is_back(
@@ -347,7 +347,7 @@ async def test_too_many_events_are_refused_at_once_and_known_ones_are_still_answ
     assert kept(memory) == {DAY: 6}
 
 
-async def test_the_events_of_a_caller_who_left_are_counted_and_his_retry_hears_so(autojump_clock: MockClock) -> None:
+async def test_the_events_of_a_cancelled_caller_are_counted_and_its_retry_is_told_so(autojump_clock: MockClock) -> None:
     memory = a_memory(before=[5.0])
     events = deduper(memory)
     async with running([events]):

@@ -1,4 +1,4 @@
-"""The authorizer over a store in memory: a device's whole login, on one node and on two, and what it never keeps."""
+"""The device authorizer over a store in memory: a whole login, on one node and on two, and what it never stores."""
 
 from dataclasses import replace
 
@@ -7,13 +7,13 @@ from trio.testing import MockClock
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, TrioClock
 from actors.credentials import Kind, digest, is_device_code, is_key
-from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
+from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.codes import shown_code
-from actors.devices.messages import Seen, Status
+from actors.devices.messages import DeviceView, Status
 from actors.devices.state import DeviceRules
 from actors.mailbox import request_id
 from actors.sessions.messages import Session
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
 from storage.memory.devices import MemoryDevices
 from storage.memory.tables import Memory
@@ -26,7 +26,7 @@ PROGRAM = ("a-program/1.0", "203.0.113.7")
 
 
 def a_memory() -> Memory:
-    """With an account that has a session and no keys."""
+    """A store with an account that has a session and no keys."""
     memory = Memory()
     memory.tenants["ten_1"] = Tenant("ten_1", Tier.CLAIMED)
     memory.accounts[ANN] = Account(ANN, "ten_1", NOON)
@@ -45,19 +45,19 @@ def a_node(memory: Memory, number: int = 1, *, skew_ms: int = 0) -> DeviceAuthor
     )
 
 
-async def begun(node: DeviceAuthorizer) -> Started:
+async def begun(node: DeviceAuthorizer) -> StartedLogin:
     started = await node.start(*PROGRAM)
-    assert isinstance(started, Started)
+    assert isinstance(started, StartedLogin)
     return started
 
 
-def word(answer: HandedOut | Seen | Refused) -> str:
+def word(answer: RedeemedKey | DeviceView | Refused) -> str:
     match answer:
         case Refused(code=code):
             return str(code)
-        case Seen(device=device):
+        case DeviceView(device=device):
             return str(device.status)
-        case HandedOut():
+        case RedeemedKey():
             return "a key"
 
 
@@ -71,11 +71,11 @@ async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: Moc
         assert word(await node.poll(started.device_code)) == "authorization_pending"
         typed = shown_code(started.device.user_code).lower()
         seen = await node.look(typed, PERSON)
-        assert isinstance(seen, Seen)
+        assert isinstance(seen, DeviceView)
         assert (seen.device.agent, seen.device.address) == PROGRAM
         assert word(await node.decide(typed, PERSON, approve=True)) == "approved"
         handed_out = await node.poll(started.device_code)
-        assert isinstance(handed_out, HandedOut)
+        assert isinstance(handed_out, RedeemedKey)
         assert word(await node.poll(started.device_code)) == "invalid_code"
     assert is_key(handed_out.api_key)
     [key] = memory.keys.values()
@@ -94,7 +94,7 @@ async def test_neither_device_code_nor_key_is_kept_or_shown(autojump_clock: Mock
         started = await begun(node)
         await node.decide(started.device.user_code, PERSON, approve=True)
         handed_out = await node.poll(started.device_code)
-    assert isinstance(handed_out, HandedOut)
+    assert isinstance(handed_out, RedeemedKey)
     kept = repr(memory) + repr(started) + repr(handed_out)
     assert started.device_code[4:] not in kept
     assert handed_out.api_key.rpartition("_")[2] not in kept
@@ -137,7 +137,7 @@ async def test_a_device_that_is_told_to_slow_down_and_does_gets_its_key(autojump
 
 
 async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clock: MockClock) -> None:
-    """The second node's clock is a minute behind: what the first has called expired stays so on both."""
+    """The second node's clock is a minute behind. A login that the first called expired stays expired on both."""
     memory = a_memory()
     ahead, behind = a_node(memory, 1), a_node(memory, 2, skew_ms=-60_000)
     async with running([ahead, behind]):
@@ -147,7 +147,7 @@ async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clo
         assert word(await after(1, ahead.poll, started.device_code)()) == "expired_token"
         assert word(await behind.poll(started.device_code)) == "expired_token"
         assert word(await behind.decide(started.device.user_code, PERSON, approve=True)) == "expired_token"
-        # Of the other one nobody was told yet.
+        # The other login has not been answered yet.
         assert word(await behind.decide(other.device.user_code, PERSON, approve=True)) == "approved"
         assert word(await ahead.poll(other.device_code)) == "expired_token"
         assert word(await behind.poll(other.device_code)) == "expired_token"
@@ -157,7 +157,8 @@ async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clo
 async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_worst(
     autojump_clock: MockClock,
 ) -> None:
-    """Each second poll seems three seconds too early. It is heeded in between, never beyond a minute, and loses nothing."""
+    """Every second poll seems three seconds too early. The device is slowed down, never beyond a minute, and still gets
+    its key."""
     memory = a_memory()
     nodes = [a_node(memory, 1), a_node(memory, 2, skew_ms=-3_000)]
     async with running(nodes):
@@ -185,7 +186,7 @@ async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was
         await node.decide(started.device.user_code, PERSON, approve=True)
         memory.after = Script([OutcomeUnknown("broken")])
         handed_out = await node.poll(started.device_code)
-    assert isinstance(handed_out, HandedOut)
+    assert isinstance(handed_out, RedeemedKey)
     [key] = memory.keys.values()
     assert key.hash == digest(handed_out.api_key)
     assert len(memory.audits) == 2
@@ -208,4 +209,4 @@ async def test_what_is_asked_is_told_to_whoever_has_the_code_and_decided_by_one(
     [device] = memory.devices.values()
     assert device.status is Status.APPROVED
     winners = {PERSON: answers[0], bob: answers[1]}
-    assert [who.email for who, answer in winners.items() if isinstance(answer, Seen)] == [device.email]
+    assert [who.email for who, answer in winners.items() if isinstance(answer, DeviceView)] == [device.email]

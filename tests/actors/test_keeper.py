@@ -1,4 +1,4 @@
-"""The keeper over a store in memory: from minting to claiming, and what it never keeps in clear."""
+"""The key keeper over a store in memory: from minting to claiming, and what it never stores in clear."""
 
 from dataclasses import replace
 from functools import partial
@@ -12,10 +12,10 @@ from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
 from actors.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.actor import Issued, KeyKeeper, Minted
-from actors.keys.messages import ByKey, Claimed, Kept, Membership, Sent, TierSet
+from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Membership, TierSet
 from actors.keys.state import KeyRules
 from actors.mailbox import request_id
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory
@@ -40,8 +40,8 @@ def keeper(memory: Memory, node: int = 1) -> KeyKeeper:
 
 
 def last_code(memory: Memory) -> str:
-    """The code of the letter that was sent last, as the person reads it in her mail."""
-    return code_from(SECRET, list(memory.letters.values())[-1].nonce)
+    """The code of the last mail, as its reader would see it."""
+    return code_from(SECRET, list(memory.messages.values())[-1].nonce)
 
 
 def other(code: str) -> str:
@@ -50,7 +50,7 @@ def other(code: str) -> str:
 
 async def claimed(keys: KeyKeeper, memory: Memory, email: str = ANN) -> Minted:
     minted = await keys.mint()
-    assert await keys.start_claim(minted.claim_token, email) == Sent()
+    assert await keys.start_claim(minted.claim_token, email) == CodeSent()
     assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory)), Claimed)
     return minted
 
@@ -102,14 +102,14 @@ async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> N
     assert memory.tenants[minted.key.tenant_id].tier is Tier.CLAIMED
 
 
-async def test_the_letter_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
+async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
     memory = Memory()
     keys = keeper(memory)
     async with running([keys]):
         await keys.start_claim((await keys.mint()).claim_token, ANN)
-    [letter] = memory.letters.values()
-    assert (letter.recipient, letter.template) == (ANN, "claim_code")
-    assert letter.expires_ms - letter.created_ms == 600_000
+    [message] = memory.messages.values()
+    assert (message.recipient, message.template) == (ANN, "claim_code")
+    assert message.expires_ms - message.created_ms == 600_000
 
 
 async def test_a_wrong_code_claims_nothing(autojump_clock: MockClock) -> None:

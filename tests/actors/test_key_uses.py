@@ -1,4 +1,4 @@
-"""When keys were last used: noted at once, written now and then, and forgotten rather than in the way."""
+"""The last uses of keys: noted at once, written at intervals, and dropped rather than in the way."""
 
 import logging
 
@@ -8,7 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, SECOND_MS, TrioClock
 from actors.keys.uses import KeyUses
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory

@@ -1,4 +1,4 @@
-"""The limiter in memory: windows that open with the first request, bounded memory, clocks that go back."""
+"""The rate limiter in memory: windows that open with the first request, bounded memory, clocks that go back."""
 
 import pytest
 
@@ -129,7 +129,7 @@ def test_the_oldest_window_is_forgotten_first() -> None:
     assert limiter.hit("a", 1, NOW + 3).allowed
 
 
-def test_a_window_that_opened_anew_is_the_youngest() -> None:
+def test_a_reopened_window_is_the_youngest() -> None:
     limiter = WindowLimiter(60, capacity=3)
     earlier = NOW - 3_600_000
     for key, now_ms in (("a", NOW), ("b", NOW), ("a", earlier), ("c", earlier), ("d", earlier)):
@@ -150,11 +150,11 @@ def test_a_limiter_reads_well(limiter: WindowLimiter) -> None:
     assert repr(limiter) == "<WindowLimiter 60 s, 1 keys>"
 
 
-# Limits that nodes share.
+# Limits shared by nodes.
 
 
 class Nodes:
-    """So many nodes live."""
+    """A number of live nodes."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -207,7 +207,7 @@ def test_what_one_node_alone_would_let_through_at_once_passes_with_many_in_a_win
 
 
 def test_hits_larger_than_a_share_pass_once_a_window_on_each_node_and_no_others_beside_them() -> None:
-    """What it costs that they pass at all: of what is sent one by one no more than the limit passes."""
+    """The price of allowing them: after one, single requests beyond the limit are refused."""
     limiters = [WindowLimiter(60, nodes=Nodes(3)) for _ in range(3)]
     for minute in range(3):
         now_ms = NOW + minute * 60_000

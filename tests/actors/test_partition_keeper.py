@@ -1,4 +1,4 @@
-"""The partition keeper: days ahead are made, old ones dropped, and a store that is away is asked again."""
+"""The partition keeper: creates days ahead, drops old ones, and retries when the store is unavailable."""
 
 import logging
 
@@ -7,9 +7,9 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, TrioClock
-from actors.events.keeper import AGAIN_SECONDS, PartitionKeeper
+from actors.events.keeper import RETRY_SECONDS, PartitionKeeper
 from actors.events.state import EventRules, days_to_keep
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.events import MemoryEvents
 from storage.memory.tables import Memory
@@ -84,11 +84,11 @@ async def test_a_store_that_is_away_is_asked_again_soon(
 ) -> None:
     memory = a_memory(before=[error, error])
     async with running([keeper(memory)]):
-        await trio.sleep(AGAIN_SECONDS)
+        await trio.sleep(RETRY_SECONDS)
         assert not memory.events
-        await trio.sleep(AGAIN_SECONDS + 1)
+        await trio.sleep(RETRY_SECONDS + 1)
         assert sorted(memory.events) == ahead(DAY)
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockClock) -> None:

@@ -1,4 +1,4 @@
-"""The pruner in virtual time: when it deletes, how much at once, and what it does when the store does not answer."""
+"""The pruner in virtual time: when and how much it deletes, and how it copes with an unavailable store."""
 
 import logging
 
@@ -8,7 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, TrioClock
 from actors.pruner import Pruner, PrunerLimits, Pruning
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -16,7 +16,7 @@ LIMITS = PrunerLimits(sweep_seconds=100.0, rows=10, batches=3)
 
 
 class Heap:
-    """So many old rows; notes each call, and fails where a test says so."""
+    """A number of old rows. Records each call, and fails where a test says so."""
 
     def __init__(self, rows: int = 0) -> None:
         self.rows = rows
@@ -68,7 +68,7 @@ async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
             await trio.sleep(150)
     assert broken.rows == 0
     why = str(error) or "OutcomeUnknown"
-    assert f"forms were not pruned, and will be later: {why}" in caplog.messages
+    assert f"forms not pruned, retrying at the next sweep: {why}" in caplog.messages
     assert "pruned 5 forms" in caplog.messages
     assert [record.levelname for record in caplog.records if "forms" in record.message] == ["WARNING", "INFO"]
 

@@ -1,4 +1,4 @@
-"""The accountant over a store in memory: exact under load, refunds, failures, and the pace per minute."""
+"""The quota accountant over a store in memory: exact under load, refunds, failures, and the limit per minute."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,8 +17,8 @@ from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Metered, Moved
 from actors.quota.state import Caps, Decision
 from actors.quota.store import Decide
-from actors.troupe import running
-from actors.values import Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier, Turn
+from actors.supervision import running
+from actors.values import BatchId, Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
 from tests.fakes import Script, after, kinds, now, together
@@ -45,7 +45,7 @@ def with_tenants(*tenants: Tenant, before: Script | None = None, after: Script |
 
 
 async def spend(books: list[QuotaAccountant], tenant_id: str, clients: int, charges: int) -> list[Answer]:
-    """`clients` tasks, spread over the nodes, charge `charges` times in all."""
+    """Charge `charges` times in all, by `clients` tasks spread over the nodes."""
     left = iter(range(charges))
 
     async def client(book: QuotaAccountant) -> list[Answer]:
@@ -190,13 +190,13 @@ async def test_refunding_a_tenant_that_is_gone_is_harmless(autojump_clock: MockC
 async def test_a_charge_that_is_kept_in_the_moment_in_which_its_caller_is_cut_off_is_given_back(
     autojump_clock: MockClock,
 ) -> None:
-    """The commit, the caller's own bound and the actor's meet in one moment, in whatever order."""
+    """The commit, the caller's deadline and the actor's come at the same moment, in any order."""
 
     class Slow(MemoryQuota):
         until = 0.0
 
-        async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: Decide) -> Decision:
-            decision = await super().meter(turn, tenant_ids, decide)
+        async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
+            decision = await super().meter(batch_id, tenant_ids, decide)
             await trio.sleep_until(self.until)
             return decision
 
@@ -306,7 +306,7 @@ async def test_a_refund_that_may_have_been_kept_is_not_given_twice(autojump_cloc
 
 
 async def test_a_charge_that_was_kept_after_its_request_was_refused_is_given_back(autojump_clock: MockClock) -> None:
-    """The store hangs for longer than a caller waits: the answer was 503, and a 503 does not count."""
+    """The store hangs until the caller gets a 503, which does not count."""
     memory = with_tenants(Tenant("t", Tier.ANONYMOUS), before=Script([30.0]))
     book = accountant(memory)
     async with running([book], drain_seconds=60):
@@ -336,7 +336,7 @@ async def test_the_days_use_is_kept_for_the_usage_page(autojump_clock: MockClock
     assert memory.usage_days == {("t", 20_000): 3, ("t", 20_001): 2}
 
 
-# The pace per minute.
+# The limit per minute.
 
 
 async def test_each_tier_has_its_pace(autojump_clock: MockClock) -> None:

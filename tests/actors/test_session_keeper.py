@@ -1,4 +1,4 @@
-"""The session keeper over a store in memory: tokens, codes, touches that nobody waits for, and nodes that share rows."""
+"""The session keeper over a store in memory: tokens, codes, touches without waiting, and nodes that share rows."""
 
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -6,11 +6,11 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS
 from actors.credentials import code_from, digest, is_session_token
-from actors.sessions.actor import Begun, SessionKeeper
-from actors.sessions.messages import Kept, Sent, Spent
+from actors.sessions.actor import SessionKeeper, StartedSession
+from actors.sessions.messages import CodeSent, FormConsumed, Kept
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Agent, Code, OutcomeUnknown, Refused, StorageUnavailable
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
@@ -36,13 +36,13 @@ def keeper(
 
 
 def last_code(memory: Memory) -> str:
-    return code_from(SECRET, list(memory.letters.values())[-1].nonce)
+    return code_from(SECRET, list(memory.messages.values())[-1].nonce)
 
 
-async def signed_in(sessions: SessionKeeper, memory: Memory) -> Begun:
-    assert await sessions.start_sign_in(ANN) == Sent()
+async def signed_in(sessions: SessionKeeper, memory: Memory) -> StartedSession:
+    assert await sessions.start_sign_in(ANN) == CodeSent()
     begun = await sessions.complete_sign_in(ANN, last_code(memory), "A browser")
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, StartedSession)
     return begun
 
 
@@ -55,8 +55,8 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
     assert memory.sessions[begun.session.id].token_hash == digest(begun.token)
     for secret in (begun.token, begun.token[4:], last_code(memory)):
         assert secret not in repr(memory) + repr(begun)
-    [letter] = memory.letters.values()
-    assert (letter.recipient, letter.template, letter.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
+    [message] = memory.messages.values()
+    assert (message.recipient, message.template, message.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
 
 
 async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock) -> None:
@@ -66,7 +66,7 @@ async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock
         await nodes[0].start_sign_in(ANN)
         code = last_code(memory)
         answers = await together(*(now(node.complete_sign_in, ANN, code, "A browser") for node in nodes))
-    assert sorted(type(answer).__name__ for answer in answers) == ["Begun", "Refused"]
+    assert sorted(type(answer).__name__ for answer in answers) == ["Refused", "StartedSession"]
     assert len(memory.sessions) == 1
 
 
@@ -77,7 +77,7 @@ async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_
         await sessions.start_sign_in(ANN)
         memory.after = Script([OutcomeUnknown()])
         begun = await sessions.complete_sign_in(ANN, last_code(memory), "A browser")
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, StartedSession)
     assert list(memory.sessions) == [begun.session.id]
     assert len(memory.audits) == 1
 
@@ -135,11 +135,11 @@ async def test_a_form_is_first_once_whoever_asks(autojump_clock: MockClock) -> N
     nodes = [keeper(memory, number) for number in (1, 2)]
     async with running(nodes):
         session = (await signed_in(nodes[0], memory)).session
-        answers = await together(*(now(node.spend_form, session.id, "f") for node in nodes * 10))
-        assert answers.count(Spent(first=True)) == 1
-        await nodes[0].give_back_form(session.id, "f")
-        assert await nodes[1].spend_form(session.id, "f") == Spent(first=True)
-        unknown = await nodes[0].spend_form("ses_unknown", "f")
+        answers = await together(*(now(node.consume_form, session.id, "f") for node in nodes * 10))
+        assert answers.count(FormConsumed(first=True)) == 1
+        await nodes[0].release_form(session.id, "f")
+        assert await nodes[1].consume_form(session.id, "f") == FormConsumed(first=True)
+        unknown = await nodes[0].consume_form("ses_unknown", "f")
     assert isinstance(unknown, Refused)
     assert unknown.code is Code.UNAUTHORIZED
 
@@ -151,11 +151,11 @@ async def test_a_form_that_is_spent_after_its_sender_was_refused_may_be_sent_aga
         session = (await signed_in(sessions, memory)).session
         for form, first in (("new", True), ("sent before", False)):
             if not first:
-                assert await sessions.spend_form(session.id, form) == Spent(first=True)
+                assert await sessions.consume_form(session.id, form) == FormConsumed(first=True)
             memory.before = Script([3.0])
-            assert kinds(await together(now(sessions.spend_form, session.id, form))) == [StorageUnavailable]
+            assert kinds(await together(now(sessions.consume_form, session.id, form))) == [StorageUnavailable]
             await trio.sleep(2)
-            assert await sessions.spend_form(session.id, form) == Spent(first=first)
+            assert await sessions.consume_form(session.id, form) == FormConsumed(first=first)
 
 
 async def test_a_form_is_given_back_however_long_the_store_takes(autojump_clock: MockClock) -> None:
@@ -163,14 +163,14 @@ async def test_a_form_is_given_back_however_long_the_store_takes(autojump_clock:
     sessions = keeper(memory, limits=ActorLimits(answer_seconds=2.0))
     async with running([sessions]), trio.open_nursery() as nursery:
         session = (await signed_in(sessions, memory)).session
-        assert await sessions.spend_form(session.id, "f") == Spent(first=True)
+        assert await sessions.consume_form(session.id, "f") == FormConsumed(first=True)
         memory.before = Script([30.0])
         nursery.start_soon(together, now(sessions.start_sign_in, "ben@example.com"))
         await trio.sleep(1)
         with trio.move_on_after(1):
-            await sessions.give_back_form(session.id, "f")
+            await sessions.release_form(session.id, "f")
         await trio.sleep(60)
-        assert await sessions.spend_form(session.id, "f") == Spent(first=True)
+        assert await sessions.consume_form(session.id, "f") == FormConsumed(first=True)
 
 
 async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockClock) -> None:
@@ -182,4 +182,4 @@ async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockC
         [answer] = await together(now(sessions.complete_sign_in, ANN, last_code(memory), ""))
         assert isinstance(answer, StorageUnavailable)
         with trio.fail_after(1):
-            assert isinstance(await sessions.complete_sign_in(ANN, last_code(memory), ""), Begun)
+            assert isinstance(await sessions.complete_sign_in(ANN, last_code(memory), ""), StartedSession)

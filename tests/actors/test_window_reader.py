@@ -1,4 +1,4 @@
-"""Windows of bookings that a node does not know: looked up in batches, and as of now."""
+"""Windows of bookings that are missing from a node's snapshot: looked up in batches, and current."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,7 +9,7 @@ from actors.actor import ActorLimits
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Window
 from actors.events.windows import WindowReader
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Overloaded, StorageUnavailable
 from actors.weeks import WEEK_MS
 from storage.memory.events import MemoryEvents
@@ -20,7 +20,7 @@ from tests.stores.books import booking, campaign, week
 
 
 def a_world(before: list[Step] | None = None) -> Memory:
-    """Bookings 1 to 9 in weeks of their own, paid and approved."""
+    """Bookings 1 to 9, paid and approved, each in its own week."""
     memory = a_memory(before=before or [])
     memory.campaigns = {"cmp_1": campaign(1)}
     for number in range(1, 10):
@@ -45,7 +45,7 @@ async def test_known_bookings_have_windows_and_unknown_ones_are_left_out(autojum
         assert await windows.windows(["unknown"]) == {}
 
 
-async def test_what_waits_is_one_look_and_each_caller_gets_his_own(autojump_clock: MockClock) -> None:
+async def test_queued_questions_share_one_lookup_and_each_caller_gets_its_own_answer(autojump_clock: MockClock) -> None:
     windows = reader(a_world(before=[1.0]))
     asked = [["bok_1"], ["bok_2", "bok_1"], ["unknown", "bok_3"], ["bok_1", "bok_1"]]
     async with running([windows]):

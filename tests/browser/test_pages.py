@@ -6,12 +6,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
-from service.pages.page import Who
-from service.pages.table import PAGES
+from service.web.pages.page import Audience
+from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser import looking
 from tests.browser.conftest import ADMIN, Meet
@@ -20,7 +21,7 @@ from tests.slow import SLOW
 
 ACCOUNT = "demo-sponsor@example.com"
 EVERYBODY = ("visitor", "account", "administrator")
-WHO = {Who.ANYBODY: EVERYBODY, Who.ACCOUNT: EVERYBODY[1:], Who.ADMIN: EVERYBODY[2:]}
+WHO = {Audience.ANYBODY: EVERYBODY, Audience.ACCOUNT: EVERYBODY[1:], Audience.ADMIN: EVERYBODY[2:]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def found(node: Service) -> dict[str, str]:
     """What addresses hold that only the service knows, by the word that stands for it in a look."""
     key = node.command("issue-key", "--email", ACCOUNT).strip()
 
-    def get(path: str) -> dict[str, object]:
+    def get(path: str) -> Any:
         answer = node.get(f"/api/v1/{path}", key)
         assert answer.status_code == 200, answer.text
         return answer.json()
@@ -223,9 +224,9 @@ def test_who_may_not_see_a_page_is_asked_to_sign_in_or_told_so(people: dict[str,
     page = {"accept": "text/html"}
     for each in PAGES:
         address = re.sub(r"{\w+}", "some", each.path)
-        if each.who is not Who.ANYBODY:
+        if each.who is not Audience.ANYBODY:
             asked = visitor.get(address, headers=page, max_redirects=0)
             assert (asked.status, asked.headers["location"][:14]) == (303, "/sign-in?next="), address
-        if each.who is Who.ADMIN:
+        if each.who is Audience.ADMIN:
             told = account.get(address, headers=page)
             assert (told.status, "Only administrators" in told.text()) == (403, True), address

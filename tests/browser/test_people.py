@@ -11,7 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.processes import REPOSITORY, Service, children_of, environment, until
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import Service, children_of, environment, until
 from tests.browser.conftest import Meet
 from tests.browser.people import Person, code_for
 from tests.slow import repeats

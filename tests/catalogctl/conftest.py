@@ -1,4 +1,4 @@
-"""A user without files, and with the real network."""
+"""A user without files, over the real network."""
 
 from pathlib import Path
 

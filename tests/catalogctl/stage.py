@@ -1,6 +1,6 @@
-"""Where `catalogctl` is tested: a world outside in which time passes by sleeping, and a server that answers by the script."""
+"""Fakes for `catalogctl`: the outside of one user, where only sleeping takes time, and a server with scripted responses."""
 
-# ruff: noqa: N815 - the server of the standard library finds what it calls by the names of methods.
+# ruff: noqa: N815 - the standard library's server calls methods by these names.
 
 import io
 import json
@@ -20,12 +20,12 @@ IDS = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 
 
 def no_network(asked: Asked) -> Reply:
-    raise AssertionError(f"nothing is to be sent, and {asked.method} {asked.url} was")
+    raise AssertionError(f"{asked.method} {asked.url} was sent, but nothing should be")
 
 
 @dataclass(slots=True)
 class Stage:
-    """The world outside of one user, whose files are in `home`."""
+    """The outside of one user, whose files are in `home`."""
 
     home: Path
     environment: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Stage:
         return self.home / "catalogctl" / "credentials.json"
 
     def run(self, *arguments: str) -> int:
-        """Run one command; what it printed is in `out` and `err`."""
+        """Run one command and return its exit code. Its output is in `out` and `err`."""
         out, err = io.StringIO(), io.StringIO()
         environment = {"XDG_CONFIG_HOME": str(self.home), **self.environment}
         outside = Outside(
@@ -73,7 +73,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One answer of the script. `sent` is how much of the body is sent before the connection ends; None is all of it."""
+    """One scripted response. `sent` is how much of the body is sent before the connection closes; None is all of it."""
 
     status: int
     body: bytes
@@ -91,12 +91,12 @@ def refuses(status: int, error: str, message: str = "No.", **fields: object) -> 
 
 
 HANGS_UP = Line(0, b"")
-"""The connection ends without an answer."""
+"""The connection closes without a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A request as the server heard it. Header names are lower-case."""
+    """A request as received by the server. Header names are lower-case."""
 
     method: str
     target: str
@@ -116,7 +116,7 @@ class Server:
 
 @contextmanager
 def scripted(*lines: Line) -> Iterator[Server]:
-    """A server that answers each request by the next line, and hangs up when there is none left."""
+    """A server that answers each request with the next line, and closes the connection after the last one."""
     server = Server("", list(lines))
 
     class Handler(BaseHTTPRequestHandler):
@@ -151,7 +151,7 @@ def scripted(*lines: Line) -> Iterator[Server]:
 
 
 def logged_in(stage: Stage, url: str, key: str = "cs_user_of_this_test") -> None:
-    """As after a login to `url`."""
+    """Write the credentials file of a login to `url`."""
     services: dict[str, Any] = {}
     if stage.file.exists():
         services = json.loads(stage.file.read_text())["services"]

@@ -1,4 +1,4 @@
-"""One request and its answer: what is sent, what is refused to be taken, and that all of it has a bound."""
+"""Requests and responses: the bytes sent, the responses refused, and the limits of time and size."""
 
 import socket
 import threading
@@ -45,7 +45,7 @@ def test_an_address_has_one_normal_form(text: str, base: str) -> None:
         f"https://catalog.example.com/{'a' * 2_000}",
     ],
 )
-def test_what_is_no_address_of_a_service_is_refused_before_anything_is_sent(stage: Stage, text: str) -> None:
+def test_an_invalid_service_address_is_refused_before_anything_is_sent(stage: Stage, text: str) -> None:
     with pytest.raises(Misused):
         base_of(text)
     assert stage.run("bots", "--url", text) == 2
@@ -53,7 +53,7 @@ def test_what_is_no_address_of_a_service_is_refused_before_anything_is_sent(stag
     assert "password" not in stage.err
 
 
-def test_only_pages_of_the_web_are_pages() -> None:
+def test_only_http_addresses_are_pages() -> None:
     assert is_page("https://catalog.example.com/device?user_code=BCDF-GHJK")
     for text in ("javascript:alert(1)", "file:///etc/passwd", "https://a b", "--version", ""):
         assert not is_page(text)
@@ -85,7 +85,7 @@ def test_no_redirect_is_followed(stage: Stage, status: int) -> None:
             logged_in(stage, server.url)
             assert stage.run("usage") == 3
         assert elsewhere.heard == []
-    assert f"leads to {target}, which is not followed" in stage.err
+    assert f"a redirect to {target}, which is not followed" in stage.err
 
 
 @pytest.mark.parametrize(
@@ -99,27 +99,27 @@ def test_no_redirect_is_followed(stage: Stage, status: int) -> None:
         (
             refuses(401, "invalid_api_key", hint="/api/v1/auth/agent"),
             1,
-            "(invalid_api_key; catalogctl login gets a key)",
+            "(invalid_api_key; run catalogctl login to get a key)",
         ),
         (refuses(403, "claim_required", hint="/api/v1/auth/claim"), 1, "/api/v1/auth/claim)"),
         (says(429, {"error": "rate_limited", "message": "Too fast."}, Retry_After="7"), 1, "try again in 7 s"),
         (refuses(503, "service_unavailable", "Later."), 1, "Later. (service_unavailable)"),
         (refuses(500, "bad\x1b[31m", "\x1b]0;title\x07 No.\r\nfake line"), 1, "No. fake line"),
-        (Line(502, b"<html>"), 3, "an answer 502, which is not the service's"),
-        (Line(200, b"<html>"), 3, "an answer 200, which is not the service's"),
+        (Line(502, b"<html>"), 3, "a response that is not the service's: status 502"),
+        (Line(200, b"<html>"), 3, "a response that is not the service's: status 200"),
         (Line(200, b"[" * 100_000), 3, "not the service's"),
         (Line(200, b'{"data": 7}'), 3, "no list of data"),
         (Line(200, b'{"data": [7]}'), 3, "no list of data"),
         (
             Line(200, b'{"data": []}', {"Content-Length": "400"}),
             3,
-            "the connection was lost in the middle of an answer",
+            "the connection was lost in the middle of a response",
         ),
-        (Line(200, b"\x1b[31m", {"X": "y" * 70_000}), 3, "what it answers is not HTTP"),
+        (Line(200, b"\x1b[31m", {"X": "y" * 70_000}), 3, "the response is not HTTP"),
         (HANGS_UP, 3, "the connection was lost"),
     ],
 )
-def test_every_answer_that_is_no_yes_is_one_clear_line(stage: Stage, answer: Line, code: int, words: str) -> None:
+def test_every_unsuccessful_response_is_one_clear_line(stage: Stage, answer: Line, code: int, words: str) -> None:
     with scripted(answer) as server:
         assert stage.run("bots", "--url", server.url) == code
     [line] = stage.err.splitlines()
@@ -129,21 +129,21 @@ def test_every_answer_that_is_no_yes_is_one_clear_line(stage: Stage, answer: Lin
     assert stage.out == ""
 
 
-def test_a_service_that_is_not_there_is_told_by_its_address(stage: Stage) -> None:
+def test_an_unreachable_service_is_named_by_its_address(stage: Stage) -> None:
     with scripted() as gone:
         pass
     assert stage.run("bots", "--url", gone.url) == 3
-    assert stage.err == f"catalogctl: cannot reach {gone.url.removeprefix('http://')}: the connection is refused\n"
+    assert stage.err == f"catalogctl: cannot reach {gone.url.removeprefix('http://')}: the connection was refused\n"
 
 
-def test_a_host_that_has_no_address_is_told_so(stage: Stage) -> None:
+def test_a_host_that_does_not_exist_is_reported(stage: Stage) -> None:
     assert stage.run("bots", "--url", "http://nowhere.invalid") == 3
     assert "cannot reach nowhere.invalid: " in stage.err
 
 
 @contextmanager
 def one_that(behaves: bytes, *, drip: bytes = b"") -> Iterator[str]:
-    """A server that says `behaves` to the first connection, then `drip` again and again, and never ends."""
+    """A server that sends `behaves` to the first connection, then `drip` again and again, without an end."""
     stop = threading.Event()
 
     def serve() -> None:
@@ -166,25 +166,25 @@ def one_that(behaves: bytes, *, drip: bytes = b"") -> Iterator[str]:
             thread.join(10)
 
 
-def test_a_server_that_says_nothing_is_given_up() -> None:
-    with one_that(b"") as url, pytest.raises(Unreachable, match="it does not answer in time"):
+def test_a_silent_server_times_out() -> None:
+    with one_that(b"") as url, pytest.raises(Unreachable, match="it did not respond in time"):
         send(Asked("GET", url), silence_seconds=0.05)
 
 
 @pytest.mark.parametrize("behaves", [b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
-def test_a_server_that_drips_is_given_up(behaves: bytes) -> None:
-    with one_that(behaves, drip=b"x") as url, pytest.raises(Unreachable, match=r"did not answer within 0\.1 s"):
+def test_a_slow_server_times_out(behaves: bytes) -> None:
+    with one_that(behaves, drip=b"x") as url, pytest.raises(Unreachable, match=r"did not respond within 0\.1 s"):
         send(Asked("GET", url), silence_seconds=5, answer_seconds=0.1)
 
 
-def test_an_answer_beyond_all_bounds_is_not_taken() -> None:
+def test_a_response_that_is_too_large_is_refused() -> None:
     with scripted(Line(200, b"x" * 1_001)) as server, pytest.raises(Unreachable, match="larger than 1,000 bytes"):
         send(Asked("GET", f"{server.url}/"), answer_bytes=1_000)
     with scripted(Line(200, b"x" * 1_000)) as server:
         assert len(send(Asked("GET", f"{server.url}/"), answer_bytes=1_000).body) == 1_000
 
 
-def test_a_key_is_in_no_words_of_a_request() -> None:
+def test_the_repr_of_a_request_does_not_show_the_key() -> None:
     assert "secret" not in repr(Asked("GET", "http://127.0.0.1/", key="secret"))
 
 
@@ -194,7 +194,7 @@ def test_the_variable_and_the_option_give_a_key_for_one_call(stage: Stage) -> No
         assert stage.run("bots") == 0
         assert stage.err == ""
         assert stage.run("bots", "--key", "cs_user_option") == 0
-        assert "--key shows the key in the list of processes" in stage.err
+        assert "--key exposes the key in the process list" in stage.err
     assert [heard.headers["authorization"] for heard in server.heard] == [
         "Bearer cs_user_variable",
         "Bearer cs_user_option",
@@ -203,13 +203,13 @@ def test_the_variable_and_the_option_give_a_key_for_one_call(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("key", ["a b", "a\r\nX-Evil: 1", "schl\u00fcssel", "a" * 513, "\x00"])
-def test_a_key_that_no_header_holds_is_refused_and_not_repeated(stage: Stage, key: str) -> None:
+def test_a_key_that_no_header_can_carry_is_refused_and_not_printed(stage: Stage, key: str) -> None:
     stage.environment["CATALOGCTL_KEY"] = key
     assert stage.run("bots") == 2
     assert key not in stage.err
 
 
-def test_a_key_that_others_can_read_on_the_way_is_warned_of(stage: Stage) -> None:
+def test_an_unencrypted_connection_prints_a_warning(stage: Stage) -> None:
     stage.environment["CATALOGCTL_KEY"] = "cs_user_variable"
     assert stage.run("usage", "--url", "http://catalog.invalid") == 3
     assert "warning: http://catalog.invalid is not encrypted" in stage.err
@@ -217,7 +217,7 @@ def test_a_key_that_others_can_read_on_the_way_is_warned_of(stage: Stage) -> Non
     assert "warning: http://catalog.invalid is not encrypted" in stage.err
 
 
-def test_the_proxy_of_the_environment_is_asked_and_sees_no_more_than_the_request(
+def test_the_proxy_of_the_environment_is_used_and_sees_only_the_request(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("no_proxy", raising=False)

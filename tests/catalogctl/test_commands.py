@@ -1,4 +1,4 @@
-"""The commands against the real application: what they ask is what it answers, and what they print is what it says."""
+"""The commands against the real application."""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,16 +13,16 @@ from actors.credentials import Kind
 from actors.values import Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
+from tests.api.sponsors import add_slot
+from tests.api.world import SLUGS, World, open_world
 from tests.catalogctl.stage import IDS, Stage
-from tests.http.sponsors import add_slot
-from tests.http.world import SLUGS, World, open_world
 
 URL = "https://catalog.test"
 EMAIL = "sponsor@example.com"
 
 
 class Desk:
-    """A user at a terminal, logged in by a variable, whose requests reach the application directly."""
+    """A user at a terminal, logged in by an environment variable. Requests go directly to the application."""
 
     def __init__(self, stage: Stage, world: World) -> None:
         self.stage, self.world = stage, world
@@ -54,7 +54,7 @@ class Desk:
         return await trio.to_thread.run_sync(self.stage.run, *arguments)
 
     async def out(self, *arguments: str) -> str:
-        """What a command prints that must succeed."""
+        """The output of a command that must succeed."""
         assert await self.run(*arguments) == 0, self.stage.err
         return self.stage.out
 
@@ -62,7 +62,7 @@ class Desk:
         return json.loads(await self.out(*arguments, "--json"))
 
     async def refused(self, *arguments: str, code: int = 1) -> str:
-        """The one line of a command that must fail."""
+        """The error line of a command that must fail."""
         assert await self.run(*arguments) == code, self.stage.out
         line = self.stage.err.splitlines()[-1]
         assert line.startswith("catalogctl: ")
@@ -80,7 +80,7 @@ def cells(line: str) -> list[str]:
 
 
 def column(out: str, place: int = 0) -> list[str]:
-    """The cells of a table's column, without its head."""
+    """The cells of a table's column, without its header."""
     return [cells(row)[place] for row in out.splitlines()[1:]]
 
 
@@ -122,20 +122,20 @@ async def test_the_usage_and_the_owner_of_the_key(desk: Desk) -> None:
     assert "Service  https://catalog.test\n" in await desk.out("whoami")
 
 
-async def test_an_anonymous_key_sees_its_life_and_what_it_may_not(desk: Desk) -> None:
+async def test_an_anonymous_key_sees_its_lifetime_limit_and_is_refused_sponsoring(desk: Desk) -> None:
     desk.stage.environment["CATALOGCTL_KEY"] = desk.world.key()
     out = await desk.out("usage")
     assert "none: the key is not claimed" in out
-    assert "In its life" in out
-    assert "Expires      2026-11-18 13:00 UTC\n" in out
+    assert "Lifetime" in out
+    assert "Expires   2026-11-18 13:00 UTC\n" in out
     assert "(claim_required)" in await desk.refused("sponsor", "me")
 
 
-async def test_without_a_key_what_is_public_is_shown_and_nothing_else_is_asked_for(desk: Desk) -> None:
+async def test_without_a_key_public_data_is_shown_and_nothing_else_is_requested(desk: Desk) -> None:
     del desk.stage.environment["CATALOGCTL_KEY"]
     assert column(await desk.out("bots", "--limit", "1")) == ["bot-00"]
     assert "There are no slots." in await desk.out("sponsor", "inventory")
-    assert await desk.out("sponsor", "placements") == "Nothing is placed now.\n"
+    assert await desk.out("sponsor", "placements") == "There are no placements now.\n"
     asked = len(desk.asked)
     for words in ("usage", "whoami", "sponsor me", "sponsor campaigns", "sponsor bookings", "sponsor keys"):
         assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=2)
@@ -155,7 +155,7 @@ REFUSED = {
 }
 
 
-async def test_what_the_service_refuses_is_told_in_its_words(desk: Desk) -> None:
+async def test_a_refusal_is_printed_in_the_words_of_the_service(desk: Desk) -> None:
     for words, line in REFUSED.items():
         assert line in await desk.refused(*words.split())
 
@@ -182,7 +182,7 @@ async def a_campaign(desk: Desk) -> str:
     return str(made["campaign"]["id"])
 
 
-async def test_a_sponsor_sees_who_he_is(desk: Desk) -> None:
+async def test_a_sponsor_sees_its_identity(desk: Desk) -> None:
     assert "Sponsor        none yet\n" in await desk.out("sponsor", "me")
     await a_campaign(desk)
     out = await desk.out("sponsor", "me")
@@ -200,7 +200,7 @@ async def test_a_campaign_goes_through_its_states(desk: Desk) -> None:
     assert "(invalid_state)" in await desk.refused("sponsor", "pause", campaign)
 
 
-async def test_weeks_are_booked_paid_for_watched_and_given_up(desk: Desk) -> None:
+async def test_weeks_are_booked_paid_for_watched_and_cancelled(desk: Desk) -> None:
     campaign = await a_campaign(desk)
     out = await desk.out("sponsor", "inventory", "--week", WEEK)
     assert out.startswith("Week of 2026-11-23, billing mode test\n\nSLOT")
@@ -223,18 +223,18 @@ async def test_weeks_are_booked_paid_for_watched_and_given_up(desk: Desk) -> Non
     assert "(invalid_state)" in await desk.refused("sponsor", "checkout", booking)
 
 
-async def test_a_booking_whose_answer_was_lost_is_found_again_by_its_key(desk: Desk) -> None:
+async def test_a_booking_whose_response_was_lost_is_found_by_its_idempotency_key(desk: Desk) -> None:
     campaign = await a_campaign(desk)
     book = ("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
     desk.loses_answers = True
     line = await desk.refused(*book, code=3)
-    assert f"the same command with --idempotency-key {IDS} finds out, and never books twice" in line
+    assert f"repeat the command with --idempotency-key {IDS} to find out; it never books twice" in line
     desk.loses_answers = False
     found = await desk.json(*book, "--idempotency-key", IDS.upper())
     assert [found["booking"]["id"]] == column(await desk.out("sponsor", "bookings"))
 
 
-async def test_brand_campaign_and_booking_are_made_in_one(desk: Desk) -> None:
+async def test_brand_campaign_and_booking_are_created_in_one_command(desk: Desk) -> None:
     add_slot(desk.world, "left-top")
     brand = (
         "--name",
@@ -251,7 +251,7 @@ async def test_brand_campaign_and_booking_are_made_in_one(desk: Desk) -> None:
     assert "From         2026-11-23\nTo           2026-11-30, 00:00 UTC\n" in out
 
 
-async def test_scoped_keys_are_made_listed_and_revoked(desk: Desk) -> None:
+async def test_scoped_keys_are_created_listed_and_revoked(desk: Desk) -> None:
     assert await desk.out("sponsor", "keys") == "No scoped keys.\n"
     made = await desk.json("sponsor", "create-key", "--name", "Reporting", "--scopes", "sponsor:read, library:read")
     assert made["scopes"] == ["sponsor:read", "library:read"]
@@ -261,4 +261,4 @@ async def test_scoped_keys_are_made_listed_and_revoked(desk: Desk) -> None:
     desk.stage.environment["CATALOGCTL_KEY"] = desk.key
     assert await desk.out("sponsor", "revoke-key", made["id"]) == f"{made['id']} is revoked.\n"
     assert "Key     cs_scoped_" in await desk.out("sponsor", "create-key", "--name", "A", "--scopes", "sponsor:read")
-    assert "shown this once" in desk.stage.err
+    assert "shown only once" in desk.stage.err

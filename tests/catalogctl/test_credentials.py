@@ -1,4 +1,4 @@
-"""The file that keys are kept in: its modes, its changes, and what is refused."""
+"""The credentials file: its modes, its changes, and refused files."""
 
 import json
 import stat
@@ -24,7 +24,7 @@ def keyring(place: Path) -> tuple[Keyring, list[str]]:
     return Keyring(place / "catalogctl", warnings.append), warnings
 
 
-def test_what_is_saved_is_read_again_and_nobody_else_may_look(tmp_path: Path) -> None:
+def test_saved_credentials_are_read_back_and_private(tmp_path: Path) -> None:
     ring, warnings = keyring(tmp_path / "new" / "config")
     assert ring.read() == Saved()
     ring.change(lambda saved: saved.with_one(ONE, Credential("k1", "p1", "t1")))
@@ -35,11 +35,11 @@ def test_what_is_saved_is_read_again_and_nobody_else_may_look(tmp_path: Path) ->
     assert warnings == []
 
 
-def test_no_key_is_in_the_words_of_what_holds_it() -> None:
+def test_the_repr_of_credentials_does_not_show_the_key() -> None:
     assert "secret" not in repr(Saved(ONE, {ONE: Credential("secret")}))
 
 
-def test_a_file_that_others_may_read_is_mended_and_told_of(tmp_path: Path) -> None:
+def test_a_file_that_others_can_read_is_made_private_with_a_warning(tmp_path: Path) -> None:
     ring, warnings = keyring(tmp_path)
     ring.change(lambda saved: saved.with_one(ONE, Credential("k1")))
     (ring.directory / "credentials.json").chmod(0o644)
@@ -51,7 +51,7 @@ def test_a_file_that_others_may_read_is_mended_and_told_of(tmp_path: Path) -> No
     assert len(warnings) == 2
 
 
-def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_concurrent_changes_are_all_kept(tmp_path: Path) -> None:
     ring, _ = keyring(tmp_path)
     urls = [f"https://{number}.example.com" for number in range(12)]
     threads = [
@@ -65,7 +65,7 @@ def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     assert set(ring.read().credentials) == set(urls)
 
 
-def test_a_change_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_change_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     ring, _ = keyring(tmp_path)
     ring.change(lambda saved: saved.with_one(ONE, Credential("k1")))
 
@@ -94,19 +94,17 @@ def test_a_change_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
         "\x00" * 2_000_000,
     ],
 )
-def test_a_file_that_is_not_ours_is_refused_and_left_alone(stage: Stage, text: str) -> None:
+def test_a_damaged_file_is_refused_and_not_changed(stage: Stage, text: str) -> None:
     stage.file.parent.mkdir(mode=0o700, parents=True)
     stage.file.write_text(text)
     stage.file.chmod(0o600)
     for command in ("usage", "login"):
         assert stage.run(command, "--url", ONE) == 2
-        assert stage.err == (
-            f"catalogctl: {stage.file} is not what catalogctl has written; remove it and log in again\n"
-        )
+        assert stage.err == (f"catalogctl: {stage.file} is damaged or of another version; remove it and log in again\n")
     assert stage.file.read_text() == text
 
 
-def test_a_link_in_the_place_of_the_file_is_not_followed(stage: Stage, tmp_path: Path) -> None:
+def test_a_symbolic_link_instead_of_the_file_is_not_followed(stage: Stage, tmp_path: Path) -> None:
     logged_in(stage, ONE)
     stage.file.rename(tmp_path / "elsewhere.json")
     stage.file.symlink_to(tmp_path / "elsewhere.json")
@@ -114,7 +112,7 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(stage: Stage, tmp_path:
     assert stage.err.startswith(f"catalogctl: cannot read {stage.file}: ")
 
 
-def test_a_key_is_sent_to_the_service_that_it_was_saved_for_and_to_no_other(stage: Stage) -> None:
+def test_a_key_is_sent_only_to_the_service_that_issued_it(stage: Stage) -> None:
     with scripted(USAGE) as ours, scripted(says(200, {"data": [], "nextCursor": None})) as other:
         logged_in(stage, ours.url)
         assert stage.run("usage") == 0
@@ -126,7 +124,7 @@ def test_a_key_is_sent_to_the_service_that_it_was_saved_for_and_to_no_other(stag
     assert "authorization" not in other.heard[0].headers
 
 
-def test_one_service_has_one_name_however_it_is_written(stage: Stage) -> None:
+def test_spellings_of_one_address_are_the_same_service(stage: Stage) -> None:
     with scripted(USAGE) as server:
         logged_in(stage, server.url)
         port = server.url.rpartition(":")[2]
@@ -143,7 +141,7 @@ def test_another_scheme_or_port_is_another_service(stage: Stage, address: str) -
     assert "you are not logged in" in stage.err
 
 
-def test_the_directory_is_that_of_the_user() -> None:
+def test_the_directory_is_in_the_users_configuration() -> None:
     assert directory_of({"XDG_CONFIG_HOME": "/x", "HOME": "/h"}) == Path("/x/catalogctl")
     assert directory_of({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/catalogctl")
     assert directory_of({"HOME": "/h"}) == Path("/h/.config/catalogctl")
@@ -151,7 +149,7 @@ def test_the_directory_is_that_of_the_user() -> None:
         directory_of({"HOME": "relative"})
 
 
-def test_what_a_login_saves_is_what_is_documented(stage: Stage) -> None:
+def test_the_file_has_the_documented_form(stage: Stage) -> None:
     ring = Keyring(stage.file.parent, pytest.fail)
     ring.change(lambda saved: saved.with_one(ONE, Credential("k", "p", "t")))
     assert json.loads(stage.file.read_text()) == {

@@ -1,4 +1,4 @@
-"""What each answer of a device login means, and when to ask again (RFC 8628, 3.5). Pure: the time is an argument."""
+"""Polling of a device login (RFC 8628, 3.5): the meaning of each response, and the time of the next poll."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ def test_the_first_poll_waits_for_the_interval() -> None:
     assert polling(7).first() == Wait(7)
 
 
-def test_while_it_is_pending_the_pace_stays() -> None:
+def test_the_interval_stays_while_the_login_is_pending() -> None:
     state = polling()
     assert [state.after(PENDING, now) for now in (5, 10, 15)] == [Wait(5)] * 3
 
@@ -49,20 +49,20 @@ def test_while_it_is_pending_the_pace_stays() -> None:
         ({"interval": 100_000}, 300),
     ],
 )
-def test_slow_down_sets_the_pace_for_good_and_never_a_quicker_one(answered: dict[str, Any], pace: float) -> None:
+def test_slow_down_raises_the_interval_and_never_lowers_it(answered: dict[str, Any], pace: float) -> None:
     state = polling()
     assert state.after(refusal("slow_down", **answered), 5) == Wait(pace)
     assert state.after(PENDING, 5 + pace) == Wait(pace)
 
 
-def test_lost_answers_are_asked_for_more_and_more_rarely_until_one_comes() -> None:
+def test_lost_responses_back_off_until_one_arrives() -> None:
     state = polling()
     assert [state.after(None, 10) for _ in range(5)] == [Wait(10), Wait(20), Wait(40), Wait(60), Wait(60)]
     assert state.after(PENDING, 300) == Wait(5)
     assert state.after(None, 305) == Wait(10)
 
 
-def test_a_failure_of_the_service_or_of_what_stands_before_it_is_as_a_lost_answer() -> None:
+def test_a_failure_of_the_service_or_a_gateway_counts_as_a_lost_response() -> None:
     state = polling()
     steps = [
         state.after(answer, 10) for answer in (refusal("internal_error", 500), Reply(502, {}, b"<html>bad gateway"))
@@ -81,7 +81,7 @@ def test_a_failure_of_the_service_or_of_what_stands_before_it_is_as_a_lost_answe
         (429, "-1", 5),
     ],
 )
-def test_overload_is_waited_for_as_long_as_it_asks_and_never_less_than_the_pace(
+def test_overload_waits_for_retry_after_and_at_least_for_the_interval(
     status: int, retry_after: str, seconds: float
 ) -> None:
     assert polling().after(reply(status, {"error": "rate_limited"}, retry_after=retry_after), 10) == Wait(seconds)
@@ -91,19 +91,19 @@ def test_overload_is_waited_for_as_long_as_it_asks_and_never_less_than_the_pace(
     ("error", "words"),
     [("expired_token", "expired"), ("access_denied", "denied"), ("invalid_code", "revoke its key in the dashboard")],
 )
-def test_what_ends_a_login_ends_it_in_words(error: str, words: str) -> None:
+def test_a_failed_login_has_a_message(error: str, words: str) -> None:
     ended = polling().after(refusal(error), 10)
     assert isinstance(ended, Ended)
     assert words in (ended.words or "")
     assert ended.code is Exit.REFUSED
 
 
-def test_a_refusal_that_the_protocol_does_not_know_is_told_in_the_services_words() -> None:
+def test_an_unknown_refusal_uses_the_message_of_the_service() -> None:
     assert polling().after(refusal("unsupported_grant_type"), 10) == Ended(None)
     assert polling().after(refusal("invalid_request"), 10) == Ended(None)
 
 
-def test_no_wait_outlasts_the_code_and_the_last_poll_is_at_its_end() -> None:
+def test_no_wait_exceeds_the_life_of_the_code_and_the_last_poll_is_at_its_end() -> None:
     state = polling(life=12)
     assert state.after(PENDING, 5) == Wait(5)
     assert state.after(PENDING, 10) == Wait(2)
@@ -112,7 +112,7 @@ def test_no_wait_outlasts_the_code_and_the_last_poll_is_at_its_end() -> None:
     assert "expired" in (ended.words or "")
 
 
-def test_a_code_that_ran_out_while_the_service_was_away_says_that_it_was() -> None:
+def test_a_code_that_expired_during_an_outage_names_the_outage() -> None:
     state = polling(life=20)
     assert state.after(None, 12) == Wait(8)
     ended = state.after(None, 20)
@@ -120,7 +120,7 @@ def test_a_code_that_ran_out_while_the_service_was_away_says_that_it_was() -> No
     assert ended.code is Exit.UNREACHABLE
 
 
-def test_a_key_at_the_very_end_is_taken() -> None:
+def test_a_key_that_arrives_after_the_expiry_is_accepted() -> None:
     document = {
         "apiKey": "k",
         "access_token": "k",
@@ -135,14 +135,14 @@ def test_a_key_at_the_very_end_is_taken() -> None:
     ("document", "key"),
     [({"access_token": "a"}, "a"), ({"apiKey": "b"}, "b"), ({"access_token": "a", "apiKey": "a"}, "a")],
 )
-def test_a_key_may_come_by_either_name(document: dict[str, str], key: str) -> None:
+def test_a_key_is_read_under_either_name(document: dict[str, str], key: str) -> None:
     granted = polling().after(reply(200, document), 5)
     assert isinstance(granted, Granted)
     assert granted.api_key == key
 
 
 @pytest.mark.parametrize("document", [{}, {"access_token": 7}, {"apiKey": ""}, ["apiKey"]])
-def test_a_success_without_a_key_is_none(document: object) -> None:
+def test_a_success_without_a_key_is_a_failure(document: object) -> None:
     ended = polling().after(reply(200, document), 5)
     assert isinstance(ended, Ended)
     assert ended.code is Exit.UNREACHABLE
@@ -158,14 +158,14 @@ START = {
 }
 
 
-def test_the_start_is_read_as_the_rfc_has_it() -> None:
+def test_the_start_is_parsed_according_to_the_rfc() -> None:
     started = Started.of(START)
     assert started is not None
     assert started.page == START["verification_uri_complete"]
     assert (started.expires_in_seconds, started.interval_seconds) == (900, 5)
 
 
-def test_what_is_optional_in_the_start_has_the_defaults_of_the_rfc() -> None:
+def test_optional_fields_of_the_start_have_the_defaults_of_the_rfc() -> None:
     bare = {name: START[name] for name in ("device_code", "user_code", "verification_uri", "expires_in")}
     started = Started.of(bare)
     assert started is not None
@@ -184,11 +184,11 @@ def test_what_is_optional_in_the_start_has_the_defaults_of_the_rfc() -> None:
         {"expires_in": "900"},
     ],
 )
-def test_a_start_that_cannot_be_used_is_none(change: dict[str, object]) -> None:
+def test_an_invalid_start_is_none(change: dict[str, object]) -> None:
     assert Started.of({**START, **change}) is None
 
 
-def test_a_browser_is_sent_to_no_address_but_one_of_the_web() -> None:
+def test_only_http_addresses_are_opened_in_a_browser() -> None:
     started = Started.of({**START, "verification_uri_complete": "file:///etc/passwd"})
     assert started is not None
     assert started.page == START["verification_uri"]

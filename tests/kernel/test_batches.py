@@ -1,4 +1,4 @@
-"""One actor at work: natural batches, group commit, refusals, and callers who leave."""
+"""One actor at work: natural batches, group commit, refusals, and cancelled callers."""
 
 import pytest
 import trio
@@ -6,8 +6,8 @@ from trio.testing import MockClock
 
 from actors.actor import Actor, ActorLimits, ActorStatistics, State
 from actors.mailbox import answer_due
-from actors.troupe import running
-from actors.values import Overloaded, Stopped, StorageUnavailable, Turn
+from actors.supervision import running
+from actors.values import BatchId, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
@@ -72,7 +72,7 @@ async def test_order_is_kept_over_many_batches(autojump_clock: MockClock) -> Non
     assert book.lines == lines
 
 
-async def test_each_batch_has_a_turn_of_its_own(autojump_clock: MockClock) -> None:
+async def test_each_batch_has_its_own_batch_id(autojump_clock: MockClock) -> None:
     book = Notebook()
     async with running([book]):
         await book.ask("a")
@@ -155,14 +155,14 @@ async def test_a_caller_who_left_does_not_hurt_the_others_of_its_batch(autojump_
 async def test_a_late_answer_is_given_up_and_the_work_is_done(autojump_clock: MockClock) -> None:
     book = Notebook(before=[30.0], limits=ActorLimits(answer_seconds=10))
     async with running([book], drain_seconds=60):
-        with pytest.raises(StorageUnavailable, match="notebook gave no answer in time"):
+        with pytest.raises(StorageUnavailable, match="notebook did not answer in time"):
             await book.ask("a")
         assert trio.current_time() == 10
     assert book.lines == ["a"]
 
 
 async def test_a_message_that_waited_too_long_for_its_batch_is_withdrawn(autojump_clock: MockClock) -> None:
-    """It was answered with a refusal, so carrying it out later would be a lie."""
+    """Its caller was told that it failed, so it must not be carried out later."""
     book = Notebook(before=[30.0, 1.0], limits=ActorLimits(answer_seconds=10))
     async with running([book], drain_seconds=60):
         answers = await together(now(book.ask, "a"), after(1, book.ask, "b"), after(25, book.ask, "c"))
@@ -191,7 +191,7 @@ async def test_a_closed_actor_refuses(autojump_clock: MockClock) -> None:
         assert kinds(await together(now(book.ask, "a"))) == [Stopped]
 
 
-# Pictures.
+# Statistics.
 
 
 async def test_statistics_count_what_happened(autojump_clock: MockClock) -> None:
@@ -225,12 +225,12 @@ async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -
     assert repr(book) == "<Notebook 'notebook' stopped <Mailbox 0/4096 closed> after 1 batches>"
 
 
-def test_a_turn_begins_undecided() -> None:
-    assert Turn("node/quota", 7).decided is None
+def test_a_batch_id_begins_undecided() -> None:
+    assert BatchId("node/quota", 7).decided is None
 
 
-def test_a_turn_reads_well() -> None:
-    assert repr(Turn("node/quota", 7)) == "<Turn node/quota #7>"
+def test_a_batch_id_has_a_readable_repr() -> None:
+    assert repr(BatchId("node/quota", 7)) == "<BatchId node/quota #7>"
 
 
 async def test_an_actor_accepts_only_while_it_runs_and_has_room(autojump_clock: MockClock) -> None:
@@ -261,7 +261,7 @@ async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock:
 
 async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) -> None:
     with pytest.raises(NotImplementedError):
-        await Actor[str, str]("bare", "node", ActorLimits()).commit(Turn("node/bare", 1), ["a"])
+        await Actor[str, str]("bare", "node", ActorLimits()).commit(BatchId("node/bare", 1), ["a"])
 
 
 async def test_a_new_actor_has_done_nothing_yet() -> None:
@@ -300,7 +300,7 @@ def test_limits_that_contradict_one_another_are_a_mistake(wrong: dict[str, float
 
 
 class Undoing(Notebook):
-    """Notes what it has to undo."""
+    """Records what it undoes."""
 
     def __init__(self, **more: object) -> None:
         super().__init__(limits=ActorLimits(answer_seconds=2.0), **more)  # type: ignore[arg-type]
@@ -325,12 +325,14 @@ async def test_whose_request_is_due_earlier_is_given_up_before_those_who_asked_f
     assert book.lines == ["first"]
 
 
-@pytest.mark.parametrize("in_any_case", [False, True])
-async def test_who_leaves_before_he_is_due_has_nothing_undone(in_any_case: bool, autojump_clock: MockClock) -> None:
-    book = Undoing(before=[3.0 if in_any_case else 1.0])
+@pytest.mark.parametrize("no_timeout", [False, True])
+async def test_a_caller_cancelled_before_its_deadline_has_nothing_undone(
+    no_timeout: bool, autojump_clock: MockClock
+) -> None:
+    book = Undoing(before=[3.0 if no_timeout else 1.0])
     async with running([book]):
         with trio.move_on_after(0.5):
-            await book.ask("left", in_any_case=in_any_case)
+            await book.ask("left", no_timeout=no_timeout)
         await trio.sleep(4.0)
     assert book.lines == ["left"]
     assert book.undone == []

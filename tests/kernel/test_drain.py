@@ -1,11 +1,11 @@
-"""How it ends: mailboxes close, what waits is served, time is bounded, and nobody is left without an answer."""
+"""Shutdown: mailboxes close, queued messages are served, time is bounded, and every caller gets an answer."""
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from actors.actor import ActorLimits, State
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import ActorFailed, Overloaded, Stopped
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook
@@ -74,8 +74,8 @@ async def test_a_commit_that_hangs_is_cut_off_when_the_time_is_up(
     results = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), body)
     assert kinds(results) == [ActorFailed, Stopped, type(None)]
     assert book.lines == []
-    # As it was when it was logged: the text names the actor that hangs and what waits at it.
-    assert "actors were not drained within 10 s: [<Notebook 'notebook' running <Mailbox 1/4096 closed>" in caplog.text
+    # Formatted as when it was logged: the text names the actor that hangs and its queue.
+    assert "actors did not drain within 10 s: [<Notebook 'notebook' running <Mailbox 1/4096 closed>" in caplog.text
 
 
 async def test_one_that_hangs_does_not_keep_the_others_from_draining(autojump_clock: MockClock) -> None:
@@ -146,13 +146,13 @@ async def test_the_drain_of_a_cancelled_body_is_bounded_too(autojump_clock: Mock
     assert kinds(await together(now(book.ask, "a"), body)) == [ActorFailed, type(None)]
 
 
-async def test_an_idle_troupe_ends_at_once(autojump_clock: MockClock) -> None:
+async def test_an_idle_supervisor_ends_at_once(autojump_clock: MockClock) -> None:
     async with running([Notebook("one"), Notebook("other")]):
         pass
     assert trio.current_time() == 0
 
 
-async def test_an_empty_troupe_ends_at_once(autojump_clock: MockClock) -> None:
+async def test_an_empty_supervisor_ends_at_once(autojump_clock: MockClock) -> None:
     async with running([]):
         pass
     assert trio.current_time() == 0
@@ -186,16 +186,16 @@ async def test_cancelled_while_a_load_hangs_it_is_cut_off_when_the_time_is_up(au
     assert book.state is State.STOPPED
 
 
-# Cut off.
+# Killed.
 
 
 async def test_killed_actors_stop_where_they_stand(autojump_clock: MockClock) -> None:
     book = Notebook(before=[5.0], limits=ActorLimits(batch=1))
 
     async def body() -> None:
-        async with running([book]) as troupe:
+        async with running([book]) as supervisor:
             await trio.sleep(1)
-            troupe.kill()
+            supervisor.kill()
             await trio.sleep(1)
             with pytest.raises(Stopped):
                 await book.ask("c")
@@ -211,9 +211,9 @@ async def test_a_kill_after_the_store_has_kept_loses_the_answer_and_not_the_line
     book = Notebook(after=[5.0])
 
     async def body() -> None:
-        async with running([book]) as troupe:
+        async with running([book]) as supervisor:
             await trio.sleep(1)
-            troupe.kill()
+            supervisor.kill()
 
     assert kinds(await together(now(book.ask, "a"), body)) == [ActorFailed, type(None)]
     assert book.lines == ["a"]
@@ -223,9 +223,9 @@ async def test_a_kill_is_no_failure(autojump_clock: MockClock, caplog: pytest.Lo
     book = Notebook(before=[5.0])
 
     async def body() -> None:
-        async with running([book]) as troupe:
+        async with running([book]) as supervisor:
             await trio.sleep(1)
-            troupe.kill()
+            supervisor.kill()
 
     await together(now(book.ask, "a"), body)
     assert caplog.records == []

@@ -1,4 +1,4 @@
-"""Bugs: the batch they hit fails, the actor starts afresh, and too many in a minute end the troupe."""
+"""Bugs: the batch fails, the actor restarts, and too many failures in a minute end the process."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits, State
 from actors.mailbox import request_id
-from actors.troupe import Intensity, IntensityExceeded, Troupe, running
-from actors.values import ActorFailed, OutcomeUnknown, Stopped, StorageUnavailable, Turn
+from actors.supervision import ActorSupervisor, Intensity, IntensityExceeded, running
+from actors.values import ActorFailed, BatchId, OutcomeUnknown, Stopped, StorageUnavailable
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
@@ -55,14 +55,14 @@ async def test_what_waited_in_the_mailbox_is_served_after_the_restart(autojump_c
     assert book.lines == ["b", "c"]
 
 
-async def test_who_asks_while_the_actor_starts_afresh_is_served(autojump_clock: MockClock) -> None:
+async def test_calls_during_a_restart_are_served(autojump_clock: MockClock) -> None:
     book = Notebook(loads=[None, 5.0])
     async with running([book]):
         results = await together(now(book.ask, "bug"), after(2, book.ask, "b"))
     assert results[1] == "0: b"
 
 
-async def test_while_it_starts_afresh_an_actor_does_not_accept(autojump_clock: MockClock) -> None:
+async def test_while_it_restarts_an_actor_does_not_accept(autojump_clock: MockClock) -> None:
     book = Notebook(loads=[None, 5.0])
     async with running([book]):
         await fail(book)
@@ -87,7 +87,7 @@ async def test_the_traceback_is_logged_with_the_requests_that_it_hit(
     assert first.getMessage() == "notebook failed on a batch of 2; requests: req-2, req-3"
     assert first.exc_text is not None
     assert "a line that nobody expected" in first.exc_text
-    assert second.getMessage() == "notebook starts afresh after a failure: RuntimeError('a line that nobody expected')"
+    assert second.getMessage() == "notebook restarts after a failure: RuntimeError('a line that nobody expected')"
 
 
 async def test_a_bug_without_a_request_is_logged_too(
@@ -110,7 +110,7 @@ async def test_a_bug_in_what_was_only_told_is_logged_with_its_request(
     assert caplog.records[0].getMessage() == "notebook failed on a batch of 1; requests: req-7"
 
 
-async def test_turns_go_on_after_a_restart(autojump_clock: MockClock) -> None:
+async def test_batch_ids_go_on_after_a_restart(autojump_clock: MockClock) -> None:
     book = Notebook()
     async with running([book]):
         await book.ask("a")
@@ -121,10 +121,10 @@ async def test_turns_go_on_after_a_restart(autojump_clock: MockClock) -> None:
 
 async def test_a_bug_while_an_outcome_is_settled_fails_the_batch(autojump_clock: MockClock) -> None:
     class Forgetful(Notebook):
-        async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+        async def commit(self, batch_id: BatchId, messages: Sequence[str]) -> Sequence[str]:
             if self.attempts:
                 raise KeyError("forgotten")
-            return await super().commit(turn, messages)
+            return await super().commit(batch_id, messages)
 
     book = Forgetful(after=[OutcomeUnknown()])
     async with running([book]):
@@ -136,7 +136,7 @@ async def test_a_wrong_number_of_answers_is_a_bug(
     answers: list[str], autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Miscounting(Notebook):
-        async def commit(self, turn: Turn, messages: Sequence[str]) -> Sequence[str]:
+        async def commit(self, batch_id: BatchId, messages: Sequence[str]) -> Sequence[str]:
             return answers
 
     book = Miscounting()
@@ -153,10 +153,10 @@ async def test_a_bug_of_one_actor_is_not_felt_by_another(autojump_clock: MockClo
     assert other.loads.calls == 1
 
 
-# Too many.
+# Too many bugs.
 
 
-async def test_the_fifth_failure_within_a_minute_ends_the_troupe_and_cancels_the_body(
+async def test_the_fifth_failure_within_a_minute_ends_the_process_and_cancels_the_body(
     autojump_clock: MockClock,
 ) -> None:
     book = Notebook()
@@ -208,7 +208,7 @@ async def test_only_failures_within_one_window_add_up(pause: float, survives: bo
         assert trio.current_time() == 60
 
 
-async def test_a_burst_ends_the_troupe_also_after_failures_long_ago(autojump_clock: MockClock) -> None:
+async def test_a_burst_of_failures_ends_the_process_also_after_failures_long_ago(autojump_clock: MockClock) -> None:
     book = Notebook()
     with pytest.RaisesGroup(IntensityExceeded):
         async with running([book]):
@@ -228,7 +228,7 @@ async def test_failures_of_different_actors_do_not_add_up(autojump_clock: MockCl
         assert await together(*[now(book.ask, "a") for book in books]) == ["0: a", "0: a"]
 
 
-async def test_when_the_troupe_ends_the_other_actors_are_drained(autojump_clock: MockClock) -> None:
+async def test_when_one_actor_ends_the_process_the_others_are_drained(autojump_clock: MockClock) -> None:
     book, other = Notebook("book"), Notebook("other", before=[1.0, 1.0])
 
     async def body() -> None:
@@ -242,7 +242,7 @@ async def test_when_the_troupe_ends_the_other_actors_are_drained(autojump_clock:
     assert kinds(results) == [type(None), str, str, ActorFailed, Stopped]
 
 
-async def test_who_waits_at_an_actor_that_is_not_started_again_is_told(autojump_clock: MockClock) -> None:
+async def test_callers_of_an_actor_that_is_not_restarted_get_an_error(autojump_clock: MockClock) -> None:
     book = Notebook(before=[1.0])
 
     async def body() -> None:
@@ -284,7 +284,7 @@ async def test_a_load_that_fails_after_a_restart_is_tried_again(autojump_clock: 
     assert book.loads.calls == 4
 
 
-async def test_a_load_that_keeps_failing_after_a_restart_ends_the_troupe(autojump_clock: MockClock) -> None:
+async def test_a_load_that_keeps_failing_after_a_restart_ends_the_process(autojump_clock: MockClock) -> None:
     book = Notebook(loads=[None] + [StorageUnavailable("away")] * 4)
     with pytest.RaisesGroup(pytest.RaisesExc(IntensityExceeded, match="notebook failed 5 times")):
         async with running([book]):
@@ -294,8 +294,8 @@ async def test_a_load_that_keeps_failing_after_a_restart_ends_the_troupe(autojum
 
 async def test_the_block_begins_when_all_have_loaded(autojump_clock: MockClock) -> None:
     books = [Notebook(str(number), loads=[2.0]) for number in range(3)]
-    async with running(books) as troupe:
+    async with running(books) as supervisor:
         assert trio.current_time() == 6
-        assert isinstance(troupe, Troupe)
-        assert troupe.members == books
+        assert isinstance(supervisor, ActorSupervisor)
+        assert supervisor.members == books
         assert all(book.accepting for book in books)

@@ -1,5 +1,5 @@
-"""Callers who are due at different times, leave or are cut off: each is told once and in time, and what came of it is undone
-for exactly those who were not told."""
+"""Callers with different deadlines, some of them cancelled: each gets one answer in time, and exactly the work of those
+who got none is undone."""
 
 from collections.abc import Sequence
 from math import inf
@@ -11,15 +11,15 @@ from trio.testing import MockClock
 
 from actors.actor import Actor, ActorLimits
 from actors.mailbox import answer_due
-from actors.troupe import Intensity, running
-from actors.values import ActorFailed, Overloaded, StorageUnavailable, Turn
+from actors.supervision import Intensity, running
+from actors.values import ActorFailed, BatchId, Overloaded, StorageUnavailable
 
 ANSWER_SECONDS = 4.5
 CALLERS = 200
 
 
 class Ledger(Actor[int, int]):
-    """Keeps numbers, with a store that is slow, away or meets a bug."""
+    """Stores numbers. Its store is slow, unavailable or hits a bug."""
 
     def __init__(self, random: Random) -> None:
         super().__init__("ledger", "node", ActorLimits(mailbox=50, batch=10, answer_seconds=ANSWER_SECONDS))
@@ -27,7 +27,7 @@ class Ledger(Actor[int, int]):
         self.kept: list[int] = []
         self.undone: list[int] = []
 
-    async def commit(self, turn: Turn, messages: Sequence[int]) -> Sequence[int]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[int]) -> Sequence[int]:
         await trio.sleep(self._random.choice([0, 0.01, 0.25, 0.5, 1, 6]))
         luck = self._random.random()
         if luck < 0.05:
@@ -42,18 +42,21 @@ class Ledger(Actor[int, int]):
         self.undone.append(message)
 
     def remembered(self) -> int:
-        """Callers that are not forgotten yet."""
-        return len(self._asked) + len(self._hurried)
+        """How many callers are still tracked."""
+        return len(self._waiting)
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_who_is_not_told_is_undone_and_nobody_waits_too_long(seed: int, autojump_clock: MockClock) -> None:
+async def test_the_work_of_callers_without_an_answer_is_undone_and_nobody_waits_too_long(
+    seed: int, autojump_clock: MockClock
+) -> None:
     random = Random(seed)
     ledger = Ledger(random)
     told: set[int] = set()
 
     async def ask(number: int) -> None:
-        # Half of all come, are due and are cut off in whole seconds, so that much happens in one moment.
+        # Half of the calls start, are due and are cancelled in whole seconds, so that much happens at the same
+        # moment.
         await trio.sleep(random.choice([random.uniform(0, 20), float(random.randrange(20))]))
         began = trio.current_time()
         due = began + random.choice([-1, 0, 0.5, 1.0, 4.0, 4.75, inf])

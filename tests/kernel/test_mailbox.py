@@ -1,11 +1,11 @@
-"""The mailbox and the reply: order, bounds, and slots that never hurt who fills them."""
+"""The mailbox and the reply: order, bounds, and replies that never raise when they are filled."""
 
 import outcome
 import pytest
 import trio
 from trio.testing import MockClock, assert_checkpoints
 
-from actors.mailbox import Envelope, Mailbox, Reply, twin
+from actors.mailbox import Envelope, Mailbox, Reply, copy_of
 from actors.values import Overloaded, Stopped, StorageUnavailable
 
 
@@ -233,7 +233,7 @@ def test_a_twin_tells_where_and_why_it_went_wrong_as_the_error_does() -> None:
         raise StorageUnavailable("away") from ConnectionError("reset")
     except StorageUnavailable as caught:
         error = caught
-    one = twin(error)
+    one = copy_of(error)
     assert one is not error
     assert one.args == ("away",)
     assert (one.__cause__, one.__traceback__) == (error.__cause__, error.__traceback__)

@@ -1,4 +1,5 @@
-"""Stores that are away, contended, or silent about a commit: what callers learn, and that nothing is kept twice."""
+"""Stores that are unavailable, contended, or silent about a commit: the answers of callers, and that nothing commits
+twice."""
 
 from itertools import chain, repeat
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from actors.actor import ActorLimits
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from tests.fakes import Step, after, kinds, now, together
 from tests.kernel.notebook import Notebook
@@ -69,7 +70,9 @@ class TestUnknown:
             assert await book.ask("a") == "0: a"
         assert book.lines == ["a"]
 
-    async def test_the_same_turn_and_messages_run_again_while_new_ones_wait(self, autojump_clock: MockClock) -> None:
+    async def test_the_same_batch_id_and_messages_are_retried_while_new_ones_wait(
+        self, autojump_clock: MockClock
+    ) -> None:
         book = Notebook(before=[1.0, 1.0], after=[UNKNOWN])
         async with running([book]):
             await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(1.5, book.ask, "c"))
@@ -92,7 +95,9 @@ class TestUnknown:
     async def test_unknown_for_ever_is_given_up_after_bounded_attempts(self, autojump_clock: MockClock) -> None:
         book = Notebook(before=repeat(UNKNOWN))
         async with running([book]):
-            with pytest.raises(StorageUnavailable, match="notebook could not settle a batch in 8 attempts"):
+            with pytest.raises(
+                StorageUnavailable, match="notebook could not learn the outcome of a batch in 8 attempts"
+            ):
                 await book.ask("a")
         assert len(book.attempts) == 8
 
@@ -117,7 +122,7 @@ class TestUnknown:
 
 
 class TestContended:
-    async def test_a_batch_that_met_another_is_tried_again(self, autojump_clock: MockClock) -> None:
+    async def test_a_contended_batch_is_retried(self, autojump_clock: MockClock) -> None:
         book = Notebook(before=[CONTENDED, CONTENDED])
         async with running([book]):
             assert await book.ask("a") == "0: a"
@@ -145,7 +150,7 @@ class TestContended:
 MISHAPS = st.lists(st.sampled_from([None, 0.01, 0.2, AWAY, UNKNOWN, CONTENDED]), max_size=40)
 
 
-# Errors after the work was kept can only be silence; a store that keeps and says "away" would lie.
+# After the commit only an unknown outcome is possible: a store that committed must not report that it is unavailable.
 @settings(max_examples=200, derandomize=True, database=None, deadline=None)
 @given(before=MISHAPS, lost=st.lists(st.sampled_from([None, 0.05, UNKNOWN]), max_size=40), seed=st.integers(0, 99))
 def test_whatever_the_store_does_an_answered_line_is_kept_once_and_no_line_twice(

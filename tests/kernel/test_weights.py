@@ -1,4 +1,4 @@
-"""Messages that carry many things: room in the mailbox and in a batch is by weight."""
+"""Messages that carry several items: room in the mailbox and in a batch is counted by weight."""
 
 import pytest
 import trio
@@ -6,21 +6,21 @@ from trio.testing import MockClock
 
 from actors.actor import ActorLimits
 from actors.mailbox import Envelope, Mailbox
-from actors.troupe import running
+from actors.supervision import running
 from actors.values import Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
 
 class Scales(Notebook):
-    """A notebook whose lines weigh as much as they are long."""
+    """A notebook whose lines weigh their length."""
 
     def weigh(self, message: str) -> int:
         return len(message)
 
 
 def filled(*weights: int, capacity: int = 10) -> Mailbox[int, str]:
-    """A mailbox with messages that name their weight."""
+    """A mailbox with messages named after their weights."""
     mailbox: Mailbox[int, str] = Mailbox(capacity)
     for weight in weights:
         mailbox.post(Envelope(weight, weight))
@@ -105,7 +105,7 @@ async def test_withdrawing_what_was_taken_makes_no_room() -> None:
 
 
 class Unsought(Envelope[int, str]):
-    """An envelope that nothing is compared with: whoever searches the mailbox meets it."""
+    """An envelope that raises when compared, which catches any search of the mailbox."""
 
     def __eq__(self, other: object) -> bool:
         raise AssertionError("the mailbox was searched")

@@ -1,1 +1,1 @@
-"""Tests of the mail sender and of what letters say and how they leave."""
+"""Tests of the mail sender, and of how mails are rendered and delivered."""

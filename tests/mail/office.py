@@ -1,4 +1,4 @@
-"""The post office of these tests: letters in a store in memory, a transport that follows a script, and senders."""
+"""Helpers of these tests: an outbox in memory, a transport that follows a script, and senders."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -7,22 +7,22 @@ import trio
 
 from actors.clock import MINUTE_MS, TrioClock
 from actors.mail.actor import MailLimits, MailSender
-from actors.mail.letters import LetterWriter
-from actors.mail.messages import Mail, OutboxLetter
+from actors.mail.messages import Mail, QueuedMessage
+from actors.mail.rendering import MailRenderer
 from actors.mail.store import Outbox
-from actors.troupe import Troupe, running
-from actors.values import Letter
+from actors.supervision import ActorSupervisor, running
+from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step
 
 BASE_MS = 1_763_640_000_000
 CODE = "042137"
-WRITER = LetterWriter("Catalog <no-reply@catalog.example>", "https://catalog.example", lambda nonce: CODE)
+WRITER = MailRenderer("Catalog <no-reply@catalog.example>", "https://catalog.example", lambda nonce: CODE)
 
 
 class Transport:
-    """Keeps what was sent and when; each send follows the next step of the script."""
+    """Records the mails sent and when. Each send follows the next step of the script."""
 
     def __init__(self, steps: Iterable[Step] = (), on_sent: Callable[[], None] = lambda: None) -> None:
         self._script = Script(steps)
@@ -39,7 +39,7 @@ class Transport:
             await self._script()
         finally:
             self.busy -= 1
-        self.sent.append((trio.current_time(), mail.letter_id))
+        self.sent.append((trio.current_time(), mail.message_id))
         self.on_sent()
 
 
@@ -53,28 +53,28 @@ class Office:
         self.limits = limits or MailLimits()
         self.clock = TrioClock(BASE_MS)
 
-    def sender(self, write: Callable[[OutboxLetter], Mail] = WRITER.write) -> MailSender:
+    def sender(self, write: Callable[[QueuedMessage], Mail] = WRITER.write) -> MailSender:
         return MailSender(self.store, self.transport, self.clock, write, limits=self.limits)
 
-    def open(self, *senders: MailSender) -> AbstractAsyncContextManager[Troupe]:
+    def open(self, *senders: MailSender) -> AbstractAsyncContextManager[ActorSupervisor]:
         return running(senders, drain_seconds=self.limits.close_seconds + 1)
 
     def post(
         self,
-        letter_id: str = "let_1",
+        message_id: str = "let_1",
         *,
         recipient: str = "anna@example.com",
         template: str = "claim_code",
         life_ms: int = 10 * MINUTE_MS,
     ) -> None:
-        """What the key store does when a claim is started."""
+        """Put a message into the outbox, as the key store does when a claim is started."""
         now_ms = self.clock.now_ms()
-        letter = Letter(letter_id, recipient, template, b"nonce", now_ms, now_ms + life_ms)
-        self.memory.letters[letter_id] = letter
+        message = OutboxMessage(message_id, recipient, template, b"nonce", now_ms, now_ms + life_ms)
+        self.memory.messages[message_id] = message
 
-    async def letter(self, letter_id: str = "let_1") -> OutboxLetter:
-        return next(letter for letter in await self.store.recent(1_000) if letter.id == letter_id)
+    async def message(self, message_id: str = "let_1") -> QueuedMessage:
+        return next(message for message in await self.store.recent(1_000) if message.id == message_id)
 
     def since_ms(self, at_ms: int | None) -> float | None:
-        """A moment of the outbox on the clock of the test, in seconds."""
+        """A time of the outbox, in seconds on the test's clock."""
         return None if at_ms is None else (at_ms - BASE_MS) / 1_000

@@ -1,4 +1,4 @@
-"""SMTP servers for the tests, real ones on a free port of 127.0.0.1, each in a thread of its own."""
+"""Real SMTP servers for the tests, each on a free port of 127.0.0.1 in its own thread."""
 
 # ruff: noqa: N802 - aiosmtpd finds the methods of a handler by the names of SMTP's commands.
 
@@ -14,7 +14,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 
 class Mailbox:
-    """A handler that takes all mail, but for what it is told to reply to a command."""
+    """A handler that accepts all mail, except for the scripted replies to commands."""
 
     def __init__(self, **replies: str) -> None:
         self._replies = replies
@@ -23,7 +23,7 @@ class Mailbox:
 
     @property
     def messages(self) -> list[EmailMessage]:
-        """What was received, parsed."""
+        """The received mails, parsed."""
         return [
             email.message_from_bytes(envelope.original_content or b"", policy=email.policy.default)
             for envelope in self.envelopes
@@ -62,7 +62,7 @@ class Dropping(Mailbox):
 
 
 class Hanging(Mailbox):
-    """Never says whether it took the mail."""
+    """Never answers the mail."""
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         await asyncio.Event().wait()
@@ -70,7 +70,7 @@ class Hanging(Mailbox):
 
 
 class HangingFarewell(Mailbox):
-    """Takes the mail and never answers the farewell."""
+    """Accepts the mail and never answers QUIT."""
 
     async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         await asyncio.Event().wait()
@@ -78,7 +78,7 @@ class HangingFarewell(Mailbox):
 
 
 class Doorman:
-    """Lets one user in."""
+    """Accepts one user."""
 
     def __call__(
         self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, credentials: LoginPassword
@@ -88,10 +88,10 @@ class Doorman:
 
 
 class SmtpServer(Controller):
-    """A server for the life of a `with` block; `port` is the one that the system chose."""
+    """A server for the life of a `with` block, on the `port` chosen by the system."""
 
     def __init__(self, handler: Mailbox, *, tls: ssl.SSLContext | None = None, **options: Any) -> None:
-        # The loop is named, because trio-asyncio makes no loop of the usual kind for who runs under Trio.
+        # The loop is named, because under Trio trio-asyncio would not create one of the usual kind.
         loop = asyncio.SelectorEventLoop()
         super().__init__(handler, "127.0.0.1", 0, loop, ssl_context=tls, server_hostname="test", **options)
         self.taken = handler

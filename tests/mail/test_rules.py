@@ -1,18 +1,18 @@
-"""The rules of sending, and what may be kept and shown of an error."""
+"""The rules of sending, and which parts of an error may be stored and shown."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.clock import MINUTE_MS
-from actors.mail.messages import Again, GivenUp, OutboxLetter
+from actors.mail.messages import GivenUp, QueuedMessage, RetryLater
 from actors.mail.state import (
     ERROR_LENGTH,
     Retries,
     after_failure,
     after_refusal,
     cleaned,
-    hopeless,
+    give_up_unsent,
     masked,
     pause_ms,
 )
@@ -21,8 +21,8 @@ RETRIES = Retries()
 NOW_MS = 1_763_640_000_000
 
 
-def letter(attempts: int = 1, life_ms: int = 10 * MINUTE_MS, last_error: str | None = None) -> OutboxLetter:
-    return OutboxLetter(
+def message(attempts: int = 1, life_ms: int = 10 * MINUTE_MS, last_error: str | None = None) -> QueuedMessage:
+    return QueuedMessage(
         id="let_1",
         recipient="anna@example.com",
         template="claim_code",
@@ -55,53 +55,53 @@ def test_retries_that_contradict_one_another_are_a_mistake(wrong: dict[str, int]
         Retries(**wrong)
 
 
-def test_a_fresh_letter_is_worth_a_try() -> None:
-    assert hopeless(letter(), NOW_MS, RETRIES) is None
+def test_a_fresh_mail_is_tried() -> None:
+    assert give_up_unsent(message(), NOW_MS, RETRIES) is None
 
 
-def test_a_letter_is_hopeless_from_the_moment_it_expires() -> None:
-    expires_ms = letter().expires_ms
-    assert hopeless(letter(), expires_ms - 1, RETRIES) is None
-    assert hopeless(letter(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
-    tried = letter(last_error="451 busy")
-    assert hopeless(tried, expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired; last: 451 busy")
+def test_a_mail_is_given_up_from_the_moment_it_expires() -> None:
+    expires_ms = message().expires_ms
+    assert give_up_unsent(message(), expires_ms - 1, RETRIES) is None
+    assert give_up_unsent(message(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
+    tried = message(last_error="451 busy")
+    assert give_up_unsent(tried, expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired; last: 451 busy")
 
 
-def test_a_letter_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
-    worn = letter(attempts=RETRIES.attempts + 1, last_error="451 busy")
-    assert hopeless(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
+def test_a_mail_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
+    worn = message(attempts=RETRIES.attempts + 1, last_error="451 busy")
+    assert give_up_unsent(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
 
 
 def test_a_failure_means_again_after_the_pause() -> None:
-    assert after_failure(letter(3), "451 busy", NOW_MS, RETRIES) == Again("let_1", 3, NOW_MS + 4_000, "451 busy")
+    assert after_failure(message(3), "451 busy", NOW_MS, RETRIES) == RetryLater("let_1", 3, NOW_MS + 4_000, "451 busy")
 
 
-def test_a_letter_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
-    assert isinstance(after_failure(letter(1, life_ms=1_001), "451", NOW_MS, RETRIES), Again)
-    assert isinstance(after_failure(letter(1, life_ms=1_000), "451", NOW_MS, RETRIES), GivenUp)
+def test_a_mail_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
+    assert isinstance(after_failure(message(1, life_ms=1_001), "451", NOW_MS, RETRIES), RetryLater)
+    assert isinstance(after_failure(message(1, life_ms=1_000), "451", NOW_MS, RETRIES), GivenUp)
 
 
 def test_the_last_attempt_is_the_last() -> None:
     retries = Retries(attempts=2)
-    assert isinstance(after_failure(letter(1), "451", NOW_MS, retries), Again)
-    assert after_failure(letter(2), "451", NOW_MS, retries) == GivenUp("let_1", 2, NOW_MS, "2 attempts; last: 451")
+    assert isinstance(after_failure(message(1), "451", NOW_MS, retries), RetryLater)
+    assert after_failure(message(2), "451", NOW_MS, retries) == GivenUp("let_1", 2, NOW_MS, "2 attempts; last: 451")
 
 
 def test_a_refusal_gives_up_and_does_not_keep_the_address() -> None:
-    refused = after_refusal(letter(), "550 <anna@example.com> no", NOW_MS)
+    refused = after_refusal(message(), "550 <anna@example.com> no", NOW_MS)
     assert refused == GivenUp("let_1", 1, NOW_MS, "550 <a***@example.com> no")
-    assert after_refusal(letter(), "550 no", NOW_MS) == GivenUp("let_1", 1, NOW_MS, "550 no")
+    assert after_refusal(message(), "550 no", NOW_MS) == GivenUp("let_1", 1, NOW_MS, "550 no")
 
 
 @given(st.text(), st.integers(0, 10_000_000), st.integers(1, 100))
-def test_whatever_a_server_says_the_error_is_short_and_a_pause_ends_before_the_letter(
+def test_whatever_a_server_says_the_error_is_short_and_a_pause_ends_before_the_mail_expires(
     error: str, late_ms: int, attempts: int
 ) -> None:
-    mark = after_failure(letter(attempts), error, NOW_MS + late_ms, RETRIES)
+    mark = after_failure(message(attempts), error, NOW_MS + late_ms, RETRIES)
     assert len(mark.error) <= ERROR_LENGTH
     assert mark.error.isprintable()
-    if isinstance(mark, Again):
-        assert NOW_MS + late_ms < mark.due_ms < letter().expires_ms
+    if isinstance(mark, RetryLater):
+        assert NOW_MS + late_ms < mark.due_ms < message().expires_ms
 
 
 @pytest.mark.parametrize(

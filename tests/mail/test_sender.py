@@ -1,4 +1,4 @@
-"""The mail sender in virtual time: at once, at least once, never twice within a lease, never for ever."""
+"""The mail sender in virtual time: prompt, at least once, never twice within a lease, never for ever."""
 
 import logging
 
@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from actors.actor import State
 from actors.clock import DAY_MS, MINUTE_MS
 from actors.mail.actor import MailLimits
-from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.state import Retries
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.tables import Memory
@@ -19,7 +19,7 @@ from tests.mail.office import CODE, Office
 FAILS = [MailFailed("451 try later")] * 1_000
 
 
-async def test_a_letter_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
+async def test_a_mail_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
     office = Office()
     sender = office.sender()
     async with office.open(sender):
@@ -28,10 +28,10 @@ async def test_a_letter_goes_out_at_once_when_the_sender_is_woken(autojump_clock
         sender.wake()
         await trio.sleep(0.01)
         assert office.transport.sent == [(2.5, "let_1")]
-        assert office.since_ms((await office.letter()).sent_ms) == 2.5
+        assert office.since_ms((await office.message()).sent_ms) == 2.5
 
 
-async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
+async def test_a_mail_without_a_wake_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
     office = Office()
     async with office.open(office.sender()):
         await trio.sleep(2.5)
@@ -40,7 +40,7 @@ async def test_a_letter_that_nobody_woke_it_for_goes_out_at_the_next_poll(autoju
     assert office.transport.sent == [(5.0, "let_1")]
 
 
-async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over(autojump_clock: MockClock) -> None:
+async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([1.0])))
     sender = office.sender()
     async with office.open(sender):
@@ -48,21 +48,21 @@ async def test_a_letter_that_comes_while_the_store_is_read_is_not_slept_over(aut
         office.post()
         sender.wake()
         await trio.sleep(1)
-    assert [letter_id for _, letter_id in office.transport.sent] == ["let_1"]
+    assert [message_id for _, message_id in office.transport.sent] == ["let_1"]
 
 
-async def test_a_failed_letter_rests_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
+async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
     office = Office(*FAILS[:4])
     office.post()
     async with office.open(office.sender()):
         await trio.sleep(30)
     assert office.transport.begun == [0, 1, 3, 7, 15]
-    letter = await office.letter()
-    assert (letter.attempts, letter.last_error) == (5, "451 try later")
-    assert letter.sent_ms is not None
+    message = await office.message()
+    assert (message.attempts, message.last_error) == (5, "451 try later")
+    assert message.sent_ms is not None
 
 
-async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_it_expires(
+async def test_a_mail_never_waits_longer_than_a_minute_and_is_given_up_before_it_expires(
     autojump_clock: MockClock,
 ) -> None:
     office = Office(*FAILS)
@@ -72,9 +72,9 @@ async def test_a_letter_never_rests_longer_than_a_minute_and_is_given_up_before_
     pauses = [later - sooner for sooner, later in zip(office.transport.begun, office.transport.begun[1:], strict=False)]
     assert max(pauses) == 60
     assert office.transport.begun[-1] < 600
-    letter = await office.letter()
-    assert letter.failed_ms is not None
-    assert letter.last_error == "expires before another attempt; last: 451 try later"
+    message = await office.message()
+    assert message.failed_ms is not None
+    assert message.last_error == "expires before another attempt; last: 451 try later"
 
 
 async def test_attempts_are_bounded(autojump_clock: MockClock) -> None:
@@ -83,7 +83,7 @@ async def test_attempts_are_bounded(autojump_clock: MockClock) -> None:
     async with office.open(office.sender()):
         await trio.sleep(60)
     assert len(office.transport.begun) == 3
-    assert (await office.letter()).last_error == "3 attempts; last: 451 try later"
+    assert (await office.message()).last_error == "3 attempts; last: 451 try later"
 
 
 async def test_a_dead_code_is_not_sent(autojump_clock: MockClock) -> None:
@@ -93,18 +93,18 @@ async def test_a_dead_code_is_not_sent(autojump_clock: MockClock) -> None:
     async with office.open(office.sender()):
         await trio.sleep(1)
     assert office.transport.begun == []
-    letter = await office.letter()
-    assert (office.since_ms(letter.failed_ms), letter.last_error) == (61, "expired")
+    message = await office.message()
+    assert (office.since_ms(message.failed_ms), message.last_error) == (61, "expired")
 
 
-async def test_a_refused_letter_is_not_tried_again(autojump_clock: MockClock) -> None:
+async def test_a_refused_mail_is_not_tried_again(autojump_clock: MockClock) -> None:
     office = Office(MailRefused("550 no such user"))
     office.post()
     async with office.open(office.sender()):
         await trio.sleep(3_600)
     assert office.transport.begun == [0]
-    letter = await office.letter()
-    assert (office.since_ms(letter.failed_ms), letter.last_error) == (0, "550 no such user")
+    message = await office.message()
+    assert (office.since_ms(message.failed_ms), message.last_error) == (0, "550 no such user")
 
 
 async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it(
@@ -115,7 +115,7 @@ async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transp
     async with office.open(office.sender()):
         await trio.sleep(1)
     assert office.transport.begun == []
-    assert (await office.letter()).last_error == "the recipient is not a plain address"
+    assert (await office.message()).last_error == "the recipient is not a plain address"
 
 
 async def test_a_template_of_a_newer_node_waits_for_that_node(autojump_clock: MockClock) -> None:
@@ -123,9 +123,9 @@ async def test_a_template_of_a_newer_node_waits_for_that_node(autojump_clock: Mo
     office.post(template="of_tomorrow")
     async with office.open(office.sender()):
         await trio.sleep(10)
-    letter = await office.letter()
-    assert letter.done_ms is None
-    assert letter.attempts == 4
+    message = await office.message()
+    assert message.done_ms is None
+    assert message.attempts == 4
 
 
 async def test_a_send_that_never_ends_is_cut_and_tried_again(autojump_clock: MockClock) -> None:
@@ -134,10 +134,10 @@ async def test_a_send_that_never_ends_is_cut_and_tried_again(autojump_clock: Moc
     async with office.open(office.sender()):
         await trio.sleep(60)
     assert office.transport.begun == [0, 16]
-    assert (await office.letter()).last_error == "not sent within 15 s"
+    assert (await office.message()).last_error == "not sent within 15 s"
 
 
-async def test_one_hanging_letter_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
+async def test_one_hanging_mail_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
     office = Office(1_000.0)
     for number in range(9):
         office.post(f"let_{number}")
@@ -146,7 +146,7 @@ async def test_one_hanging_letter_does_not_keep_the_others_waiting(autojump_cloc
         assert len(office.transport.sent) == 8
 
 
-async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_between(
+async def test_sends_at_once_are_bounded_and_all_mails_go_out_without_a_poll_between(
     autojump_clock: MockClock,
 ) -> None:
     office = Office(*[place / 100 for place in range(1, 21)])
@@ -159,7 +159,7 @@ async def test_sends_at_once_are_bounded_and_all_letters_go_out_without_a_poll_b
     assert office.transport.busiest == office.limits.sends == sender.statistics().peak
 
 
-async def test_a_bug_that_one_letter_meets_stops_neither_the_sender_nor_the_others(
+async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(
     autojump_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -171,8 +171,8 @@ async def test_a_bug_that_one_letter_meets_stops_neither_the_sender_nor_the_othe
         office.post("let_2")
         sender.wake()
         await trio.sleep(0.1)
-        assert [letter_id for _, letter_id in office.transport.sent] == ["let_2"]
-        assert (await office.letter("let_1")).last_error == "RuntimeError"
+        assert [message_id for _, message_id in office.transport.sent] == ["let_2"]
+        assert (await office.message("let_1")).last_error == "RuntimeError"
         await trio.sleep(1)
     assert len(office.transport.sent) == 2
     assert sender.statistics().restarts == 0
@@ -201,7 +201,7 @@ async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_b
     async with office.open(sender):
         await trio.sleep(120)
         assert sender.statistics().waiting == 0
-        assert (await office.letter()).sent_ms is not None
+        assert (await office.message()).sent_ms is not None
     assert len(office.transport.sent) == 1
 
 
@@ -213,7 +213,7 @@ async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next(autojum
     async with office.open(office.sender()):
         await trio.sleep(120)
     assert len(office.transport.sent) == 2
-    assert [letter.attempts for letter in await office.store.recent(2)] == [1, 1]
+    assert [message.attempts for message in await office.store.recent(2)] == [1, 1]
 
 
 async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: MockClock) -> None:
@@ -224,11 +224,11 @@ async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: Moc
     async with office.open(sender):
         await trio.sleep(120)
     assert len(office.transport.sent) == 1
-    assert (await office.letter()).sent_ms is not None
+    assert (await office.message()).sent_ms is not None
     assert sender.statistics().settled == 1
 
 
-async def test_letters_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
+async def test_mails_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
     office = Office(memory=Memory(after=Script([OutcomeUnknown("lost")])))
     office.post()
     async with office.open(office.sender()):
@@ -254,13 +254,13 @@ async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(au
     async with office.open(sender):
         await trio.sleep(1)
     assert trio.current_time() == 5
-    assert sorted(letter_id for _, letter_id in office.transport.sent) == ["let_0", "let_1"]
-    done = [letter.id for letter in await office.store.recent(10) if letter.done_ms is not None]
+    assert sorted(message_id for _, message_id in office.transport.sent) == ["let_0", "let_1"]
+    done = [message.id for message in await office.store.recent(10) if message.done_ms is not None]
     assert sorted(done) == ["let_0", "let_1"]
     assert sender.state is State.STOPPED
 
 
-async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_when_the_lease_ends(
+async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_mail_is_sent_when_the_lease_ends(
     autojump_clock: MockClock,
 ) -> None:
     office = Office(1_000.0)
@@ -268,7 +268,7 @@ async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_letter_is_sent_wh
     async with office.open(office.sender()):
         await trio.sleep(1)
     assert trio.current_time() == 1 + office.limits.close_seconds
-    assert (await office.letter()).done_ms is None
+    assert (await office.message()).done_ms is None
     async with office.open(office.sender()):
         await trio.sleep(100)
     assert office.transport.sent == [(60.0, "let_1")]
@@ -293,18 +293,18 @@ async def test_an_idle_sender_closes_at_once(autojump_clock: MockClock) -> None:
 async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease(autojump_clock: MockClock) -> None:
     office = Office()
     office.post()
-    async with office.open(office.sender()) as troupe:
-        office.transport.on_sent = troupe.kill
+    async with office.open(office.sender()) as supervisor:
+        office.transport.on_sent = supervisor.kill
         await trio.sleep(1)
     office.transport.on_sent = lambda: None
-    assert (await office.letter()).sent_ms is None
+    assert (await office.message()).sent_ms is None
     async with office.open(office.sender()):
         await trio.sleep(100)
     assert office.transport.sent == [(0.0, "let_1"), (60.0, "let_1")]
-    assert (await office.letter()).sent_ms is not None
+    assert (await office.message()).sent_ms is not None
 
 
-async def test_two_senders_on_one_store_do_not_send_a_letter_twice(autojump_clock: MockClock) -> None:
+async def test_two_senders_on_one_store_do_not_send_a_mail_twice(autojump_clock: MockClock) -> None:
     steps: list[Step] = [0.3, 2.0, 14.0, MailFailed("451 later")]
     office = Office(*steps * 10)
     one, other = office.sender(), office.sender()
@@ -315,7 +315,7 @@ async def test_two_senders_on_one_store_do_not_send_a_letter_twice(autojump_cloc
             other.wake()
             await trio.sleep(0.1)
         await trio.sleep(300)
-    sent = [letter_id for _, letter_id in office.transport.sent]
+    sent = [message_id for _, message_id in office.transport.sent]
     assert sorted(sent) == [f"let_{number:02}" for number in range(40)]
     assert one.statistics().messages > 0 < other.statistics().messages
 
@@ -331,15 +331,15 @@ async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojum
         assert store.calls == looks + deletions + 2
 
 
-async def test_letters_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
+async def test_mails_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
     office = Office(limits=MailLimits(prune_rows=10, poll_seconds=300))
     for number in range(35):
         office.post(f"let_{number:02}")
     async with office.open(office.sender()):
         await trio.sleep(DAY_MS * 6 // 1_000)
-        assert len(office.memory.letters) == 35
+        assert len(office.memory.messages) == 35
         await trio.sleep(DAY_MS * 2 // 1_000)
-    assert (office.memory.letters, office.memory.outbox) == ({}, {})
+    assert (office.memory.messages, office.memory.outbox) == ({}, {})
 
 
 async def test_logs_mask_the_recipient_and_never_hold_the_code(
@@ -357,28 +357,28 @@ async def test_logs_mask_the_recipient_and_never_hold_the_code(
     assert caplog.text.count("a***@example.com") >= 3
     assert "anna" not in caplog.text
     assert CODE not in caplog.text
-    assert (await office.letter()).last_error == "451 <a***@example.com> said ###### and more"
+    assert (await office.message()).last_error == "451 <a***@example.com> said ###### and more"
 
 
-async def test_recent_letters_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
+async def test_recent_mails_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
     office = Office()
     sender = office.sender()
     office.post("let_1")
     await trio.sleep(1)
     office.post("let_2", template="of_tomorrow")
     newest, oldest = await sender.recent(10)
-    assert (newest.letter.id, newest.mail) == ("let_2", None)
+    assert (newest.message.id, newest.mail) == ("let_2", None)
     assert oldest.mail is not None
     assert CODE in oldest.mail.text
-    assert [shown.letter.id for shown in await sender.recent(1)] == ["let_2"]
+    assert [shown.message.id for shown in await sender.recent(1)] == ["let_2"]
 
 
 async def test_statistics_count_what_was_sent_and_given_up(autojump_clock: MockClock) -> None:
     office = Office(None, MailRefused("550 no"))
     sender = office.sender()
     async with office.open(sender):
-        for letter_id in ("let_1", "let_2"):
-            office.post(letter_id)
+        for message_id in ("let_1", "let_2"):
+            office.post(message_id)
             sender.wake()
             await trio.sleep(1)
         statistics = sender.statistics()
@@ -401,9 +401,9 @@ async def test_a_sender_that_failed_can_be_run_again(autojump_clock: MockClock) 
     assert sender.statistics().restarts == 1
 
 
-async def test_a_writer_with_a_bug_is_a_bug_of_its_letter_only(autojump_clock: MockClock) -> None:
-    def write(letter: OutboxLetter) -> Mail:
-        raise KeyError(letter.id)
+async def test_a_renderer_with_a_bug_fails_its_mail_only(autojump_clock: MockClock) -> None:
+    def write(message: QueuedMessage) -> Mail:
+        raise KeyError(message.id)
 
     office = Office()
     office.post()
@@ -411,4 +411,4 @@ async def test_a_writer_with_a_bug_is_a_bug_of_its_letter_only(autojump_clock: M
     async with office.open(sender):
         await trio.sleep(1)
         assert sender.state is State.RUNNING
-    assert (await office.letter()).last_error == "KeyError"
+    assert (await office.message()).last_error == "KeyError"

@@ -1,4 +1,4 @@
-"""The SMTP transport against real servers: mail arrives, and every way to fail is either for good or for now."""
+"""The SMTP transport against real servers: mail arrives, and each failure is either permanent or temporary."""
 
 import socket
 import ssl
@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from actors.mail.actor import MailSender
-from actors.mail.messages import Mail, MailFailed, MailRefused, OutboxLetter
-from actors.troupe import running
-from service.mailing import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
+from actors.supervision import running
+from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
 from tests.mail.office import BASE_MS, CODE, WRITER, Office
 from tests.mail.servers import Doorman, Dropping, Hanging, HangingFarewell, Mailbox
@@ -22,14 +22,14 @@ USER_AND_PASSWORD = "ann%40shop:p%3Aa%2Fs%40s"
 
 
 def mail(recipient: str = "anna@example.com") -> Mail:
-    return WRITER.write(OutboxLetter("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
+    return WRITER.write(QueuedMessage("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
 
 
 def to(server: servers.SmtpServer, before: str = "smtp://", after: str = "", seconds: float = 5.0) -> SmtpTransport:
     return SmtpTransport(f"{before}127.0.0.1:{server.port}{after}", seconds=seconds)
 
 
-# What arrives.
+# Delivery.
 
 
 async def test_a_mail_arrives_with_its_code_and_headers() -> None:
@@ -84,7 +84,7 @@ async def test_a_mail_that_was_taken_is_sent_whatever_the_farewell(mailbox: Mail
     assert len(mailbox.envelopes) == 1
 
 
-# What fails for good.
+# Permanent failures.
 
 
 @pytest.mark.parametrize("command", ["mail", "rcpt", "data"])
@@ -97,7 +97,7 @@ async def test_a_5xx_to_the_mail_is_a_refusal(command: str) -> None:
     assert server.taken.envelopes == []
 
 
-# What fails for now.
+# Temporary failures.
 
 
 @pytest.mark.parametrize("command", ["mail", "rcpt", "data"])
@@ -131,7 +131,7 @@ async def test_a_server_that_never_answers_a_mail_is_given_up_in_time() -> None:
     with (
         servers.SmtpServer(Hanging()) as server,
         trio.fail_after(3),
-        pytest.raises(MailFailed, match=r"not done within 0\.3 s|timed out"),
+        pytest.raises(MailFailed, match=r"not sent within 0\.3 s|timed out"),
     ):
         await to(server, seconds=0.3).send(mail())
 
@@ -139,7 +139,7 @@ async def test_a_server_that_never_answers_a_mail_is_given_up_in_time() -> None:
 async def test_a_server_that_never_greets_is_given_up_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, trio.fail_after(3):
         transport = SmtpTransport(f"smtp://127.0.0.1:{silent.getsockname()[1]}", seconds=0.3)
-        with pytest.raises(MailFailed, match=r"not done within 0\.3 s|timed out"):
+        with pytest.raises(MailFailed, match=r"not sent within 0\.3 s|timed out"):
             await transport.send(mail())
 
 
@@ -164,7 +164,7 @@ async def test_a_server_that_drips_is_cut_off_so_that_no_thread_stays() -> None:
         (listener,) = await nursery.start(partial(trio.serve_tcp, drip, 0, host="127.0.0.1"))
         port = listener.socket.getsockname()[1]
         with trio.fail_after(3):
-            with pytest.raises(MailFailed, match=r"not done within 0\.3 s"):
+            with pytest.raises(MailFailed, match=r"not sent within 0\.3 s"):
                 await SmtpTransport(f"smtp://127.0.0.1:{port}", seconds=0.3).send(mail())
             await gone.wait()
         nursery.cancel_scope.cancel()
@@ -215,7 +215,7 @@ async def test_a_wrong_password_fails_for_now_and_is_not_quoted() -> None:
 async def test_a_password_is_not_sent_in_clear_unless_that_was_asked_for() -> None:
     with (
         servers.SmtpServer(Mailbox(), authenticator=Doorman(), auth_require_tls=False) as server,
-        pytest.raises(MailFailed, match="offers no STARTTLS, which is required"),
+        pytest.raises(MailFailed, match="does not offer STARTTLS, which is required"),
     ):
         await to(server, f"smtp://{USER_AND_PASSWORD}@").send(mail())
 
@@ -263,7 +263,7 @@ async def test_required_starttls_verifies_the_server(serving: ssl.SSLContext, tr
 
 
 async def test_required_starttls_that_is_not_offered_fails_for_now() -> None:
-    with servers.SmtpServer(Mailbox()) as server, pytest.raises(MailFailed, match="offers no STARTTLS"):
+    with servers.SmtpServer(Mailbox()) as server, pytest.raises(MailFailed, match="does not offer STARTTLS"):
         await to(server, after="?starttls=required").send(mail())
     assert server.taken.envelopes == []
 
@@ -314,27 +314,27 @@ def test_a_url_says_where_the_server_is_and_how_to_talk_to_it(url: str, server: 
     [
         ("", "must begin with"),
         ("http://ann:hunter2@mail.example", "must begin with"),
-        ("smtp://", "names no host"),
-        ("smtp://ann:hunter2@", "names no host"),
-        ("smtp://ann:hunter2@mail example", "names no host"),
+        ("smtp://", "host is missing"),
+        ("smtp://ann:hunter2@", "host is missing"),
+        ("smtp://ann:hunter2@mail example", "host is missing"),
         ("smtp://ann:hunter2@mail.example:99999", "host or port"),
         ("smtp://ann:hunter2@mail.example:0", "port is 0"),
         ("smtp://ann:hunter2/x@mail.example", "host or port"),
         ("smtp://ann:hunter2#x@mail.example", "host or port"),
         ("smtp://ann:2525/hunter2@mail.example", "path or a fragment"),
         ("smtp://[hunter2", "host or port"),
-        ("smtp://hunter2@mail.example", "user without a password"),
-        ("smtp://:hunter2@mail.example", "user without a password"),
+        ("smtp://hunter2@mail.example", "both a user and a password"),
+        ("smtp://:hunter2@mail.example", "both a user and a password"),
         ("smtp://ann:hünter2@mail.example", "ASCII"),
         ("smtp://ann:hunter2@mail.example?starttls=maybe", "only option"),
         ("smtp://ann:hunter2@mail.example?password=hunter2", "only option"),
-        ("smtps://ann:hunter2@mail.example?starttls=never", "takes no options"),
+        ("smtps://ann:hunter2@mail.example?starttls=never", "has no options"),
     ],
 )
 def test_an_unusable_url_is_a_clear_error_that_does_not_quote_it(url: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as caught:
         smtp_server(url)
-    assert str(caught.value).startswith("mail.smtp_url is not usable: ")
+    assert str(caught.value).startswith("mail.smtp_url is not valid: ")
     assert "hunter2" not in str(caught.value)
     assert caught.value.__cause__ is None
 
@@ -348,7 +348,7 @@ def test_no_representation_shows_the_password() -> None:
 # From the outbox to the mailbox, and without a server.
 
 
-async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> None:
+async def test_a_mail_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> None:
     class Telling:
         def __init__(self, transport: SmtpTransport) -> None:
             self.told = trio.Event()
@@ -365,7 +365,7 @@ async def test_a_letter_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() ->
             office.post()
             sender.wake()
             await transport.told.wait()
-        assert (await office.letter()).sent_ms is not None
+        assert (await office.message()).sent_ms is not None
     assert [message["Message-ID"] for message in server.taken.messages] == ["<let_1@catalog.example>"]
 
 

@@ -1,4 +1,4 @@
-"""A world whose bookings stand in tables that a test can fill: the real ledger and the real application over them."""
+"""The real application and ledger over booking tables that a test can fill."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -9,7 +9,6 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from actors.bookings.actor import BookingLedger
-from actors.bookings.desk import BookingRules, Decision, Snapshot
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -22,15 +21,16 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.state import Wanted
+from actors.bookings.state import LockSet
 from actors.bookings.store import Decide
+from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot
 from actors.clock import MINUTE_MS
-from actors.troupe import Intensity, running
-from actors.values import Turn
+from actors.supervision import Intensity, running
+from actors.values import BatchId
 from actors.weeks import WEEK_MS, week_of
-from service.rules import actor_limits
+from service.limits import actor_limits
+from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
-from tests.http.world import NOON_MS, World, open_world
 
 SECRET, WEBHOOK_SECRET = "sk_test_stands_in_for_a_key", "whsec_stands_in_for_a_secret"
 LIVE = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": SECRET, "BILLING__STRIPE_WEBHOOK_SECRET": WEBHOOK_SECRET}
@@ -41,7 +41,7 @@ HOLD_MS = 30 * MINUTE_MS
 
 
 def booking(booking_id: str = "bok_1", **fields: Any) -> Booking:
-    """A booking of next week in checkout, as the ledger would have made it at noon."""
+    """A booking of next week in checkout, as the ledger creates it at noon."""
     made = Booking(
         id=booking_id,
         tenant_id=OWNER,
@@ -66,13 +66,13 @@ async def _nothing() -> None:
 
 @dataclass(eq=False)
 class Books:
-    """The ledger's tables and what the pages read of them. `before` is where a test lets the database be away."""
+    """The tables of the ledger and the pages. `before` runs before each access; a test may raise a storage error there."""
 
     tables: Snapshot = field(default_factory=Snapshot)
     actions: list[str] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = _nothing
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         await self.before()
         decision = decide(self.tables)
         for name in ("sponsors", "campaigns", "slots", "bookings"):
@@ -94,7 +94,7 @@ class Books:
         return BookingView(found, campaign.name, sponsor.name if sponsor else None)
 
     def put(self, made: Booking) -> Booking:
-        """Keep a booking; an open or paid one has its weeks."""
+        """Store a booking. An open or paid one occupies its weeks."""
         self.tables.bookings[made.id] = made
         if made.status in (BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.PAID):
             weeks = (made.week_start_ms + number * WEEK_MS for number in range(made.weeks))
@@ -107,7 +107,7 @@ class Books:
 
 @dataclass
 class Bank:
-    """A world and its books."""
+    """A world and its tables."""
 
     world: World
     books: Books

@@ -8,22 +8,22 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, reservations, transitions
+from actors.bookings import campaigns, changes, reservations, settlement, transitions
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import keep_new, keep_profile
-from actors.bookings.desk import Desk, weeks_of
 from actors.bookings.messages import Answer, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
-from actors.bookings.state import Decision, Snapshot, Wanted, decide, wanted
+from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide
 from actors.bookings.transitions import BookingMove, CampaignMove
+from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.keys import state as key_state
-from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
-from service import authorization, callers
+from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
+from service.api import authentication, authorization
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import Link, SimulatedBug
-from tests.simulation.office import CountedCashier
+from tests.simulation.office import CountedSweeper
 from tests.simulation.planting import Bug, Plant, both, replaced, swapped
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
@@ -37,65 +37,68 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 
 class _StaleLedger(MemoryLedger):
-    """Reads before it waits for its locks, and writes over what is there."""
+    """Reads before it waits for its locks, then overwrites what is there."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
-        found = self._snapshot(wanted)
-        return await super().transact(turn, wanted, lambda locked: decide(found))
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
+        found = self._snapshot(locks)
+        return await super().transact(batch_id, locks, lambda locked: decide(found))
 
-    def _keep(self, before: Snapshot, decision: Decision) -> None:
+    def _write(self, before: Snapshot, decision: Decision) -> None:
         for week in decision.weeks_taken:
             self._memory.slot_weeks.pop(week, None)
-        super()._keep(before, decision)
+        super()._write(before, decision)
 
 
 class _EagerLedger(MemoryLedger):
-    """Answers by what it sees, and commits in the background."""
+    """Answers from a snapshot and commits in the background."""
 
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
-                await commit(turn, wanted, decide)
+                await commit(batch_id, locks, decide)
 
         link.node.server.start_soon(later)
         await trio.lowlevel.checkpoint()
-        return decide(self._snapshot(wanted))
+        return decide(self._snapshot(locks))
 
 
 class _TimelessLedger(BookingLedger):
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._began_ms = getattr(self, "_began_ms", 0) or self._clock.now_ms()
         decided = await self._store.transact(
-            turn, wanted(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
+            batch_id, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
         )
         return decided.answers
 
 
-def _never_gone(desk: Desk, booking: Booking, payment: TakePayment) -> None:
+def _never_gone(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
     return None
 
 
-def _weeks_forgotten(desk: Desk, booking: Booking, message: Any) -> Answer:
-    answer = _declined(desk, booking, message)
-    desk.free_weeks(booking)
+def _weeks_forgotten(unit: UnitOfWork, booking: Booking, message: Any) -> Answer:
+    answer = _declined(unit, booking, message)
+    unit.free_weeks(booking)
     return answer
 
 
-_declined = reservations._refund_declined
+_declined = settlement._refund_declined
 
 
 def _one_week_only(booking: Booking) -> list[Any]:
     return weeks_of(booking)[:1]
 
 
+_WEEKS_OF = both(replaced(changes, "weeks_of", _one_week_only), replaced(settlement, "weeks_of", _one_week_only))
+
+
 # Idempotency.
 
 
-def _not_remembered(desk: Desk, remembered: Any) -> None:
-    """The table of keys is written, so that it is not this that tells, and never read."""
+def _not_remembered(unit: UnitOfWork, remembered: Any) -> None:
+    """Writes the idempotency record, so that a missing row does not reveal the bug, but never reads it."""
     return
 
 
@@ -110,77 +113,77 @@ def _for_ever(booking: Booking, now_ms: int) -> bool:
     return booking.status in OPEN
 
 
-def _prolonged(desk: Desk, message: OpenCheckout) -> Answer:
-    booking = desk.booking(message.booking_id, message.tenant_id)
-    if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(desk.now_ms):
-        desk.keep_booking(replace(booking, hold_ms=desk.now_ms + desk.rules.hold_ms))
-    return _opened(desk, message)
+def _prolonged(unit: UnitOfWork, message: OpenCheckout) -> Answer:
+    booking = unit.booking(message.booking_id, message.tenant_id)
+    if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(unit.now_ms):
+        unit.keep_booking(replace(booking, hold_ms=unit.now_ms + unit.rules.hold_ms))
+    return _opened(unit, message)
 
 
 _opened = reservations.open_checkout
 
 
-def _of_the_snapshot(desk: Desk, tenant_id: str) -> int:
-    bookings = desk._snapshot.bookings.values()
-    return sum(booking.tenant_id == tenant_id and booking.is_open(desk.now_ms) for booking in bookings)
+def _of_the_snapshot(unit: UnitOfWork, tenant_id: str) -> int:
+    bookings = unit._snapshot.bookings.values()
+    return sum(booking.tenant_id == tenant_id and booking.is_open(unit.now_ms) for booking in bookings)
 
 
-def _one_more(desk: Desk, tenant_id: str) -> int:
-    return _counted(desk, tenant_id) - 1
+def _one_more(unit: UnitOfWork, tenant_id: str) -> int:
+    return _counted(unit, tenant_id) - 1
 
 
-_counted = Desk.open_holds
+_counted = UnitOfWork.open_holds
 
 
-def _as_it_was(desk: Desk, message: Any) -> Answer:
-    """The sweeper listed it, so it is ended, whatever has become of it."""
-    booking = desk.booking(message.booking_id)
+def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
+    """Expire every hold that the sweeper listed, whatever has happened to its booking since."""
+    booking = unit.booking(message.booking_id)
     if booking is None or booking.status in (BookingStatus.EXPIRED, BookingStatus.CANCELLED):
-        return _expired(desk, message)
-    desk.free_weeks(booking)
+        return _expired(unit, message)
+    unit.free_weeks(booking)
     ended = replace(booking, status=BookingStatus.EXPIRED)
-    desk.keep_booking(ended)
+    unit.keep_booking(ended)
     facts = {"status": [booking.status, BookingStatus.EXPIRED]}
-    desk.audit(message.origin, "booking.expired", "booking", booking.id, facts)
-    return desk.view(ended)
+    unit.audit(message.origin, "booking.expired", "booking", booking.id, facts)
+    return unit.view(ended)
 
 
 _expired = reservations.expire_hold
 
 
-class _SlowCashier(CountedCashier):
+class _SlowSweeper(CountedSweeper):
     async def _expire(self, booking_id: str) -> None:
         await trio.sleep(0.8)
         await super()._expire(booking_id)
 
 
-class _IdleCashier(CountedCashier):
+class _IdleSweeper(CountedSweeper):
     async def _expire(self, booking_id: str) -> None:
         return None
 
 
-def _silent(desk: Desk, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
-    audits = len(desk.decision.audits)
-    moved = _applied(desk, booking, move, origin, **rest)
+def _silent(unit: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any) -> Booking | None:
+    audits = len(unit.decision.audits)
+    moved = _applied(unit, booking, move, origin, **rest)
     if move is BookingMove.RUN_OUT:
-        del desk.decision.audits[audits:]
+        del unit.decision.audits[audits:]
     return moved
 
 
-_applied = reservations._apply
+_applied = changes.apply
 
 
 # Money.
 
 
-def _every_event_anew(desk: Desk, message: TakePayment) -> Answer:
-    booking = desk.booking(message.booking_id)
+def _every_event_anew(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
-        return reservations._paid_twice(desk, booking, message)
-    return _taken(desk, message)
+        return settlement._paid_twice(unit, booking, message)
+    return _taken(unit, message)
 
 
-_taken = reservations.take_payment
+_taken = settlement.take_payment
 
 
 class _FreshKeys(LinkedPayments):
@@ -189,7 +192,7 @@ class _FreshKeys(LinkedPayments):
         return f"refund-{booking.id}-{id(self)}-{self._asked}"
 
 
-class _OptimisticCashier(CountedCashier):
+class _OptimisticSweeper(CountedSweeper):
     async def _refund(self, booking: Booking) -> bool:
         try:
             return await super()._refund(booking)
@@ -197,7 +200,7 @@ class _OptimisticCashier(CountedCashier):
             return True
 
 
-class _ForgetfulCashier(CountedCashier):
+class _ForgetfulSweeper(CountedSweeper):
     async def _pay_back(self, booking: Booking) -> None:
         try:
             if await self._refund(booking):
@@ -206,35 +209,37 @@ class _ForgetfulCashier(CountedCashier):
             await self._ledger.settle_refund(booking.id, str(error))
 
 
-def _whatever_amount(desk: Desk, message: TakePayment) -> Answer:
-    booking = desk.booking(message.booking_id)
+def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
     if booking is not None:
         message = replace(message, amount_cents=booking.amount_cents)
-    return _taken(desk, message)
+    return _taken(unit, message)
 
 
 # Commits.
 
 
 class _BlindLedger(BookingLedger):
-    """Asks again after an unknown outcome as if it were another batch."""
+    """Retries an unknown outcome as if it were another batch."""
 
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         try:
-            return await super().commit(turn, messages)
+            return await super().commit(batch_id, messages)
         except OutcomeUnknown:
             self._again = getattr(self, "_again", 0) + 1
-            return await super().commit(Turn(f"{turn.owner.partition('/')[0]}/{self._again}/bookings", 1), messages)
+            return await super().commit(
+                BatchId(f"{batch_id.owner.partition('/')[0]}/{self._again}/bookings", 1), messages
+            )
 
 
-def _written_first(desk: Desk, message: Reserve) -> Answer:
+def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
-        keep_profile(desk, message.sponsor, message.origin)
-        known = desk.recall(message.tenant_id, message.operation, message.key)
+        keep_profile(unit, message.sponsor, message.origin)
+        known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
-            keep_new(desk, message.campaign, message.origin)
+            keep_new(unit, message.campaign, message.origin)
             message = replace(message, sponsor=None, campaign=None)
-    return _reserved(desk, message)
+    return _reserved(unit, message)
 
 
 _reserved = reservations.reserve
@@ -251,17 +256,17 @@ def _never_resumed(table: Any, status: Any, move: Any) -> Any:
 _after = transitions.after
 
 
-# Who may do what.
+# Access.
 
 
 async def _remembered(*arguments: Any, fresh: bool = False) -> Any:
     return await _authenticated(*arguments)
 
 
-_authenticated = callers.authenticate
+_authenticated = authentication.authenticate
 
 
-def _anything(desk: Any, issue: Any, account: Any) -> None:
+def _anything(unit: Any, issue: Any, account: Any) -> None:
     return None
 
 
@@ -276,88 +281,85 @@ def _scopes_only(operation: Any, caller: Any) -> Refused | None:
     return _authorized(replace(operation, admin=False), caller)
 
 
-def _any_owner(desk: Desk, booking_id: str, owner: str | None = None) -> Booking | None:
-    return _found(desk, booking_id, None)
+def _any_owner(unit: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
+    return _found(unit, booking_id, None)
 
 
-_found = Desk.booking
+_found = UnitOfWork.booking
 
 BUGS: Mapping[str, Bug] = {
-    "weeks-not-checked": _bug(
-        "A week is sold to whoever asks.", replaced(reservations, "_free", lambda desk, weeks: True)
-    ),
+    "weeks-not-checked": _bug("A taken week is sold again.", replaced(changes, "are_free", lambda unit, weeks: True)),
     "weeks-checked-outside": _bug(
-        "Weeks are read before the transaction locks them, and the store lets two have one.",
+        "Weeks are read before they are locked, and the store overwrites their owner.",
         swapped(ledger_store=_StaleLedger),
     ),
     "only-first-week-taken": _bug(
-        "Of a package only the first week is held.", replaced(reservations, "weeks_of", _one_week_only)
+        "Only the first week of a package is held.",
+        _WEEKS_OF,
     ),
     "late-payment-takes-weeks": _bug(
-        "A payment that comes late keeps weeks that were sold since.",
-        replaced(reservations, "_why_too_late", _never_gone),
+        "A late payment keeps weeks that were sold since.",
+        replaced(settlement, "_why_too_late", _never_gone),
     ),
     "declined-refund-forgets-weeks": _bug(
-        "A refund that is declined leads back to paid, without the weeks.",
-        replaced(reservations, "_refund_declined", _weeks_forgotten),
+        "A declined refund returns to paid without the weeks.",
+        replaced(settlement, "_refund_declined", _weeks_forgotten),
     ),
     "declined-refund-without-weeks": _bug(
-        "A refund that is declined leads back to paid, whoever has the weeks.",
-        replaced(Desk, "holds_its_weeks", lambda desk, booking: True),
+        "A declined refund returns to paid even if the weeks were sold.",
+        replaced(UnitOfWork, "holds_its_weeks", lambda unit, booking: True),
     ),
-    "key-not-remembered": _bug("An idempotency key is forgotten at once.", replaced(Desk, "remember", _not_remembered)),
+    "key-not-remembered": _bug("An idempotency key is never read.", replaced(UnitOfWork, "remember", _not_remembered)),
     "body-not-compared": _bug(
-        "A key that is used with another body gives the first booking.",
+        "An idempotency key with another body returns the first booking.",
         replaced(ledger_actor, "fingerprint", _same_for_all),
     ),
-    "hold-without-end": _bug("A hold never runs out.", replaced(Booking, "is_open", _for_ever)),
-    "hold-prolonged": _bug(
-        "A hold begins anew each time that checkout is asked for.", replaced(reservations, "open_checkout", _prolonged)
-    ),
+    "hold-without-end": _bug("A hold never expires.", replaced(Booking, "is_open", _for_ever)),
+    "hold-prolonged": _bug("Each checkout restarts the hold.", replaced(reservations, "open_checkout", _prolonged)),
     "holds-of-the-batch-not-counted": _bug(
-        "Holds won in the same batch do not count towards the most.", replaced(Desk, "open_holds", _of_the_snapshot)
+        "Holds of the same batch do not count towards the limit.",
+        replaced(UnitOfWork, "open_holds", _of_the_snapshot),
     ),
-    "holds-one-too-many": _bug("An account may hold one more.", replaced(Desk, "open_holds", _one_more)),
+    "holds-one-too-many": _bug("An account may have one hold too many.", replaced(UnitOfWork, "open_holds", _one_more)),
     "sweeper-knows-better": _bug(
-        "The sweeper ends what it had listed, though it was paid since.",
-        both(swapped(cashier=_SlowCashier), replaced(reservations, "expire_hold", _as_it_was)),
+        "The sweeper expires a listed hold although it was paid since.",
+        both(swapped(sweeper=_SlowSweeper), replaced(reservations, "expire_hold", _as_it_was)),
     ),
-    "sweeper-idle": _bug("Nobody ends holds that nobody asks for.", swapped(cashier=_IdleCashier)),
-    "expiry-not-audited": _bug("The end of a hold leaves no record.", replaced(reservations, "_apply", _silent)),
+    "sweeper-idle": _bug("The sweeper does not expire holds.", swapped(sweeper=_IdleSweeper)),
+    "expiry-not-audited": _bug("The expiry of a hold is not audited.", replaced(changes, "apply", _silent)),
     "event-handled-again": _bug(
-        "An event that comes again is taken for another.", replaced(reservations, "take_payment", _every_event_anew)
+        "A repeated event is handled again.", replaced(settlement, "take_payment", _every_event_anew)
     ),
-    "amount-not-compared": _bug("Any amount pays a booking.", replaced(reservations, "take_payment", _whatever_amount)),
-    "refund-under-fresh-keys": _bug("A refund is asked for under a new key each time.", swapped(payments=_FreshKeys)),
+    "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
+    "refund-under-fresh-keys": _bug("Each refund attempt has a new idempotency key.", swapped(payments=_FreshKeys)),
     "lost-answer-taken-for-done": _bug(
-        "A refund whose answer was lost counts as made.", swapped(cashier=_OptimisticCashier)
+        "A refund whose answer was lost counts as made.", swapped(sweeper=_OptimisticSweeper)
     ),
     "lost-answer-taken-for-declined": _bug(
-        "A refund whose answer was lost counts as declined.", swapped(cashier=_ForgetfulCashier)
+        "A refund whose answer was lost counts as declined.", swapped(sweeper=_ForgetfulSweeper)
     ),
-    "ledger-answers-first": _bug(
-        "Callers of the ledger are answered before the batch is kept.", swapped(ledger_store=_EagerLedger)
-    ),
+    "ledger-answers-first": _bug("The ledger answers before the commit.", swapped(ledger_store=_EagerLedger)),
     "ledger-clock-stands-still": _bug("The ledger reads its clock once.", swapped(ledger=_TimelessLedger)),
     "retried-blindly": _bug(
-        "A batch whose outcome was unknown is kept under another turn.", swapped(ledger=_BlindLedger)
+        "A batch with an unknown outcome is retried under a new batch id.", swapped(ledger=_BlindLedger)
     ),
     "start-in-two-steps": _bug(
-        "Profile and campaign are kept though nothing was booked.", replaced(reservations, "reserve", _written_first)
+        "Profile and campaign are stored although the booking failed.",
+        replaced(reservations, "reserve", _written_first),
     ),
     "edited-and-still-approved": _bug(
-        "An approved campaign is shown with other words at once.", replaced(campaigns, "after", _still_approved)
+        "An edited campaign stays approved.", replaced(campaigns, "after", _still_approved)
     ),
-    "paused-for-ever": _bug("A paused campaign is not resumed.", replaced(campaigns, "after", _never_resumed)),
+    "paused-for-ever": _bug("A paused campaign cannot be resumed.", replaced(campaigns, "after", _never_resumed)),
     "administrator-remembered": _bug(
-        "Who was an administrator a moment ago still is one.", replaced(callers, "authenticate", _remembered)
+        "Administratorship is cached.", replaced(authentication, "authenticate", _remembered)
     ),
     "administrator-not-asked": _bug(
-        "A scope is enough to administrate.", replaced(authorization, "authorize", _scopes_only)
+        "A scope is enough for administration.", replaced(authorization, "authorize", _scopes_only)
     ),
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
-    "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(Desk, "booking", _any_owner)),
+    "owner-not-asked": _bug("Any account may use any booking.", replaced(UnitOfWork, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
-        "A key may give scopes that it lacks.", replaced(key_state._Desk, "_refused_grant", _anything)
+        "A key may grant scopes that it lacks.", replaced(key_state._Batch, "_refused_grant", _anything)
     ),
 }

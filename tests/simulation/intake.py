@@ -1,13 +1,12 @@
-"""The events side of a node: placements, dedupers, windows and partitions, and the service's own operations over them.
+"""The events side of a node: placements, dedupers, windows and partitions, and the service's own operations on them.
 
-What comes in is a request as the wire brings it, and goes through the service's dispatcher: what is not valid, not known,
-too much or not available is answered as anybody would be.
+Requests arrive as on the wire and go through the service's dispatcher, which answers invalid, unknown, excessive and
+unavailable ones as in production.
 """
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
@@ -16,33 +15,22 @@ from actors.actor import Actor
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk
 from actors.events.keeper import PartitionKeeper
 from actors.events.messages import Event
+from actors.events.router import EventRouter
 from actors.mailbox import request_id
-from actors.troupe import Member
+from actors.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
-from service.config import Config, load
-from service.dispatch import dispatch
-from service.operation import Operation
-from service.operations import events, placements
-from service.placements import Placements, PlacementsLimits
-from service.services import Budgets, Services
-from service.wire import Answer, Request
-from tests.simulation.faults import Link, SimulatedBug
+from service.api.dispatch import dispatch
+from service.api.messages import Answer, Request
+from service.api.operation import Operation
+from service.api.operations import events, placements
+from service.snapshots.placements import Placements
+from tests.simulation.faults import SimulatedBug
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
-from tests.simulation.rules import (
-    BOOKINGS,
-    EVENT_LIMITS,
-    EVENTS_PER_MINUTE,
-    LOOK_SECONDS,
-    REMEMBERED_KEYS,
-    SECRET,
-    SWEEP_SECONDS,
-)
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
@@ -50,20 +38,8 @@ Handlers = Mapping[str, Operation]
 HANDLERS: Handlers = {row.name: row for row in (*events.ROWS, *placements.ROWS)}
 
 
-@cache
-def settings() -> Config:
-    """The service's own, with fewer events a minute."""
-    config = load(None, {})
-    return config.model_copy(
-        update={
-            "events": config.events.model_copy(update={"per_minute": EVENTS_PER_MINUTE}),
-            "keyless": config.keyless.model_copy(update={"per_minute": 1_000_000}),
-        }
-    )
-
-
 class CountedPlacements(Placements):
-    """Its failures count as those of actors do."""
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -72,7 +48,7 @@ class CountedPlacements(Placements):
 
 
 class CountedKeeper(PartitionKeeper):
-    """Its failures count as those of actors do."""
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -89,14 +65,14 @@ async def counted(node: "Node", work: Awaitable[R]) -> R:
 
 
 class Recorder:
-    """A deduper, with each of its intents written down."""
+    """A deduper that records each of its intents."""
 
     def __init__(self, node: "Node", deduper: EventDeduper, overloaded: set[str]) -> None:
         self._node = node
         self._deduper = deduper
         self._overloaded = overloaded
 
-    async def record(self, handed: Sequence[Event]) -> list[bool]:
+    async def record(self, handed: Sequence[Event]) -> Sequence[bool]:
         about = Handed(request_id.get(), tuple(handed))
         try:
             return await self._node.intent("record", about, lambda: self._deduper.record(handed))
@@ -106,37 +82,24 @@ class Recorder:
 
 
 class Intake:
-    """One life of a node's events side."""
+    """The events side of a node, for one life of it."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link) -> None:
+    def __init__(self, node: "Node", handlers: Handlers) -> None:
         self.node = node
-        world, clock = node.world, node.clock
-        store, seals = parts.event_store(link), parts.seals(SECRET)
-        self.dedupers = [
-            parts.deduper(
-                store,
-                clock,
-                seals,
-                world.event_rules,
-                node=node.name,
-                limits=EVENT_LIMITS,
-                shard=shard,
-                remember=REMEMBERED_KEYS,
-            )
-            for shard in range(world.shards)
-        ]
+        services = node.services
+        self.dedupers, self.windows = services.events.dedupers, services.windows
+        self.placements, self.partitions = services.placements, node.partitions
+        self.sponsorship = services.sponsorship
         for deduper in self.dedupers:
             deduper.observer = self._observe
-        self.windows = parts.windows(store, node=node.name, limits=EVENT_LIMITS)
-        self.sponsorship = parts.sponsorship(link)
-        limits = PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks)
-        self.placements = parts.placements(self.sponsorship, clock, "live", limits)
-        self.partitions = parts.partitions(store, clock, world.event_rules, sweep_seconds=SWEEP_SECONDS)
+        assert isinstance(self.placements, CountedPlacements)
+        assert isinstance(self.partitions, CountedKeeper)
         self.placements.node = self.partitions.node = node
-        self._handlers = parts.handlers
-        # What of the requests that are under way was refused by a full mailbox.
+        self._handlers = handlers
+        # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
-        self._services = self._served_with()
+        recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
+        self._services = replace(services, events=EventRouter(cast("list[EventDeduper]", recorders)))
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
@@ -144,54 +107,20 @@ class Intake:
 
     def notice(self, topic: str) -> None:
         if topic.partition(":")[0] == TOPIC:
-            self.placements.nudge()
+            self.placements.refresh_soon()
 
     def listen_again(self) -> None:
-        self.placements.nudge()
+        self.placements.refresh_soon()
 
     @property
     def members(self) -> list[Member]:
         return [self.placements, *self.actors, self.partitions]
 
-    def _served_with(self) -> Services:
-        """What the operations use; the rest of a node they do not know."""
-        absent = cast(Any, None)
-        recorders = [Recorder(self.node, deduper, self._overloaded) for deduper in self.dedupers]
-        return Services(
-            config=settings(),
-            base_url="https://bots.example.com",
-            clock=self.node.clock,
-            entropy=absent,
-            keys=self.node.keeper,
-            directory=self.node.directory,
-            key_uses=absent,
-            session_reader=absent,
-            devices=absent,
-            sessions=absent,
-            quota=self.node.quota,
-            mail=absent,
-            catalog=absent,
-            placements=self.placements,
-            ledger=self.node.office.ledger,
-            sponsorship=self.sponsorship,
-            cashier=self.node.office.cashier,
-            events=EventDesk(cast("list[EventDeduper]", recorders)),
-            windows=self.windows,
-            nodes=absent,
-            cursors=absent,
-            budgets=Budgets(settings(), self.node.clock),
-            health=absent,
-            watch=absent,
-            links=absent,
-            payments=absent,
-            webhook=None,
-        )
-
     def _observe(self, size: int, seconds: float) -> None:
         if size > 1:
             self.node.world.count("event batches of several requests")
 
-    # What websites ask for.
+    # Requests of websites.
 
     async def report(self, post: Post) -> Heard | Unknown | Nothing:
         about = Reported(request_id.get(), post)
@@ -211,7 +140,7 @@ class Intake:
         return Heard(answer.status, _fates(post, answer) if answer.status == 200 else ())
 
     async def shown(self) -> tuple[str, ...] | Unknown:
-        """The bookings whose placements are shown."""
+        """Return the bookings whose placements are shown."""
         return await self.node.intent("show", None, self._shown)
 
     async def _shown(self) -> tuple[str, ...]:
@@ -226,7 +155,7 @@ class Intake:
         request = Request(operation.method, operation.path, {}, "", headers, body, client)
         return await dispatch(self._services, operation, request)
 
-    # What sponsors ask for.
+    # Requests of sponsors.
 
     async def look(self, booking_id: str) -> BookingView | None:
         return await self._looking(lambda: self.sponsorship.booking(None, booking_id))
@@ -238,7 +167,7 @@ class Intake:
         return await self.node.intent("look", None, lambda: self._plainly(read))
 
     async def _plainly(self, read: Callable[[], Awaitable[R]]) -> R:
-        """What a request meets in the store is a 5xx, whatever it is."""
+        """Answer any failure of the store with a 5xx."""
         try:
             return await read()
         except Contended as error:
@@ -249,7 +178,7 @@ class Intake:
 
 
 def written(post: Post) -> bytes:
-    """The body of a post."""
+    """Return the body of a post."""
     each = [{"bookingId": event.booking_id, "kind": event.kind, "visitorId": event.visitor} for event in post.events]
     if post.spoilt is not None:
         each[post.spoilt]["kind"] = "seen"
@@ -264,5 +193,5 @@ def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
 
 
 def handled(name: str, handler: Callable[..., Awaitable[Any]]) -> Handlers:
-    """The operations, one of them with another handler."""
+    """Return the operations, with the handler of one replaced."""
     return {**HANDLERS, name: replace(HANDLERS[name], handler=handler)}

@@ -1,4 +1,7 @@
-"""Bugs to plant in keys and quota, one at a time, for one run: the oracle has to find each. Product code knows of none."""
+"""Bugs to plant in keys and quota, one at a time, for one run.
+
+The oracle has to find each; product code knows of none.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,17 +13,17 @@ import trio
 from actors.clock import day_of
 from actors.keys import state as key_state
 from actors.keys.actor import KeyKeeper
-from actors.keys.directory import KeyDirectory
+from actors.keys.cache import KeyCache
 from actors.keys.messages import Message as KeyMessage
 from actors.keys.state import Decision as KeyDecision
-from actors.keys.state import Snapshot, Wanted
+from actors.keys.state import LockSet, Snapshot
 from actors.keys.store import Decide as KeyDecide
 from actors.quota import state as quota_state
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Message, Refund
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Tenant, Turn
+from actors.values import AuditRecord, BatchId, Contended, OutcomeUnknown, StorageUnavailable, Tenant
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
@@ -32,59 +35,59 @@ D = TypeVar("D")
 
 
 async def _try(commit: Callable[[], Any]) -> None:
-    """A commit in the background whose failure nobody hears of."""
+    """Commit in the background and ignore failures."""
     with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
         await commit()
 
 
 class _EagerQuota(MemoryQuota):
-    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
         link, commit = self._memory, super().meter
         assert isinstance(link, Link)
         found = {key: link.tenants[key] for key in tenant_ids if key in link.tenants}
-        link.node.server.start_soon(_try, lambda: commit(turn, tenant_ids, decide))
+        link.node.server.start_soon(_try, lambda: commit(batch_id, tenant_ids, decide))
         await trio.lowlevel.checkpoint()
         return decide(found)
 
 
 class _EagerKeys(LinkedKeys):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
-        link.node.server.start_soon(_try, lambda: commit(turn, wanted, decide, now_ms))
-        decided = decide(self._snapshot(wanted, now_ms))
+        link.node.server.start_soon(_try, lambda: commit(batch_id, locks, decide, now_ms))
+        decided = decide(self._snapshot(locks, now_ms))
         await trio.lowlevel.checkpoint()
         return decided
 
 
 class _ForgetfulLink(Link):
-    async def transact(self, turn: Turn, work: Callable[[], D]) -> D:
-        self.journal.pop(turn.owner, None)
-        return await super().transact(turn, work)
+    async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
+        self.journal.pop(batch_id.owner, None)
+        return await super().transact(batch_id, work)
 
 
 class _UnlockedQuota(MemoryQuota):
-    async def meter(self, turn: Turn, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: QuotaDecide) -> QuotaDecision:
         found = {key: self._memory.tenants[key] for key in tenant_ids if key in self._memory.tenants}
-        return await super().meter(turn, tenant_ids, lambda locked: decide(found))
+        return await super().meter(batch_id, tenant_ids, lambda locked: decide(found))
 
 
 class _UnlockedKeys(LinkedKeys):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
-        found = self._snapshot(wanted, now_ms)
-        return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
+        found = self._snapshot(locks, now_ms)
+        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
 
 
 class _LateAuditKeys(LinkedKeys):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: KeyDecide, now_ms: int) -> KeyDecision:
-        audits = []
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
+        audits: list[AuditRecord] = []
 
         def without_audit(snapshot: Snapshot) -> KeyDecision:
             decision = decide(snapshot)
             audits[:], decision.audits = decision.audits, []
             return decision
 
-        decision = await super().transact(turn, wanted, without_audit, now_ms)
+        decision = await super().transact(batch_id, locks, without_audit, now_ms)
         if audits:
             await _try(self._memory.before)
             self._memory.audits.extend(audits)
@@ -92,8 +95,8 @@ class _LateAuditKeys(LinkedKeys):
 
 
 class _Reversed(QuotaAccountant):
-    async def commit(self, turn: Turn, messages: Sequence[Message]) -> Sequence[Answer]:
-        return list(reversed(await super().commit(turn, messages)))
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+        return list(reversed(await super().commit(batch_id, messages)))
 
 
 # Quota.
@@ -105,7 +108,7 @@ class _WrongWindow(QuotaAccountant):
 
 
 class _NotFollowed(QuotaAccountant):
-    """This one was real: the simulation found it in the first version of `refund`."""
+    """A real bug: the simulation found it in the first version of `refund`."""
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> Any:
         return await self.ask(Refund(tenant.id, usecase, tenant.month, tenant.day))
@@ -115,7 +118,7 @@ def _never_turned(tenant: Tenant, now_ms: int) -> Tenant:
     return tenant if tenant.day else _turned(tenant, now_ms)
 
 
-_turned = quota_state.turned
+_turned = quota_state.rolled_over
 
 
 def _one_too_many(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
@@ -133,7 +136,7 @@ def _one_too_few(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
 
 
 class _FreeAttempts(KeyKeeper):
-    async def commit(self, turn: Turn, messages: Sequence[KeyMessage]) -> Any:
+    async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> KeyDecision:
@@ -143,13 +146,13 @@ class _FreeAttempts(KeyKeeper):
                 claims[token_hash] = replace(claim, attempts=0)
             return decision
 
-        return (await self._store.transact(turn, key_state.wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
 class _LocalAttempts(KeyKeeper):
-    """Counts on the node, in memory: every node has a budget of its own."""
+    """Counts attempts in memory, so every node has a budget of its own."""
 
-    async def commit(self, turn: Turn, messages: Sequence[KeyMessage]) -> Any:
+    async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
         local: dict[bytes, int] = self.__dict__.setdefault("_local", {})
 
@@ -162,34 +165,34 @@ class _LocalAttempts(KeyKeeper):
                 local[claim.proof or b""] = claim.attempts
             return decision
 
-        return (await self._store.transact(turn, key_state.wanted(messages), on, now_ms)).answers
+        return (await self._store.transact(batch_id, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
 def _lossy_merge(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
     return target
 
 
-def _live_before_the_batch(desk: Any, tenant_id: str, *, scoped: bool) -> int:
-    live: int = desk._snapshot.live_keys.get((tenant_id, scoped), 0)
+def _live_before_the_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
+    live: int = unit._snapshot.live_keys.get((tenant_id, scoped), 0)
     return live
 
 
-# The directory.
+# The key cache.
 
 
-class _Deaf(KeyDirectory):
+class _Deaf(KeyCache):
     def forget(self, hashes: Any = (), tenants: Any = ()) -> None:
         super().forget((), tenants)
 
 
-class _Unaware(KeyDirectory):
+class _Unaware(KeyCache):
     def forget(self, hashes: Any = (), tenants: Any = ()) -> None:
         looking, self._looking = self._looking, False
         super().forget(hashes, tenants)
         self._looking = looking
 
 
-class _Immortal(KeyDirectory):
+class _Immortal(KeyCache):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._life_ms *= 100
@@ -197,9 +200,9 @@ class _Immortal(KeyDirectory):
 
 BUGS: Mapping[str, Bug] = {
     "answered-before-commit": Bug(
-        "Callers are answered before the batch is kept.", swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
+        "Callers are answered before the commit.", swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
     ),
-    "turns-not-journaled": Bug("A batch whose outcome was unknown is kept once more.", swapped(link=_ForgetfulLink)),
+    "batch-ids-not-journaled": Bug("A batch with an unknown outcome is applied twice.", swapped(link=_ForgetfulLink)),
     "cap-checked-outside": Bug(
         "Counters are read before the transaction locks them.", swapped(quota_store=_UnlockedQuota)
     ),
@@ -208,23 +211,23 @@ BUGS: Mapping[str, Bug] = {
     ),
     "audit-apart": Bug("The audit is written in a transaction of its own.", swapped(key_store=_LateAuditKeys)),
     "answers-reversed": Bug("A batch is answered in the wrong order.", swapped(accountant=_Reversed)),
-    "refund-in-wrong-window": Bug("A charge of yesterday is given back to today.", swapped(accountant=_WrongWindow)),
+    "refund-in-wrong-window": Bug("A charge of yesterday is refunded today.", swapped(accountant=_WrongWindow)),
     "refund-not-followed": Bug(
-        "A charge of a tenant that was merged meanwhile is not given back.", swapped(accountant=_NotFollowed)
+        "A charge is not refunded after its tenant was merged.", swapped(accountant=_NotFollowed)
     ),
-    "window-never-turned": Bug("A new day does not begin.", replaced(quota_state, "turned", _never_turned)),
+    "window-never-turned": Bug("A new day does not begin.", replaced(quota_state, "rolled_over", _never_turned)),
     "cap-one-too-high": Bug("One request a day too many.", replaced(quota_state, "charged", _one_too_many)),
     "cap-one-too-low": Bug("One request a day too few.", replaced(quota_state, "charged", _one_too_few)),
-    "attempts-not-charged": Bug("A code may be guessed for ever.", swapped(keeper=_FreeAttempts)),
-    "attempts-per-node": Bug("Each node counts guesses for itself.", swapped(keeper=_LocalAttempts)),
+    "attempts-not-charged": Bug("Guesses at a code are unlimited.", swapped(keeper=_FreeAttempts)),
+    "attempts-per-node": Bug("Each node counts guesses by itself.", swapped(keeper=_LocalAttempts)),
     "merge-loses-counts": Bug(
         "A claimed key's usage is not added to its account.", replaced(key_state, "merged", _lossy_merge)
     ),
     "limit-per-batch": Bug(
-        "Keys won in the same batch do not count towards the most an account may have.",
-        replaced(key_state._Desk, "_live_keys", _live_before_the_batch),
+        "Keys of the same batch do not count towards the limit.",
+        replaced(key_state._Batch, "_live_keys", _live_before_the_batch),
     ),
-    "change-not-noticed": Bug("A changed key is not forgotten.", swapped(directory=_Deaf)),
-    "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", swapped(directory=_Unaware)),
-    "memory-without-end": Bug("A remembered key is never read again.", swapped(directory=_Immortal)),
+    "change-not-noticed": Bug("A changed key stays in the cache.", swapped(key_cache=_Deaf)),
+    "stale-look-up-kept": Bug("A look-up overtaken by a change is cached.", swapped(key_cache=_Unaware)),
+    "memory-without-end": Bug("A cached key never expires.", swapped(key_cache=_Immortal)),
 }

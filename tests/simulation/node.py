@@ -1,6 +1,6 @@
-"""A node of the simulated service: actors over the shared tables, and what the HTTP edge would do with them.
+"""A node of the simulated service: actors over the shared tables, and the work of the HTTP layer.
 
-A node lives many lives: killed at any step or stopped in order, it comes back after a while under a fresh name.
+A node has many lives: killed at any step or stopped in order, it returns after a while under a new name.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,16 +14,17 @@ from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.clock import TrioClock
 from actors.events.actor import EventDeduper
-from actors.events.state import Seals
+from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
-from actors.keys.directory import KeyDirectory
-from actors.keys.messages import Claimed, Kept, Resolved, Sent, TierSet
+from actors.keys.cache import KeyCache
+from actors.keys.messages import Claimed, CodeSent, Kept, Resolved, TierSet
 from actors.mailbox import request_id
+from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.sessions.reader import SessionReader
-from actors.troupe import IntensityExceeded, Member, running
+from actors.supervision import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
     Agent,
@@ -36,17 +37,24 @@ from actors.values import (
     Tenant,
     Tier,
 )
-from service.due import in_any_case
+from service.api.deadlines import best_effort
+from service.assembly import Classes, Ports, assemble
+from service.payments.factory import PaymentGateway
+from storage.memory.catalog import MemoryCatalog
 from storage.memory.ledger import MemoryLedger
+from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
+from storage.memory.stores import MemoryDatabase, MemoryStores
+from storage.memory.tables import Memory
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
-from tests.simulation.office import CountedCashier, Office
+from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
+from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
-from tests.simulation.rules import CAPS, DRAIN_SECONDS, LIFE_SECONDS, LIMITS, PER_MINUTE, RULES, SECRET
+from tests.simulation.rules import DRAIN_SECONDS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -54,25 +62,25 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 MOVES = 4
-"""How often one request may find its tenant merged: each time a newer row is read, so more than once is a rarity."""
+"""How often one request may find its tenant merged. Each attempt reads a newer row, so more than once is rare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The classes a node is made of; a planted bug puts one of its own in the place of a right one."""
+    """The classes that make up a node. A planted bug replaces some of them."""
 
     accountant: type[QuotaAccountant] = QuotaAccountant
     keeper: type[KeyKeeper] = KeyKeeper
-    directory: type[KeyDirectory] = KeyDirectory
+    key_cache: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
     key_store: type[LinkedKeys] = LinkedKeys
     ledger: type[BookingLedger] = BookingLedger
     ledger_store: type[MemoryLedger] = MemoryLedger
     sponsorship: type[LinkedSponsorship] = LinkedSponsorship
-    cashier: type[CountedCashier] = CountedCashier
+    sweeper: type[CountedSweeper] = CountedSweeper
     payments: type[LinkedPayments] = LinkedPayments
-    seals: type[Seals] = Seals
+    hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
@@ -88,27 +96,71 @@ class Parts:
     devices: type[RegisteredDevices] = RegisteredDevices
     device_store: type[LinkedDevices] = LinkedDevices
 
+    @property
+    def classes(self) -> Classes:
+        return Classes(
+            keys=self.keeper,
+            key_cache=self.key_cache,
+            sessions=self.sessions,
+            session_reader=self.session_reader,
+            devices=self.devices,
+            quota=self.accountant,
+            mail=self.mail,
+            ledger=self.ledger,
+            sweeper=self.sweeper,
+            hasher=self.hasher,
+            deduper=self.deduper,
+            windows=self.windows,
+            partitions=self.partitions,
+            placements=self.placements,
+        )
+
+
+def stores_of(parts: Parts, link: Link) -> MemoryStores:
+    """Build the shared tables on one node's link. The catalog and the nodes are not simulated here."""
+    return MemoryStores(
+        database=MemoryDatabase(trio.lowlevel.checkpoint),
+        announcements=Unheard(),
+        keys=parts.key_store(link),
+        quota=parts.quota_store(link),
+        sessions=parts.session_store(link),
+        devices=parts.device_store(link),
+        outbox=parts.outbox(link),
+        catalog=MemoryCatalog(Memory()),
+        sponsorship=parts.sponsorship(link),
+        ledger=parts.ledger_store(link),
+        events=parts.event_store(link),
+        nodes=MemoryNodes(Memory()),
+    )
+
+
+class Unheard:
+    """Receives no announcements: the world delivers its notices itself."""
+
+    async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        await trio.sleep_forever()
+
 
 class Side(Protocol):
     """A part of a node that only some worlds have, for one life of the node."""
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
-        """Those whose statistics are counted."""
+        """Actors whose statistics are counted."""
 
     @property
     def members(self) -> list[Member]:
-        """All that runs, in the order of its start."""
+        """Everything to run, in start order."""
 
     def notice(self, topic: str) -> None:
-        """The store has told of a change."""
+        """Handle an announced change."""
 
     def listen_again(self) -> None:
-        """Changes may have been told of and not been heard."""
+        """Assume that announcements were missed."""
 
 
 class SeededEntropy:
-    """Bytes from a seeded stream of their own."""
+    """Bytes from a seeded stream."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -118,7 +170,7 @@ class SeededEntropy:
 
 
 class Node:
-    """One place where a process runs; `life` counts the processes."""
+    """A place where one process at a time runs; `life` numbers the processes."""
 
     def __init__(self, world: "World", index: int, skew_ms: int) -> None:
         self.world = world
@@ -141,7 +193,7 @@ class Node:
     def __repr__(self) -> str:
         return f"<Node {self.name} {'up' if self.up else 'down'}>"
 
-    # Its lives.
+    # Lives.
 
     async def run(self) -> None:
         """Live again and again until the world ends."""
@@ -155,7 +207,7 @@ class Node:
         self.life += 1
         self._assemble(self.world.parts)
         self._end = trio.Event()
-        actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.directory]
+        actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.key_cache]
         members: list[Member] = [*actors]
         for side in self._sides:
             actors += side.actors
@@ -163,7 +215,7 @@ class Node:
         try:
             with trio.CancelScope() as self._scope:
                 async with (
-                    running(members, drain_seconds=DRAIN_SECONDS) as self._troupe,
+                    running(members, drain_seconds=DRAIN_SECONDS) as self._supervisor,
                     trio.open_nursery() as self.server,
                 ):
                     try:
@@ -182,53 +234,62 @@ class Node:
 
     def _assemble(self, parts: Parts) -> None:
         link = parts.link(self)
-        keys = parts.key_store(link)
         clock = self.clock = TrioClock(self.world.base_ms, self.skew_ms)
         entropy = SeededEntropy(Random(f"{self.world.seed}-entropy-{self.name}"))
-        self.quota = parts.accountant(parts.quota_store(link), clock, CAPS, PER_MINUTE, node=self.name, limits=LIMITS)
-        self.keeper = parts.keeper(keys, clock, entropy, SECRET, RULES, node=self.name, limits=LIMITS)
-        self.directory = parts.directory(keys, clock, node=self.name, limits=LIMITS, life_seconds=LIFE_SECONDS)
-        self.office = Office(self, parts, link, clock, entropy)
-        self.intake = Intake(self, parts, link)
-        self.mailroom = Mailroom(self, parts, link)
-        people_entropy = SeededEntropy(Random(f"{self.world.seed}-people-{self.name}"))
-        self.reception = Reception(self, parts, link, people_entropy)
+        info = NodeInfo(self.name, self.name, 1, "simulated", BASE_URL, self.world.base_ms)
+        ports = Ports(
+            info,
+            clock,
+            entropy,
+            SECRETS,
+            mail=parts.transport(self),
+            payments=PaymentGateway(parts.payments(self), None),
+            classes=parts.classes,
+        )
+        limits = node_limits(self.world.event_rules, self.world.shards)
+        assembly = assemble(settings(), stores_of(parts, link), ports, limits)
+        self.services, self.partitions = assembly.services, assembly.partitions
+        self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache
+        self.office = Office(self)
+        self.intake = Intake(self, parts.handlers)
+        self.mailroom = Mailroom(self)
+        self.reception = Reception(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:
-        """End the process where it stands."""
+        """Kill the process at its current step."""
         if self.up:
             self.up = False
-            self._troupe.kill()
+            self._supervisor.kill()
             self._scope.cancel()
 
     def stop(self) -> None:
-        """End the process in order: requests in flight are finished, actors drained."""
+        """Stop in order: finish requests in flight, then drain the actors."""
         if self.up:
             self.up = False
             self._end.set()
 
-    # What it hears of others.
+    # Announcements.
 
     def hear(self, topic: str) -> None:
         kind, _, name = topic.partition(":")
         if kind == "key":
-            self.directory.forget([bytes.fromhex(name)])
+            self.key_cache.forget([bytes.fromhex(name)])
         elif kind == "tenant":
-            self.directory.forget(tenants=[name])
+            self.key_cache.forget(tenants=[name])
         for side in self._sides:
             side.notice(topic)
 
     def listen_again(self) -> None:
         if self.up:
-            self.directory.forget_all()
+            self.key_cache.forget_all()
             for side in self._sides:
                 side.listen_again()
 
-    # What it does for its callers.
+    # Requests.
 
     def accept(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None]) -> None:
-        """Serve one request in a task of its own and hand its answer on, whatever it is."""
+        """Serve one request in a task of its own and pass on its answer, whatever it is."""
         self._requests += 1
         self.server.start_soon(self._serve, serve, answer, f"{self.name}/{self._requests}")
 
@@ -247,7 +308,7 @@ class Node:
             answer(result)
 
     async def read(self, text: str, *, usecase: bool, fails: bool = False) -> Metered | Refused | Unknown:
-        """A charged request. One that `fails` is answered with a 5xx some time later and gives its charge back."""
+        """Serve a charged request. If `fails`, it is answered with a 5xx some time later and its charge is refunded."""
         for _ in range(MOVES):
             resolved = await self.resolve(text)
             if resolved is None or resolved.key.revoked_ms is not None:
@@ -260,7 +321,7 @@ class Node:
             match answer:
                 case Moved():
                     self.world.count("moved")
-                    self.directory.forget([resolved.key.hash])
+                    self.key_cache.forget([resolved.key.hash])
                 case Refused():
                     return answer
                 case Metered(tenant):
@@ -270,7 +331,7 @@ class Node:
                         return Unknown("5xx")
                     return answer
         self.world.violations.append(f"{self.name} found the tenant of {text[:12]} merged {MOVES} times in one request")
-        return Unknown("moved on and on")
+        return Unknown("merged too often")
 
     def pace(self, subject: str, tier: Tier) -> bool:
         history = self.world.history
@@ -279,7 +340,7 @@ class Node:
         return allowance.allowed
 
     async def resolve(self, text: str) -> Resolved | None:
-        return await self.intent("resolve", text, lambda: self.directory.resolve(text))
+        return await self.intent("resolve", text, lambda: self.key_cache.resolve(text))
 
     async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
         return await self.intent(
@@ -288,15 +349,15 @@ class Node:
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
         about = Refund(tenant.id, usecase, tenant.month, tenant.day)
-        with in_any_case():
+        with best_effort():
             await self.intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
 
     async def mint(self) -> Minted:
         return await self.intent("mint", None, self.keeper.mint)
 
-    async def start_claim(self, token: str, email: str) -> Sent | Refused:
+    async def start_claim(self, token: str, email: str) -> CodeSent | Refused:
         answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
-        if isinstance(answer, Sent):
+        if isinstance(answer, CodeSent):
             self.mailroom.sender.wake()
         return answer
 
@@ -305,13 +366,13 @@ class Node:
             "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code)
         )
         if isinstance(answer, Claimed):
-            self.directory.forget([answer.key.hash], [answer.tenant.id])
+            self.key_cache.forget([answer.key.hash], [answer.tenant.id])
         return answer
 
     async def revoke(self, key_id: str) -> Kept | Refused:
         answer = await self.intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
         if isinstance(answer, Kept):
-            self.directory.forget(answer.changed)
+            self.key_cache.forget(answer.changed)
         return answer
 
     async def set_tier(self, email: str, tier: Tier) -> TierSet | Refused:
@@ -319,7 +380,7 @@ class Node:
             "tier", SetTo(email, tier), lambda: self.keeper.set_tier(email, tier, Agent("cli", "sim"))
         )
         if isinstance(answer, TierSet):
-            self.directory.forget(tenants=[answer.tenant.id])
+            self.key_cache.forget(tenants=[answer.tenant.id])
         return answer
 
     async def issue(self, email: str, *, scoped: bool) -> Issued | Refused:

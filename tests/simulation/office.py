@@ -1,6 +1,6 @@
-"""The sponsorship area of a node: the ledger, the cashier, and what the HTTP edge would do with them.
+"""The sponsorship area of a node: the ledger, the sweeper, and the work of the HTTP layer.
 
-Who may do what is asked of the service's own rules and rows, as the dispatcher does; every intent is recorded.
+Access is decided by the service's own rules and rows, as in the dispatcher. Every intent is recorded.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from actors.actor import Actor
-from actors.bookings.actor import RESERVE, BookingLedger
-from actors.bookings.cashier import Cashier
+from actors.bookings.actor import RESERVE
 from actors.bookings.payments import PaymentsUnavailable
 from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
+from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.bookings.transitions import CampaignMove
-from actors.clock import Clock, Entropy
 from actors.keys.actor import Issued
 from actors.keys.messages import ByKey, Kept, Membership
-from actors.troupe import Member
+from actors.supervision import Member
 from actors.values import Agent, Refused, Scope
-from service import authorization, callers
-from service.callers import Caller
-from service.operations import admin, bookings, scoped_keys, sponsors
-from tests.simulation.faults import Link
+from service.api import authentication, authorization
+from service.api.authentication import Caller
+from service.api.operations import admin, bookings, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
-from tests.simulation.processor import PaymentTold, Told
-from tests.simulation.rules import BOOKINGS, CASHIER, LIMITS
+from tests.simulation.processor import PaymentSucceeded, ProcessorEvent
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
@@ -40,7 +37,7 @@ WEBSITE = "https://tools.example.com/"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody wants to book, under which idempotency key. Without a campaign it is by `bookings/start`."""
+    """A booking to request, with its idempotency key. Without a campaign it goes to `bookings/start`."""
 
     key: str
     slot_id: str
@@ -49,8 +46,8 @@ class Wish:
     name: str = "Example Tools"
 
 
-class CountedCashier(Cashier):
-    """Its failures count as those of actors do."""
+class CountedSweeper(HoldAndRefundSweeper):
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -63,16 +60,14 @@ class CountedCashier(Cashier):
 
 
 class Office:
-    """One life of a node's sponsorship area. `text` is the caller's API key, each time."""
+    """The sponsorship area for one life of a node. `text` is always the caller's API key."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, node: "Node") -> None:
         self.node = node
-        self.payments = parts.payments(node)
-        self.ledger: BookingLedger = parts.ledger(
-            parts.ledger_store(link), clock, entropy, BOOKINGS, node=node.name, limits=LIMITS
-        )
-        self.cashier = parts.cashier(parts.sponsorship(link), self.ledger, self.payments, clock, CASHIER)
-        self.cashier.node = node
+        self.ledger, self.payments = node.services.ledger, node.services.payments
+        self.sweeper = node.services.sweeper
+        assert isinstance(self.sweeper, CountedSweeper)
+        self.sweeper.node = node
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
@@ -80,23 +75,23 @@ class Office:
 
     @property
     def members(self) -> list[Member]:
-        return [self.ledger, self.cashier]
+        return [self.ledger, self.sweeper]
 
     def notice(self, topic: str) -> None:
-        """What others change it reads anew each time."""
+        """Nothing to do: reads are never cached."""
 
     def listen_again(self) -> None:
-        """The same."""
+        """Nothing to do, for the same reason."""
 
-    # Who may do what.
+    # Access.
 
     async def admit(self, text: str, operation: str) -> Caller | Refused:
         return await self.node.intent("admit", Admission(operation, text), lambda: self._admit(text, operation))
 
     async def _admit(self, text: str, operation: str) -> Caller | Refused:
         row, node = OPERATIONS[operation], self.node
-        caller = await callers.authenticate(
-            f"Bearer {text}", row.access, "203.0.113.7", node.directory, node.clock, fresh=row.admin
+        caller = await authentication.authenticate(
+            f"Bearer {text}", row.access, "203.0.113.7", node.key_cache, node.clock, fresh=row.admin
         )
         return caller if isinstance(caller, Refused) else authorization.authorize(row, caller) or caller
 
@@ -220,7 +215,7 @@ class Office:
             lambda caller: self.ledger.order_refund(booking_id, "not delivered", caller.agent),
         )
         if isinstance(view, BookingView):
-            self.cashier.nudge()
+            self.sweeper.wake()
         return view
 
     async def describe_video(self, text: str, booking_id: str) -> BookingView | Refused:
@@ -286,11 +281,11 @@ class Office:
             lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
         )
         if isinstance(kept, Kept):
-            self.node.directory.forget(kept.changed)
+            self.node.key_cache.forget(kept.changed)
         return kept
 
     async def appoint(self, email: str, *, grant: bool) -> Membership:
-        """By the command line: an administrator comes or goes."""
+        """Grant or revoke administratorship, as the command line does."""
         keeper = self.node.keeper
         work = keeper.grant_admin if grant else keeper.revoke_admin
         return await self.node.intent(
@@ -299,9 +294,9 @@ class Office:
 
     # The processor.
 
-    async def hear(self, told: Told) -> BookingView | Refused:
-        """An event, signed and opened. What somebody paid back by hand had been paid, in whatever order the two come."""
-        if isinstance(told, PaymentTold):
+    async def hear(self, told: ProcessorEvent) -> BookingView | Refused:
+        """Handle a signed event. A payment refunded by hand is reported as paid, too, in either order."""
+        if isinstance(told, PaymentSucceeded):
             return await self._take(told)
         if told.payment is not None:
             taken = await self._take(told.payment)
@@ -313,7 +308,7 @@ class Office:
             lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id),
         )
 
-    async def _take(self, told: PaymentTold) -> BookingView | Refused:
+    async def _take(self, told: PaymentSucceeded) -> BookingView | Refused:
         return await self.node.intent(
             "take payment",
             Change(told.booking_id, None, told.payment_id),

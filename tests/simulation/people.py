@@ -10,8 +10,8 @@ import trio
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
 from actors.keys.messages import Kept as KeptKey
-from actors.sessions.actor import Begun
-from actors.values import Code, Letter, Refused
+from actors.sessions.actor import StartedSession
+from actors.values import Code, OutboxMessage, Refused
 from tests.simulation.clients import Client, Holding
 from tests.simulation.rules import DEVICES, SESSIONS
 
@@ -43,7 +43,7 @@ async def try_code(me: Client, email: str, code: str, node: "Node | None" = None
     return await me.ask("sign in", lambda node: node.reception.sign_in(email, code), node)
 
 
-def letters_to(me: Client, email: str) -> Sequence[Letter]:
+def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
     """What lies in a mailbox, the newest last."""
     return me.world.post.letters(email)
 
@@ -66,7 +66,7 @@ async def sign_in(me: Client, email: str) -> Browser | None:
     code = await code_for(me, email)
     for attempt in range(3 if code is not None else 0):
         answer = await try_code(me, email, code or "")
-        if isinstance(answer, Begun | Refused):
+        if isinstance(answer, StartedSession | Refused):
             kind = "refused" if isinstance(answer, Refused) else "begun"
             me.world.count(f"signed in again after a lost answer: {kind}", attempt > 0)
             return begun(me, answer)
@@ -75,7 +75,7 @@ async def sign_in(me: Client, email: str) -> Browser | None:
 
 
 def begun(me: Client, answer: Any) -> Browser | None:
-    if not isinstance(answer, Begun):
+    if not isinstance(answer, StartedSession):
         return None
     browser = Browser(answer.token, answer.session.id, answer.session.email)
     me.world.board.browsers.append(browser)

@@ -12,50 +12,50 @@ from actors.sessions import messages as sessions
 from actors.sessions import state
 from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
-from actors.sessions.state import Decision, Wanted
+from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
-from actors.values import Contended, OutcomeUnknown, Refused, StorageUnavailable, Turn
-from service.pages.page import SeeOther
+from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
+from service.web.pages.page import SeeOther
 from tests.simulation import device_bugs, reception
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.reception import LinkedSessions
 from tests.simulation.rules import SESSIONS, Scene
 
-_Desk: Any = state._Desk
+_Batch: Any = state._Batch
 _guess, _send = state.guess, state.send
-_keep_sign_in, _end, _once = _Desk._keep_sign_in, _Desk._end, reception.once
+_keep_sign_in, _end, _once = _Batch._keep_sign_in, _Batch._end, reception.consume_form_token
 
 
 # Codes.
 
 
-def _used_again(desk: Any, row: sessions.SignIn) -> None:
+def _used_again(unit: Any, row: sessions.SignIn) -> None:
     life_ms = SESSIONS.codes.life_ms
-    _keep_sign_in(desk, replace(row, code_expires_ms=row.sent_ms + life_ms) if not row.code_expires_ms else row)
+    _keep_sign_in(unit, replace(row, code_expires_ms=row.sent_ms + life_ms) if not row.code_expires_ms else row)
 
 
-def _uncounted(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    guessed, right = _guess(row, proof, rules, lives=lives)
+def _uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    guessed, right = _guess(row, proof, rules, valid=valid)
     return replace(guessed, attempts=0), right
 
 
-def _compared_first(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    guessed, right = _guess(row, proof, rules, lives=lives)
-    return guessed, right or (lives and row.proof == proof)
+def _compared_first(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    guessed, right = _guess(row, proof, rules, valid=valid)
+    return guessed, right or (valid and row.proof == proof)
 
 
-def _spent_too_soon(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    return _guess(row, proof, replace(rules, attempts=rules.attempts - 1), lives=lives)
+def _spent_too_soon(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    return _guess(row, proof, replace(rules, attempts=rules.attempts - 1), valid=valid)
 
 
-def _immortal_code(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
-    return _guess(row, proof, rules, lives=row.code_expires_ms != 0)
+def _immortal_code(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    return _guess(row, proof, rules, valid=row.code_expires_ms != 0)
 
 
-def _dead_at_once(row: Any, proof: bytes, rules: Any, *, lives: bool) -> tuple[EmailedCode, bool]:
+def _dead_at_once(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
     """A wrong guess kills the code."""
-    guessed, right = _guess(row, proof, rules, lives=lives)
+    guessed, right = _guess(row, proof, rules, valid=valid)
     return (guessed if right else replace(guessed, attempts=rules.attempts)), right
 
 
@@ -79,16 +79,16 @@ def _ruled(**rules: int) -> Callable[..., Any]:
 # Sessions.
 
 
-def _never_slides(desk: Any, touch: sessions.Touch) -> Any:
-    session = desk._session(touch.session_id)
-    return sessions.Kept(session) if session is not None and session.is_live(desk._now_ms) else state._not_signed_in()
+def _never_slides(unit: Any, touch: sessions.Touch) -> Any:
+    session = unit._session(touch.session_id)
+    return sessions.Kept(session) if session is not None and session.is_live(unit._now_ms) else state._not_signed_in()
 
 
-def _revived(desk: Any, touch: sessions.Touch) -> Any:
+def _revived(unit: Any, touch: sessions.Touch) -> Any:
     """It lives on from now, whatever became of it meanwhile."""
-    session = desk._session(touch.session_id)
-    expires_ms = desk._now_ms + desk._rules.life_ms
-    desk._keep_session(replace(session, seen_ms=desk._now_ms, expires_ms=expires_ms, revoked_ms=None))
+    session = unit._session(touch.session_id)
+    expires_ms = unit._now_ms + unit._rules.life_ms
+    unit._keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
     return sessions.Kept(session)
 
 
@@ -96,7 +96,7 @@ def _unrevoked(session: sessions.Session, now_ms: int) -> bool:
     return now_ms < session.expires_ms
 
 
-def _unrevoked_at_all(desk: Any, session: sessions.Session) -> sessions.Session:
+def _unrevoked_at_all(unit: Any, session: sessions.Session) -> sessions.Session:
     return session
 
 
@@ -104,37 +104,37 @@ def _unending(session: sessions.Session, now_ms: int) -> bool:
     return session.revoked_ms is None
 
 
-def _no_room_made(desk: Any, email: str) -> list[str | None]:
+def _no_room_made(unit: Any, email: str) -> list[str | None]:
     return []
 
 
-def _newest_ends(desk: Any, email: str) -> list[str | None]:
-    known = desk._snapshot.sessions | desk.decision.changed.sessions
-    live = [each for each in known.values() if each.email == email and each.is_live(desk._now_ms)]
+def _newest_ends(unit: Any, email: str) -> list[str | None]:
+    known = unit._snapshot.sessions | unit.decision.changed.sessions
+    live = [each for each in known.values() if each.email == email and each.is_live(unit._now_ms)]
     live.sort(key=lambda each: (-each.created_ms, each.id))
-    ended = live[: max(0, len(live) + 1 - desk._rules.per_account)]
+    ended = live[: max(0, len(live) + 1 - unit._rules.per_account)]
     for each in ended:
-        desk._keep_session(desk._ended(each))
+        unit._keep_session(unit._ended(each))
     return [each.id for each in ended]
 
 
-def _anybody_ends(desk: Any, end: sessions.EndSession) -> Any:
-    session = desk._session(end.session_id)
-    return _end(desk, end if session is None else replace(end, email=session.email))
+def _anybody_ends(unit: Any, end: sessions.EndSession) -> Any:
+    session = unit._session(end.session_id)
+    return _end(unit, end if session is None else replace(end, email=session.email))
 
 
-def _ended_unrecorded(desk: Any, end: sessions.EndSession) -> Any:
-    answer = _end(desk, end)
-    desk.decision.audits = [audit for audit in desk.decision.audits if audit is not end.audit]
+def _ended_unrecorded(unit: Any, end: sessions.EndSession) -> Any:
+    answer = _end(unit, end)
+    unit.decision.audits = [audit for audit in unit.decision.audits if audit is not end.audit]
     return answer
 
 
 class _Remembering(SessionReader):
     """What it saw once it trusts."""
 
-    async def commit(self, turn: Turn, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         seen: dict[bytes, SignedIn] = self.__dict__.setdefault("_seen", {})
-        found = await super().commit(turn, [each for each in messages if each not in seen])
+        found = await super().commit(batch_id, [each for each in messages if each not in seen])
         fresh = (each for each in found)
         answers = [seen[each] if each in seen else next(fresh) for each in messages]
         seen.update((each, answer) for each, answer in zip(messages, answers, strict=True) if answer is not None)
@@ -144,27 +144,27 @@ class _Remembering(SessionReader):
 # Forms.
 
 
-def _never_spent(desk: Any, place: tuple[str, str]) -> bool:
+def _never_spent(unit: Any, place: tuple[str, str]) -> bool:
     return False
 
 
-def _not_given_back(desk: Any, given: sessions.GiveBackForm) -> Any:
-    return sessions.GivenBack()
+def _not_given_back(unit: Any, given: sessions.ReleaseForm) -> Any:
+    return sessions.FormReleased()
 
 
-async def _given_back_after_work(visit: Any, act: Any) -> Any:
-    done = await _once(visit, act)
+async def _given_back_after_work(keeper: Any, visit: Any, act: Any) -> Any:
+    done = await _once(keeper, visit, act)
     if isinstance(done, SeeOther) and done.notice != "sent_already":
         with suppress(Exception):
-            await visit.services.sessions.give_back_form(visit.caller.signed_in.session.id, visit.form["form_id"])
+            await keeper.release_form(visit.caller.signed_in.session.id, visit.form["form_id"])
     return done
 
 
-async def _worked_first(visit: Any, act: Any) -> Any:
+async def _worked_first(keeper: Any, visit: Any, act: Any) -> Any:
     """The work, and then the spending."""
     done = await act(visit)
     with suppress(Exception):
-        await visit.services.sessions.spend_form(visit.caller.signed_in.session.id, visit.form["form_id"])
+        await keeper.consume_form(visit.caller.signed_in.session.id, visit.form["form_id"])
     return done
 
 
@@ -172,13 +172,13 @@ async def _worked_first(visit: Any, act: Any) -> Any:
 
 
 class _Unlocked(LinkedSessions):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
-        found = self._snapshot(wanted, now_ms)
-        return await super().transact(turn, wanted, lambda locked: decide(found), now_ms)
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
+        found = self._snapshot(locks, now_ms)
+        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
 
 
 class _Eager(LinkedSessions):
-    async def transact(self, turn: Turn, wanted: Wanted, decide: Decide, now_ms: int) -> Decision:
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         link, commit = self._memory, super().transact
         assert isinstance(link, Link)
 
@@ -187,10 +187,10 @@ class _Eager(LinkedSessions):
         async def later() -> None:
             with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
                 async with one_by_one:
-                    await commit(turn, wanted, decide, now_ms)
+                    await commit(batch_id, locks, decide, now_ms)
 
         link.node.server.start_soon(later)
-        decided = decide(self._snapshot(wanted, now_ms))
+        decided = decide(self._snapshot(locks, now_ms))
         await trio.lowlevel.checkpoint()
         return decided
 
@@ -198,31 +198,31 @@ class _Eager(LinkedSessions):
 class _WithoutLetters(LinkedSessions):
     """Of two letters in one transaction the first is forgotten."""
 
-    def _keep(self, decision: Decision) -> None:
-        super()._keep(replace(decision, letters=decision.letters[-1:]))
+    def _write(self, decision: Decision) -> None:
+        super()._write(replace(decision, letters=decision.letters[-1:]))
 
 
 class _OneCandidate(LinkedSessions):
     """Only the sessions that are named are read: those that a sign-in may have to end are not."""
 
-    def _snapshot(self, wanted: Wanted, now_ms: int) -> Any:
-        return super()._snapshot(replace(wanted, entering=()), now_ms)
+    def _snapshot(self, locks: LockSet, now_ms: int) -> Any:
+        return super()._snapshot(replace(locks, entering=()), now_ms)
 
 
 class _ShortLock(LinkedSessions):
     """Guesses are written down apart from what they open, and too late for who is fast."""
 
-    def _keep(self, decision: Decision) -> None:
+    def _write(self, decision: Decision) -> None:
         rows = decision.changed.sign_ins
         for email, row in list(rows.items()):
             before = self._memory.sign_ins.get(email)
             if before is not None and before.sent_ms == row.sent_ms and row.code_expires_ms:
                 rows[email] = replace(row, attempts=min(row.attempts, before.attempts + 1))
-        super()._keep(decision)
+        super()._write(decision)
 
 
-def _in_desk(name: str, wrong: Callable[..., Any]) -> Plant:
-    return replaced(_Desk, name, wrong)
+def _in_batch(name: str, wrong: Callable[..., Any]) -> Plant:
+    return replaced(_Batch, name, wrong)
 
 
 def _bug(sentence: str, plant: Plant) -> Bug:
@@ -230,7 +230,7 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 
 _BUGS: Mapping[str, Bug] = {
-    "code-used-again": _bug("A sign-in code opens more than one session.", _in_desk("_keep_sign_in", _used_again)),
+    "code-used-again": _bug("A sign-in code opens more than one session.", _in_batch("_keep_sign_in", _used_again)),
     "guesses-uncounted": _bug("A sign-in code may be guessed for ever.", replaced(state, "guess", _uncounted)),
     "code-compared-first": _bug(
         "The right code is right though its guesses are spent.", replaced(state, "guess", _compared_first)
@@ -249,25 +249,27 @@ _BUGS: Mapping[str, Bug] = {
         "One code fewer than the day allows is sent.",
         replaced(state, "send", _ruled(per_day=SESSIONS.codes.per_day - 1)),
     ),
-    "session-never-slides": _bug("A use does not prolong a session.", _in_desk("_touch", _never_slides)),
-    "session-revived": _bug("A use prolongs a session that has ended meanwhile.", _in_desk("_touch", _revived)),
+    "session-never-slides": _bug("A use does not prolong a session.", _in_batch("_touch", _never_slides)),
+    "session-revived": _bug("A use prolongs a session that has ended meanwhile.", _in_batch("_touch", _revived)),
     "session-after-its-end": _bug("An ended session goes on.", replaced(sessions.Session, "is_live", _unrevoked)),
-    "session-end-forgotten": _bug("Ending a session changes nothing.", _in_desk("_ended", _unrevoked_at_all)),
+    "session-end-forgotten": _bug("Ending a session changes nothing.", _in_batch("_ended", _unrevoked_at_all)),
     "session-without-end": _bug("A session does not run out.", replaced(sessions.Session, "is_live", _unending)),
-    "session-cap-forgotten": _bug("An account has any number of sessions.", _in_desk("_make_room", _no_room_made)),
-    "session-cap-ends-newest": _bug("The newest session ends for a newer.", _in_desk("_make_room", _newest_ends)),
+    "session-cap-forgotten": _bug("An account has any number of sessions.", _in_batch("_make_room", _no_room_made)),
+    "session-cap-ends-newest": _bug("The newest session ends for a newer.", _in_batch("_make_room", _newest_ends)),
     "session-cap-blind": _bug("Live sessions are not read before a sign-in.", swapped(session_store=_OneCandidate)),
-    "session-ended-by-anybody": _bug("Any account ends any session.", _in_desk("_end", _anybody_ends)),
-    "session-end-unrecorded": _bug("The end of a session is not in the audit.", _in_desk("_end", _ended_unrecorded)),
+    "session-ended-by-anybody": _bug("Any account ends any session.", _in_batch("_end", _anybody_ends)),
+    "session-end-unrecorded": _bug("The end of a session is not in the audit.", _in_batch("_end", _ended_unrecorded)),
     "session-remembered": _bug("A node remembers who is signed in.", swapped(session_reader=_Remembering)),
     "sessions-read-outside": _bug("Rows are read before they are locked.", swapped(session_store=_Unlocked)),
     "sessions-answered-early": _bug("Callers are answered before anything is kept.", swapped(session_store=_Eager)),
     "letter-forgotten": _bug("Of two letters only one is kept.", swapped(session_store=_WithoutLetters)),
-    "form-works-twice": _bug("A form works whenever it is sent.", _in_desk("_was_sent", _never_spent)),
-    "form-not-given-back": _bug("A form that was refused is spent.", _in_desk("_give_back", _not_given_back)),
+    "form-works-twice": _bug("A form works whenever it is sent.", _in_batch("_was_sent", _never_spent)),
+    "form-not-given-back": _bug("A form that was refused is spent.", _in_batch("_give_back", _not_given_back)),
     "form-given-back-always": _bug(
-        "A form that did its work is given back.", replaced(reception, "once", _given_back_after_work)
+        "A form that did its work is given back.", replaced(reception, "consume_form_token", _given_back_after_work)
     ),
-    "form-spent-after-work": _bug("A form is spent once it has worked.", replaced(reception, "once", _worked_first)),
+    "form-spent-after-work": _bug(
+        "A form is spent once it has worked.", replaced(reception, "consume_form_token", _worked_first)
+    ),
 }
 BUGS: Mapping[str, Bug] = {**_BUGS, **device_bugs.BUGS}

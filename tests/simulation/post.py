@@ -1,40 +1,37 @@
-"""The mail of the simulated world: a node's sender and its way to the post office, and the boxes in which people read.
+"""The mail of the simulated world: a node's sender, its link to the post office, and the boxes that people read.
 
-The post office takes a mail, or not, or takes it and is not heard to say so; what it took lies in a box at once.
+The post office accepts a mail, refuses it, or accepts it and its answer is lost. An accepted mail is in its box at
+once.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from actors.actor import Actor
-from actors.credentials import code_from
 from actors.mail.actor import MailSender
-from actors.mail.letters import LetterWriter
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
-from actors.troupe import Member
-from actors.values import Letter
+from actors.supervision import Member
+from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from tests.simulation.faults import Link
 from tests.simulation.intake import counted
-from tests.simulation.rules import MAIL, SECRET
+from tests.simulation.rules import MAIL
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
     from tests.simulation.world import World
 
 EPSILON = 1e-6
-SENDER = "Catalog <catalog@example.com>"
 
 
 @dataclass(slots=True, eq=False)
 class Handed:
-    """A mail that a node hands to the post office, from `start` to `end` in virtual seconds.
+    """A mail handed to the post office, from `start` to `end` in virtual seconds.
 
-    The letter was the node's own to send until its clock showed `until_ms`.
+    The node had leased the message until its own clock reached `until_ms`.
     """
 
     mail: Mail
@@ -44,42 +41,44 @@ class Handed:
     end: float = float("inf")
     delivered: bool = False
     outcome: str = "cut"
-    """What the node heard of it: `taken`, `failed`, which may be for lateness, `refused`, or nothing: `cut`."""
+    """The outcome for the node: `taken`, `failed` (also by a timeout), `refused`, or `cut` if there was none."""
 
 
 class PostOffice:
-    """One for the world: every mail that was handed in, in that order, and the boxes that it came to."""
+    """The post office of a world: every mail in the order handed in, and the boxes of the recipients."""
 
     def __init__(self, world: "World") -> None:
         self.handed: list[Handed] = []
         self.boxes: dict[str, list[str]] = {}
         self.leases: dict[tuple[str, str], int] = {}
-        """Until when a node has a letter, by the letter and the node."""
+        """The end of each lease, by message and node."""
         self._world = world
         self._marked = trio.Event()
 
-    def letters(self, recipient: str) -> Sequence[Letter]:
-        """What lies in a box, each letter as often as it came, the newest last."""
-        return [self._world.memory.letters[letter_id] for letter_id in self.boxes.get(recipient, ())]
+    def letters(self, recipient: str) -> Sequence[OutboxMessage]:
+        """Return the contents of a box, newest last. A message delivered twice appears twice."""
+        return [self._world.memory.messages[message_id] for message_id in self.boxes.get(recipient, ())]
 
     def deliver(self, handed: Handed) -> None:
         handed.delivered = True
-        self.boxes.setdefault(handed.mail.recipient, []).append(handed.mail.letter_id)
+        self.boxes.setdefault(handed.mail.recipient, []).append(handed.mail.message_id)
 
     def marked(self) -> None:
-        """Marks of a node may have been kept."""
+        """Called when a node may have stored marks."""
         self._marked.set()
         self._marked = trio.Event()
 
     async def empty(self) -> None:
-        """Wait until every letter was sent or given up."""
+        """Wait until every message was sent or given up."""
         memory = self._world.memory
-        while not all(letter_id in memory.outbox and memory.outbox[letter_id].done_ms for letter_id in memory.letters):
+        while not all(
+            message_id in memory.outbox and memory.outbox[message_id].done_ms for message_id in memory.messages
+        ):
             await self._marked.wait()
 
 
 class LinkedTransport:
-    """A node's way to the post office: the port `Transport`."""
+    """A node's link to the post office: the port `Transport`."""
 
     def __init__(self, node: "Node") -> None:
         self._node = node
@@ -87,7 +86,7 @@ class LinkedTransport:
 
     async def send(self, mail: Mail) -> None:
         post, name = self._node.world.post, self._node.name
-        handed = Handed(mail, name, post.leases[mail.letter_id, name], trio.current_time())
+        handed = Handed(mail, name, post.leases[mail.message_id, name], trio.current_time())
         post.handed.append(handed)
         try:
             await self._travel()
@@ -115,13 +114,13 @@ class LinkedTransport:
 
 
 class LinkedOutbox(MemoryOutbox):
-    """The outbox in memory, with its leases written down."""
+    """The outbox in memory. Records its leases."""
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         lease = await super().lease(limit, now_ms, until_ms)
         link = self._memory
         assert isinstance(link, Link)
-        for letter in lease.letters:
+        for letter in lease.messages:
             link.node.world.post.leases[letter.id, link.node.name] = letter.due_ms
         return lease
 
@@ -135,7 +134,7 @@ class LinkedOutbox(MemoryOutbox):
 
 
 class CountedSender(MailSender):
-    """Its failures count as those of actors do."""
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -144,11 +143,11 @@ class CountedSender(MailSender):
 
 
 class Mailroom:
-    """One life of a node's mail."""
+    """The mail of a node, for one life of it."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link) -> None:
-        writer = LetterWriter(SENDER, "https://bots.example.com", partial(code_from, SECRET))
-        self.sender = parts.mail(parts.outbox(link), parts.transport(node), node.clock, writer.write, limits=MAIL)
+    def __init__(self, node: "Node") -> None:
+        self.sender = node.services.mail
+        assert isinstance(self.sender, CountedSender)
         self.sender.node = node
 
     @property
@@ -160,7 +159,7 @@ class Mailroom:
         return [self.sender]
 
     def notice(self, topic: str) -> None:
-        """Letters are not told of: whoever has made one wakes its own node's sender."""
+        """Nothing to do: messages are not announced, their author wakes the sender of its own node."""
 
     def listen_again(self) -> None:
-        """The same."""
+        """Nothing to do, for the same reason."""

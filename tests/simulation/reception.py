@@ -1,48 +1,44 @@
 """The people side of a node: sign-ins, sessions and forms, device logins and mail, and what the HTTP edge would do with them.
 
-Who is signed in is asked of the service's own callers, and a form goes through its own guard; every intent is recorded.
+Sessions are resolved by the real authentication, and forms pass the real guard; every intent is recorded.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Actor
-from actors.clock import Entropy
-from actors.devices.actor import DeviceAuthorizer, HandedOut, Started
-from actors.devices.messages import Seen
+from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
+from actors.devices.messages import DeviceView
 from actors.devices.state import Decision as DeviceDecision
-from actors.devices.state import Wanted as WantedDevices
+from actors.devices.state import LockSet as WantedDevices
 from actors.devices.store import Decide as DecideDevices
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
-from actors.sessions.actor import Begun, SessionKeeper
-from actors.sessions.messages import Kept, Sent, Session, SignedIn
+from actors.sessions.actor import SessionKeeper, StartedSession
+from actors.sessions.messages import CodeSent, Kept, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
-from actors.sessions.state import Wanted as WantedSessions
+from actors.sessions.state import LockSet as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
-from actors.troupe import Member
-from actors.values import Contended, Refused, StorageUnavailable, Turn
-from service import callers
-from service.callers import Caller
-from service.pages.once import once
-from service.pages.page import Again, PageRefused, SeeOther, Visit
-from service.services import Services
-from service.wire import Request
+from actors.supervision import Member
+from actors.values import BatchId, Contended, Refused, StorageUnavailable
+from service.api import authentication
+from service.api.authentication import Caller
+from service.api.messages import Request
+from service.web.form_tokens import consume_form_token
+from service.web.pages.page import FormError, PageRefused, PageRequest, SeeOther
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
+from tests.simulation.limits import BASE_URL
 from tests.simulation.register import Registered
-from tests.simulation.rules import DEVICES, LIMITS, SECRET, SESSIONS
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node, Parts
+    from tests.simulation.node import Node
 
 R = TypeVar("R")
 
-BASE_URL = "https://bots.example.com"
 ADDRESS = "203.0.113.9"
 
 
@@ -58,10 +54,10 @@ class LinkedSessions(MemorySessions):
     """Sessions in memory: what is decided is written down, and look-ups fail plainly."""
 
     async def transact(
-        self, turn: Turn, wanted: WantedSessions, decide: DecideSessions, now_ms: int
+        self, batch_id: BatchId, locks: WantedSessions, decide: DecideSessions, now_ms: int
     ) -> SessionDecision:
         register = _node_of(self._memory).world.register
-        return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
+        return await super().transact(batch_id, locks, register.deciding(batch_id, decide, now_ms), now_ms)
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         return await plainly(super().resolve(token_hashes))
@@ -73,9 +69,11 @@ class LinkedSessions(MemorySessions):
 class LinkedDevices(MemoryDevices):
     """Device logins in memory: what is decided is written down."""
 
-    async def transact(self, turn: Turn, wanted: WantedDevices, decide: DecideDevices, now_ms: int) -> DeviceDecision:
+    async def transact(
+        self, batch_id: BatchId, locks: WantedDevices, decide: DecideDevices, now_ms: int
+    ) -> DeviceDecision:
         register = _node_of(self._memory).world.register
-        return await super().transact(turn, wanted, register.deciding(turn, decide, now_ms), now_ms)
+        return await super().transact(batch_id, locks, register.deciding(batch_id, decide, now_ms), now_ms)
 
 
 def _node_of(link: Any) -> "Node":
@@ -86,12 +84,12 @@ def _node_of(link: Any) -> "Node":
 class Reception:
     """One life of a node's people side. `token` is what the caller's cookie holds, each time."""
 
-    def __init__(self, node: "Node", parts: "Parts", link: Link, entropy: Entropy) -> None:
+    def __init__(self, node: "Node") -> None:
         self.node = node
-        clock, store = node.clock, parts.session_store(link)
-        self.sessions = parts.sessions(store, clock, entropy, SECRET, SESSIONS, node=node.name, limits=LIMITS)
-        self.devices = parts.devices(parts.device_store(link), clock, entropy, DEVICES, node=node.name, limits=LIMITS)
-        self.reader = parts.session_reader(store, node=node.name, limits=LIMITS)
+        services = node.services
+        self.sessions, self.devices, self.reader = services.sessions, services.devices, services.session_reader
+        assert isinstance(self.sessions, RegisteredSessions)
+        assert isinstance(self.devices, RegisteredDevices)
         self.sessions.at = self.devices.at = node
 
     @property
@@ -110,13 +108,13 @@ class Reception:
 
     # Signing in.
 
-    async def ask_code(self, email: str) -> Sent | Refused:
+    async def ask_code(self, email: str) -> CodeSent | Refused:
         answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email))
-        if isinstance(answer, Sent):
+        if isinstance(answer, CodeSent):
             self.node.mailroom.sender.wake()
         return answer
 
-    async def sign_in(self, email: str, code: str) -> Begun | Refused:
+    async def sign_in(self, email: str, code: str) -> StartedSession | Refused:
         return await self.node.intent(
             "sign in", SignIn(email, code), lambda: self.sessions.complete_sign_in(email, code, "Browser")
         )
@@ -128,9 +126,9 @@ class Reception:
     async def _enter(self, token: str) -> Caller | Refused:
         cookie = {"cookie": f"__Host-session={token}"}
         request = Request("GET", "/", {}, "", cookie, b"", ADDRESS)
-        person = await callers.signed_in(request, BASE_URL, self.reader, self.node.clock)
+        person = await authentication.signed_in(request, BASE_URL, self.reader, self.node.clock)
         if person is None or person.signed_in is None:
-            return callers.no_session()
+            return authentication.no_session()
         self.sessions.touch(person.signed_in.session)
         return person
 
@@ -183,22 +181,24 @@ class Reception:
     async def _send_form(self, caller: Caller, form_id: str, name: str) -> Issued | Refused | SeeOther:
         issued: list[Issued] = []
 
-        async def work(visit: Visit) -> SeeOther | Again:
+        async def work(visit: PageRequest) -> SeeOther | FormError:
             answer = await self.node.intent(
                 "form's work", Within(caller.agent.id, caller.email, form_id), lambda: self._issue(caller, name)
             )
             if isinstance(answer, Refused):
-                return Again(answer)
+                return FormError(answer)
             issued.append(answer)
             return SeeOther("/dashboard", "key_issued")
 
-        services = cast(Services, SimpleNamespace(sessions=self.sessions))
+        services = self.node.services
         request = Request("POST", "/dashboard", {}, "", {}, b"", ADDRESS)
         try:
-            done = await once(Visit(services, request, caller, {}, {"form_id": form_id}), work)
+            done = await consume_form_token(
+                self.sessions, PageRequest(services, request, caller, {}, {"form_id": form_id}), work
+            )
         except PageRefused as page:
             return page.refused
-        if isinstance(done, Again):
+        if isinstance(done, FormError):
             return done.refused
         assert isinstance(done, SeeOther), "a form leads on"
         return issued[0] if issued else done
@@ -230,18 +230,18 @@ class Reception:
             lambda caller: self.node.keeper.revoke(key_id, caller.agent, owner=caller.owner, full=True),
         )
         if isinstance(answer, KeptKey):
-            self.node.directory.forget(answer.changed)
+            self.node.key_cache.forget(answer.changed)
         return answer
 
     # Device logins.
 
-    async def begin_device(self, agent: str) -> Started | Refused:
+    async def begin_device(self, agent: str) -> StartedLogin | Refused:
         return await self.node.intent("begin device", agent, lambda: self.devices.start(agent, ADDRESS))
 
-    async def poll(self, device_code: str) -> HandedOut | Refused:
+    async def poll(self, device_code: str) -> RedeemedKey | Refused:
         return await self.node.intent("poll", device_code, lambda: self.devices.poll(device_code))
 
-    async def look_at_device(self, token: str, typed: str) -> Seen | Refused:
+    async def look_at_device(self, token: str, typed: str) -> DeviceView | Refused:
         return await self._as(
             token,
             "look at device",
@@ -249,7 +249,7 @@ class Reception:
             lambda caller: self.devices.look(typed, caller.agent),
         )
 
-    async def decide_device(self, token: str, typed: str, *, approve: bool) -> Seen | Refused:
+    async def decide_device(self, token: str, typed: str, *, approve: bool) -> DeviceView | Refused:
         return await self._as(
             token,
             "decide device",

@@ -1,6 +1,6 @@
-"""What people ask of sessions and devices, message by message, and what of it each transaction kept.
+"""The messages to sessions and devices, and what each transaction stored for each of them.
 
-A message is known by itself, so that two that say the same are two. Judges nothing.
+Messages are told apart by identity, so two equal ones are two. Judges nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ import trio
 
 from actors.actor import Actor
 from actors.clock import SECOND_MS
-from actors.values import AuditRecord, Letter, Turn
+from actors.values import AuditRecord, BatchId, OutboxMessage
 from storage.memory.tables import Memory
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 WATCHED = ("sessions", "devices")
-"""The actors whose transactions are written down."""
+"""The actors whose transactions are recorded."""
 
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """One message that was handed to an actor. `kept` has each transaction that kept it, with what was decided."""
+    """One message to an actor. `kept` has each transaction that stored it, with the decision."""
 
     message: Any
     node: str
@@ -36,9 +36,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """One transaction. `now_ms` is the time that it was decided with, `wall_ms` what its node's clock showed at the end.
+    """One transaction. It was decided at `now_ms`, and its node's clock showed `wall_ms` at the end.
 
-    `accounts` has the tenant of each email before, `full_keys` the live full keys of each tenant before.
+    `accounts` has the tenant of each email before, `full_keys` the number of live full keys of each tenant before.
     """
 
     tick: int
@@ -50,7 +50,7 @@ class Kept:
     accounts: Mapping[str, str]
     full_keys: Mapping[str, int]
     audits: tuple[AuditRecord, ...]
-    letters: tuple[Letter, ...]
+    letters: tuple[OutboxMessage, ...]
     key_ids: tuple[str, ...]
 
     @property
@@ -67,13 +67,13 @@ class _Decided:
 
 
 class Decision(Protocol):
-    """What both concerns' decisions have."""
+    """The common part of both actors' decisions."""
 
     answers: list[Any]
 
 
 class Register:
-    """One for the world."""
+    """The register of a world."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
@@ -82,7 +82,7 @@ class Register:
         self._batches: dict[tuple[str, int], tuple[Any, ...]] = {}
         self._decided: _Decided | None = None
 
-    # What nodes tell.
+    # Notes of nodes.
 
     def ask(self, node: str, message: Any) -> Asked:
         asked = self.asked[id(message)] = Asked(message, node, self._world.history.tick())
@@ -91,12 +91,12 @@ class Register:
     def answered(self, asked: Asked, answer: Any) -> None:
         asked.answer, asked.ended = answer, self._world.history.tick()
 
-    def batch(self, turn: Turn, messages: Sequence[Any]) -> None:
-        self._batches[turn.owner, turn.seq] = tuple(messages)
+    def batch(self, batch_id: BatchId, messages: Sequence[Any]) -> None:
+        self._batches[batch_id.owner, batch_id.seq] = tuple(messages)
 
-    def deciding(self, turn: Turn, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
-        """`decide`, with what it decided written down; a transaction that keeps it comes in the same step."""
-        messages = self._batches[turn.owner, turn.seq]
+    def deciding(self, batch_id: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
+        """Wrap `decide` to record its decision. A transaction that stores it follows in the same step."""
+        messages = self._batches[batch_id.owner, batch_id.seq]
 
         def on(snapshot: Any) -> Any:
             decision: Decision = decide(snapshot)
@@ -105,18 +105,18 @@ class Register:
 
         return on
 
-    def keep(self, turn: Turn, work: Callable[[], Any]) -> tuple[Any, Kept]:
-        """Do a transaction's work, and write down what was kept."""
+    def keep(self, batch_id: BatchId, work: Callable[[], Any]) -> tuple[Any, Kept]:
+        """Do a transaction's work, and record what it stored."""
         memory = self._world.memory
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
         full_keys, audits = live_full_keys(memory), len(memory.audits)
-        letters, key_ids = set(memory.letters), set(memory.keys)
+        letters, key_ids = set(memory.messages), set(memory.keys)
         done, decided = work(), self._decided
         assert decided is not None, "a store that decides tells of it"
-        node = self._world.nodes[int(turn.owner[1:].partition(".")[0])]
+        node = self._world.nodes[int(batch_id.owner[1:].partition(".")[0])]
         kept = Kept(
             self._world.history.tick(),
-            turn.owner,
+            batch_id.owner,
             decided.now_ms,
             self._world.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS),
             decided.messages,
@@ -124,7 +124,7 @@ class Register:
             accounts,
             full_keys,
             tuple(memory.audits[audits:]),
-            tuple(letter for letter in memory.letters.values() if letter.id not in letters),
+            tuple(letter for letter in memory.messages.values() if letter.id not in letters),
             tuple(key_id for key_id in memory.keys if key_id not in key_ids),
         )
         self.kept.append(kept)
@@ -134,7 +134,7 @@ class Register:
 
 
 def live_full_keys(memory: Memory) -> dict[str, int]:
-    """How many full keys of people each tenant has that were not revoked."""
+    """Return how many full keys of people that are not revoked each tenant has."""
     live: dict[str, int] = {}
     for key in memory.keys.values():
         if key.scopes is None and key.revoked_ms is None and key.expires_ms is None:
@@ -143,14 +143,14 @@ def live_full_keys(memory: Memory) -> dict[str, int]:
 
 
 class Registered(Actor[Any, Any]):
-    """An actor whose messages and batches are written down; goes before its own class."""
+    """A mixin for an actor, placed before its own class, that records messages and batches."""
 
     at: "Node"
 
-    async def ask(self, message: Any, *, in_any_case: bool = False) -> Any:
+    async def ask(self, message: Any, *, no_timeout: bool = False) -> Any:
         register = self.at.world.register
         asked = register.ask(self.at.name, message)
-        answer = await super().ask(message, in_any_case=in_any_case)
+        answer = await super().ask(message, no_timeout=no_timeout)
         register.answered(asked, answer)
         return answer
 
@@ -158,6 +158,6 @@ class Registered(Actor[Any, Any]):
         self.at.world.register.ask(self.at.name, message)
         return super().tell(message)
 
-    async def commit(self, turn: Turn, messages: Sequence[Any]) -> Sequence[Any]:
-        self.at.world.register.batch(turn, messages)
-        return await super().commit(turn, messages)
+    async def commit(self, batch_id: BatchId, messages: Sequence[Any]) -> Sequence[Any]:
+        self.at.world.register.batch(batch_id, messages)
+        return await super().commit(batch_id, messages)

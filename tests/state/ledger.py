@@ -1,11 +1,10 @@
-"""Rows of the sponsorship area that a test can look at, and a decision applied to them: a store without I/O."""
+"""Rows of the sponsorship area in memory, with decisions applied to them: a store without I/O."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -36,13 +35,14 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
-    Remembered,
+    IdempotencyRecord,
     Side,
     Slot,
     Sponsor,
 )
-from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, wanted
+from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import Agent, AuditRecord, Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.manners import well_kept, well_said
@@ -68,13 +68,15 @@ CHANGEABLE = (
     "refunded_cents",
     "refund_due_ms",
     "payment_issue",
+    "youtube_status",
+    "youtube_url",
+    "youtube_notes",
 )
-CHANGEABLE += ("youtube_status", "youtube_url", "youtube_notes")
 
 
 @dataclass
 class Ledger:
-    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+    """All rows. `act` decides on exactly the rows that a batch locks, and applies the decision."""
 
     rules: BookingRules = field(default_factory=BookingRules)
     now_ms: int = NOON
@@ -83,7 +85,7 @@ class Ledger:
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks: dict[Week, str] = field(default_factory=dict)
-    remembered: dict[tuple[str, str, str], Remembered] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
@@ -91,7 +93,7 @@ class Ledger:
     made: int = 0
 
     def act(self, *messages: Message) -> list[Answer]:
-        """Decide one batch, keep it as a database would, and return its answers."""
+        """Decide one batch, apply it as a database would, and return its answers."""
         self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
         assert len(decision.answers) == len(messages)
         for booking in decision.bookings.values():
@@ -124,14 +126,15 @@ class Ledger:
         return answer
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
-        """The rows that `LedgerStore.transact` promises for a batch, and none beside."""
-        rows = wanted(messages)
+        """Exactly the rows that `LedgerStore.transact` promises for a batch."""
+        rows = rows_to_lock(messages)
         remembered = {key: self.remembered[key] for key in rows.keys if key in self.remembered}
         named = {*rows.booking_ids, *(row.booking_id for row in remembered.values())} & set(self.bookings)
         bookings = {each: self.bookings[each] for each in named}
         campaign_ids = {*rows.campaign_ids, *(booking.campaign_id for booking in bookings.values())}
         campaigns = {each: self.campaigns[each] for each in campaign_ids if each in self.campaigns}
-        tenants = {*rows.tenant_ids, *(row.tenant_id for row in (*bookings.values(), *campaigns.values()))}
+        owned: list[Booking | Campaign] = [*bookings.values(), *campaigns.values()]
+        tenants = {*rows.tenant_ids, *(row.tenant_id for row in owned)}
         slot_ids = {*rows.slot_ids, *(booking.slot_id for booking in bookings.values())}
         starts = [booking.week_start_ms for booking in bookings.values()]
         if rows.from_week_ms is not None:
@@ -154,7 +157,7 @@ class Ledger:
             delivered={each: self.delivered[each] for each in named if each in self.delivered},
         )
 
-    # Looking.
+    # Reading.
 
     def status(self, booking_id: str) -> BookingStatus:
         return self.bookings[booking_id].status
@@ -172,7 +175,7 @@ class Ledger:
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
 
-    # Messages with the names of this world.
+    # Messages.
 
     def origin(self, agent: Agent = AGENT) -> Origin:
         self.made += 1
@@ -197,7 +200,7 @@ class Ledger:
     def reserve(
         self, booking_id: str, slot_id: str = SLOT, week: int = 0, owner: str = ANN, key: str = "", campaign: str = ""
     ) -> Reserve:
-        """A reservation of the week with a number; the key is the booking's id, if none is given."""
+        """A reservation of the week with that number. The default key is the booking's id."""
         week_ms = MONDAY + week * WEEK_MS
         campaign = campaign or f"cmp_{owner}"
         body = f"{campaign} {slot_id} {week_ms}".encode()
@@ -257,7 +260,7 @@ class Ledger:
     def campaign(self, campaign_id: str, owner: str) -> Campaign:
         return Campaign(campaign_id, owner, f"Campaign {campaign_id}", CONTENT, CampaignStatus.PENDING, self.now_ms)
 
-    # What many tests begin with.
+    # Common starting points.
 
     def paid(self, booking_id: str, slot_id: str = SLOT, week: int = 0, owner: str = ANN) -> Booking:
         """A booking that is paid with the payment `pay_` and the event `evt_` of its id."""
@@ -297,7 +300,7 @@ def campaigned(answer: Answer) -> Campaign:
 
 
 def holds_only_what_it_may(ledger: Ledger) -> None:
-    """Weeks are held by the bookings that may hold them, and by these wholly."""
+    """Weeks are held only by bookings that may hold them, and these hold all of their weeks."""
     for booking in ledger.bookings.values():
         held = [week for week, holder in ledger.weeks.items() if holder == booking.id]
         match booking.status:

@@ -1,4 +1,4 @@
-"""How all refusals and all records of the audit are, whatever they say: the worlds of these tests look at each of them."""
+"""Properties of all refusals and audit records, checked wherever these tests make one."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,11 +7,11 @@ from typing import Any
 from actors.values import AuditRecord, Code, Refused
 
 _TARGETS = {"profile": "sponsor", "session": "session"}
-"""What an action is about, where its first word does not say so."""
+"""The target type of actions whose first word differs from it."""
 
 
 def well_said(answers: Iterable[object]) -> None:
-    """A refusal is shown to people as it is: a code, and whole sentences."""
+    """A refusal is shown to people as it is: it has a code and consists of whole sentences."""
     for answer in answers:
         if isinstance(answer, Refused):
             assert isinstance(answer.code, Code)
@@ -21,7 +21,7 @@ def well_said(answers: Iterable[object]) -> None:
 
 
 def well_kept(audits: Iterable[AuditRecord], now_ms: int, known: Mapping[str, Iterable[Any]]) -> None:
-    """A record says what kind of thing it is about, as its action does, and names one that is there; `known` has the ids."""
+    """An audit record has the target type of its action and names an existing target; `known` has the ids."""
     for record in audits:
         word = record.action.partition(".")[0]
         assert record.target_type == _TARGETS.get(word, word), record

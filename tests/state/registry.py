@@ -1,4 +1,4 @@
-"""Rows of keys, claims and accounts that a test can look at, and a decision applied to them: a store without I/O."""
+"""Rows of keys, claims and accounts in memory, with decisions applied to them: a store without I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,8 +24,8 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.standing import count_live
-from actors.keys.state import Decision, KeyRules, Snapshot, decide, wanted
-from actors.values import Account, AuditRecord, Letter, Scope, Tenant, Tier
+from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
+from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
@@ -36,7 +36,7 @@ RIGHT, WRONG = b"right", b"wrong"
 
 @dataclass
 class Registry:
-    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+    """All rows. `act` decides on exactly the rows that a batch locks, and applies the decision."""
 
     rules: KeyRules = field(default_factory=KeyRules)
     now_ms: int = NOON
@@ -45,12 +45,12 @@ class Registry:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: list[Letter] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
 
     def act(self, *messages: Message) -> list[Answer]:
-        """Decide one batch, keep it, and return its answers."""
+        """Decide one batch, apply it, and return its answers."""
         self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
         self.keys |= decision.changed.keys
         self.claims |= decision.changed.claims
@@ -60,7 +60,7 @@ class Registry:
             del self.administrators[email]
         assert not self.administrators.keys() & decision.changed.administrators.keys(), "a row that is there is added"
         self.administrators |= decision.changed.administrators
-        self.letters += decision.letters
+        self.outbox += decision.outbox
         self.audits += decision.audits
         well_said(decision.answers)
         return decision.answers
@@ -71,7 +71,7 @@ class Registry:
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """The rows of the store's contract: claims lead to keys, keys and accounts to tenants."""
-        rows = wanted(messages)
+        rows = rows_to_lock(messages)
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
         accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
         key_ids = {*rows.key_ids, *(claim.key_id for claim in claims.values())}
@@ -86,14 +86,14 @@ class Registry:
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
 
-    # Messages with the names of this world: key k1 has the token of `token("1")` and the tenant t1.
+    # Messages. Key k1 has the token `token("1")` and the tenant t1.
 
     def mint(self, name: str) -> Mint:
         return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
 
     def start(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> StartClaim:
-        letter = Letter(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
-        return StartClaim(token(name), email, proof, letter)
+        message = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
+        return StartClaim(token(name), email, proof, message)
 
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:
         return CompleteClaim(token(name), email, proof, f"aud_{name}", "req-1")
@@ -128,7 +128,7 @@ class Registry:
     def audit(self, action: str, target_id: str) -> AuditRecord:
         return AuditRecord("aud_1", self.now_ms, "cli", "root", action, "key", target_id)
 
-    # What many tests begin with.
+    # Common starting points.
 
     def claim(self, name: str, email: str = ANN) -> Claimed:
         """Mint, start and complete, one after the other."""

@@ -1,9 +1,9 @@
-"""The rules of who is an administrator."""
+"""The rules of administrators."""
 
 import pytest
 
 from actors.keys.messages import Membership
-from actors.keys.state import Wanted, wanted
+from actors.keys.state import LockSet, rows_to_lock
 from tests.state.registry import ANN, BOB, NOON, SECOND, Registry
 
 CARL = "carl@example.org"
@@ -103,9 +103,9 @@ def test_the_configured_ones_count_what_came_before_them_in_the_batch(registry: 
     assert registry.administrators.keys() == {BOB}
 
 
-def test_changes_of_membership_take_turns_and_lock_what_they_announce() -> None:
+def test_changes_of_membership_exclude_each_other_and_lock_what_they_announce() -> None:
     registry = Registry()
-    both = Wanted((), (), (ANN, BOB), (ANN, BOB), membership=True)
-    assert wanted([registry.bootstrap(BOB, ANN)]) == both
-    assert wanted([registry.grant_admin(BOB), registry.revoke_admin()]) == both
-    assert not wanted([registry.issue("2", by="1"), registry.revoke("1")]).membership
+    both = LockSet((), (), (ANN, BOB), (ANN, BOB), membership=True)
+    assert rows_to_lock([registry.bootstrap(BOB, ANN)]) == both
+    assert rows_to_lock([registry.grant_admin(BOB), registry.revoke_admin()]) == both
+    assert not rows_to_lock([registry.issue("2", by="1"), registry.revoke("1")]).membership

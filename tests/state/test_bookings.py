@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.desk import BookingRules, Desk, Snapshot
+from actors.bookings.changes import PAST
 from actors.bookings.messages import Message
 from actors.bookings.records import (
     BookingStatus,
     BookingView,
     CampaignStatus,
+    IdempotencyRecord,
     Mode,
     PackageKind,
-    Remembered,
     YoutubeStatus,
 )
-from actors.bookings.reservations import PAST
-from actors.bookings.state import Wanted, wanted
+from actors.bookings.state import LockSet, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
+from actors.bookings.unit_of_work import BookingRules, Snapshot, UnitOfWork
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.ledger import (
@@ -76,7 +76,9 @@ def test_a_reservation_holds_its_week_for_half_an_hour(ledger: Ledger) -> None:
 def test_an_idempotency_key_is_remembered_with_its_body_and_its_time(ledger: Ledger) -> None:
     message = ledger.reserve("b1", key="once")
     ledger.act(message)
-    assert list(ledger.remembered.values()) == [Remembered(ANN, "bookings", "once", message.fingerprint, "b1", NOON)]
+    assert list(ledger.remembered.values()) == [
+        IdempotencyRecord(ANN, "bookings", "once", message.fingerprint, "b1", NOON)
+    ]
 
 
 def test_what_is_delivered_is_told_of_a_booking_that_is_known(ledger: Ledger) -> None:
@@ -195,7 +197,10 @@ def test_a_package_needs_all_its_weeks(ledger: Ledger, week: int, free: bool) ->
         assert booked(answer).status is RESERVED
         assert ledger.held("b3") == [week, week + 1]
     else:
-        assert refused(answer, Code.SLOT_UNAVAILABLE).message == "This slot is taken in that week."
+        assert (
+            refused(answer, Code.SLOT_UNAVAILABLE).message
+            == "This slot is already booked in that week. Choose another week or slot."
+        )
         assert kept_nothing(ledger)
 
 
@@ -332,7 +337,7 @@ def test_a_repeated_start_makes_no_second_campaign(ledger: Ledger) -> None:
 def test_an_account_holds_three_unpaid_bookings_at_most(ledger: Ledger) -> None:
     ledger.act(*(ledger.reserve(f"b{week}", week=week) for week in range(3)))
     told = refused(ledger.one(ledger.reserve("b3", week=3)), Code.HOLD_LIMIT)
-    assert "holds 3 unpaid bookings" in told.message
+    assert "has 3 unpaid bookings" in told.message
     refused(ledger.one(ledger.start("b3", week=3)), Code.HOLD_LIMIT)
     assert booked(ledger.one(ledger.reserve("b4", week=4, owner=BOB))).id == "b4"
 
@@ -368,7 +373,7 @@ def test_room_that_is_made_in_a_batch_is_there_in_it(ledger: Ledger) -> None:
 # Checkout.
 
 
-def test_checkout_begins_the_hold_anew_once(ledger: Ledger) -> None:
+def test_checkout_restarts_the_hold_once(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b1"))
     ledger.pass_ms(HOLD - 1)
     booking = booked(ledger.one(ledger.checkout("b1")))
@@ -406,7 +411,7 @@ def test_a_booking_is_paid_in_the_mode_it_was_made_in(ledger: Ledger) -> None:
     assert ledger.status("b1") is RESERVED
 
 
-# Cancelling, and holds that run out.
+# Cancelling, and expired holds.
 
 
 @pytest.mark.parametrize("opened", [False, True])
@@ -464,7 +469,7 @@ def test_a_booking_shows_as_expired_before_the_sweeper_comes(ledger: Ledger) -> 
     assert ledger.paid("b2", week=1).status_at(NOON + DAY) is PAID
 
 
-# Whose it is.
+# Ownership.
 
 
 def test_what_belongs_to_somebody_else_does_not_exist(ledger: Ledger) -> None:
@@ -514,7 +519,7 @@ def test_a_week_that_comes_back_to_its_holder_is_neither_freed_nor_taken(ledger:
 
 def test_a_batch_of_all_kinds_decides_as_one_by_one(ledger: Ledger) -> None:
     other = furnished()
-    messages = [
+    messages: list[Message] = [
         ledger.create_slot("slt_new"),
         ledger.reserve("b1", "slt_new"),
         ledger.save_profile(ANN, "Other"),
@@ -535,7 +540,7 @@ def test_a_batch_of_all_kinds_decides_as_one_by_one(ledger: Ledger) -> None:
 
 def test_a_batch_names_its_rows_sorted() -> None:
     ledger = Ledger()
-    messages = [
+    messages: list[Message] = [
         ledger.reserve("b9", "slt_z", week=7, owner=BOB, key="k2"),
         ledger.reserve("b8", "slt_a", week=4, key="k1"),
         ledger.start("b7", "slt_m", week=9),
@@ -556,8 +561,8 @@ def test_a_batch_names_its_rows_sorted() -> None:
         ledger.expire("b0"),
         ledger.video("ba"),
     ]
-    rows = wanted(messages)
-    assert rows == Wanted(
+    rows = rows_to_lock(messages)
+    assert rows == LockSet(
         tenant_ids=("ten_ann", "ten_bob", "ten_mia", "ten_zoe"),
         campaign_ids=("cmp_d", "cmp_e", "cmp_ten_ann", "cmp_ten_bob"),
         slot_ids=("slt_a", "slt_b", "slt_c", "slt_m", "slt_y", "slt_z"),
@@ -566,13 +571,13 @@ def test_a_batch_names_its_rows_sorted() -> None:
         event_ids=("evt_1", "evt_2"),
         from_week_ms=MONDAY + 4 * WEEK_MS,
     )
-    assert wanted([]) == Wanted()
+    assert rows_to_lock([]) == LockSet()
 
 
 def test_a_holder_that_was_not_read_is_a_mistake_of_the_store() -> None:
-    desk = Desk(Snapshot(weeks={(SLOT, MONDAY): "b1"}), NOON, BookingRules())
+    unit = UnitOfWork(Snapshot(weeks={(SLOT, MONDAY): "b1"}), NOON, BookingRules())
     with pytest.raises(AssertionError, match="holds a week and was not read"):
-        desk.holder((SLOT, MONDAY))
+        unit.holder((SLOT, MONDAY))
 
 
 # Videos.
@@ -648,7 +653,7 @@ def test_the_table_holds_what_was_decided() -> None:
         ("checkout", "cancelled"),
         ("refunding", "paid"),
         ("refunded", "refunding"),
-        # Money that comes late.
+        # Late payments.
         ("expired", "paid"),
         ("expired", "refunding"),
         ("cancelled", "refunding"),

@@ -1,4 +1,4 @@
-"""The rules of profiles and campaigns: every move in every state, editing, who may, what is audited and what is seen."""
+"""The rules of profiles and campaigns: every move in every state, editing, permissions, audit and visibility."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ DRAFT, PENDING, APPROVED, REJECTED, PAUSED = (
 
 
 def put(ledger: Ledger, status: CampaignStatus, note: str | None = None) -> Ledger:
-    """Bring Ann's campaign to a state."""
+    """Bring Ann's campaign into a state."""
     ledger.campaigns[MINE] = replace(ledger.campaigns[MINE], status=status, review_note=note)
     return ledger
 
@@ -194,7 +194,7 @@ def test_what_was_edited_after_it_was_read_is_not_decided_on() -> None:
     assert ledger.campaigns[MINE].status is APPROVED
 
 
-def test_a_sponsor_who_was_renamed_after_he_was_read_is_not_approved() -> None:
+def test_a_sponsor_renamed_after_the_review_is_not_approved() -> None:
     ledger = put(furnished(), PENDING)
     seen = replace(ledger.move(MINE, CampaignMove.APPROVE), seen=CONTENT, seen_as=f"Brand of {ANN}")
     ledger.act(ledger.save_profile(ANN, "Somebody famous"))
@@ -262,7 +262,7 @@ def test_an_edit_and_its_undoing_are_two_changes_and_end_in_review() -> None:
     assert ledger.last.visible
 
 
-# Whose it is.
+# Ownership.
 
 
 def test_what_belongs_to_somebody_else_does_not_exist() -> None:

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from actors.clock import day_of, month_of
 from actors.codes import CodeRules
 from actors.credentials import Kind
-from actors.keys.messages import Answer, Claim, Claimed, Kept, Sent
+from actors.keys.messages import Answer, Claim, Claimed, CodeSent, Kept
 from actors.keys.state import KeyRules, merged
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
@@ -56,11 +57,11 @@ def test_minting_tells_nobody_for_nobody_can_know_the_key_yet() -> None:
 # Starting.
 
 
-def test_starting_sends_a_letter_and_remembers_the_code() -> None:
+def test_starting_sends_a_mail_and_remembers_the_code() -> None:
     registry = minted()
     start = registry.start("1")
-    assert registry.one(start) == Sent()
-    assert registry.letters == [start.letter]
+    assert registry.one(start) == CodeSent()
+    assert registry.outbox == [start.message]
     assert registry.claims[token("1")] == Claim(
         token("1"),
         "k1",
@@ -78,13 +79,13 @@ def test_starting_sends_a_letter_and_remembers_the_code() -> None:
 def test_an_unknown_token_is_no_claim() -> None:
     registry = minted()
     assert refusal(registry.one(registry.start("9"))).code is Code.INVALID_CLAIM
-    assert registry.letters == []
+    assert registry.outbox == []
 
 
 def test_a_minted_key_can_be_claimed_in_the_same_batch() -> None:
     registry = Registry()
     answers = registry.act(registry.mint("1"), registry.start("1"), registry.complete("1"))
-    assert [type(answer) for answer in answers] == [Kept, Sent, Claimed]
+    assert [type(answer) for answer in answers] == [Kept, CodeSent, Claimed]
 
 
 @pytest.mark.parametrize(("passed", "seconds"), [(0, 60), (1, 60), (1 * SECOND, 59), (60 * SECOND - 1, 1)])
@@ -97,13 +98,13 @@ def test_the_next_code_is_sent_after_a_minute(registry: Registry, passed: int, s
 
 def test_when_the_minute_is_over_the_next_code_is_sent(registry: Registry) -> None:
     registry.pass_ms(60 * SECOND)
-    assert registry.one(registry.start("1")) == Sent()
+    assert registry.one(registry.start("1")) == CodeSent()
 
 
-def test_of_two_starts_in_one_batch_one_sends_a_letter() -> None:
+def test_of_two_starts_in_one_batch_one_sends_a_mail() -> None:
     registry = minted()
     assert codes(registry.act(registry.start("1"), registry.start("1", BOB))) == [None, Code.RATE_LIMITED]
-    assert [letter.recipient for letter in registry.letters] == [ANN]
+    assert [message.recipient for message in registry.outbox] == [ANN]
 
 
 def test_a_refused_start_leaves_the_code_as_it_is(registry: Registry) -> None:
@@ -114,7 +115,7 @@ def test_a_refused_start_leaves_the_code_as_it_is(registry: Registry) -> None:
 def spend_the_day(registry: Registry) -> None:
     for _ in range(4):
         registry.pass_ms(MINUTE)
-        assert registry.one(registry.start("1")) == Sent()
+        assert registry.one(registry.start("1")) == CodeSent()
     registry.pass_ms(MINUTE)
 
 
@@ -122,17 +123,17 @@ def test_the_sixth_code_of_a_day_is_refused_until_midnight(registry: Registry) -
     spend_the_day(registry)
     answer = refusal(registry.one(registry.start("1")))
     assert (answer.code, answer.retry_after_seconds) == (Code.RATE_LIMITED, 12 * 3_600 - 5 * 60)
-    assert answer.message.startswith("No more codes are sent for this token today.")
-    assert len(registry.letters) == 5
+    assert answer.message.startswith("No more codes can be sent for this token today.")
+    assert len(registry.outbox) == 5
 
 
 def test_a_new_day_brings_five_new_codes(registry: Registry) -> None:
     spend_the_day(registry)
     registry.pass_ms(12 * HOUR)
-    assert registry.one(registry.start("1")) == Sent()
+    assert registry.one(registry.start("1")) == CodeSent()
     spend_the_day(registry)
     assert refusal(registry.one(registry.start("1"))).code is Code.RATE_LIMITED
-    assert len(registry.letters) == 10
+    assert len(registry.outbox) == 10
 
 
 def test_the_day_turns_at_midnight_and_not_before(registry: Registry) -> None:
@@ -140,7 +141,7 @@ def test_the_day_turns_at_midnight_and_not_before(registry: Registry) -> None:
     registry.now_ms = NOON + 12 * HOUR - 1
     assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 1
     registry.pass_ms(1)
-    assert registry.one(registry.start("1")) == Sent()
+    assert registry.one(registry.start("1")) == CodeSent()
 
 
 def test_another_email_does_not_bring_more_codes(registry: Registry) -> None:
@@ -150,7 +151,7 @@ def test_another_email_does_not_bring_more_codes(registry: Registry) -> None:
 
 def test_another_token_has_codes_of_its_own(registry: Registry) -> None:
     registry.act(registry.mint("2"))
-    assert registry.one(registry.start("2")) == Sent()
+    assert registry.one(registry.start("2")) == CodeSent()
 
 
 def test_the_pause_is_told_before_the_day(registry: Registry) -> None:
@@ -162,7 +163,7 @@ def test_the_pause_is_told_before_the_day(registry: Registry) -> None:
 def test_a_claimed_key_sends_no_codes_and_says_so_before_all_else(registry: Registry) -> None:
     registry.act(registry.complete("1"))
     assert refusal(registry.one(registry.start("1"))).code is Code.ALREADY_UPGRADED
-    assert len(registry.letters) == 1
+    assert len(registry.outbox) == 1
 
 
 @pytest.mark.parametrize(("ahead_ms", "sent"), [(24 * HOUR, False), (24 * HOUR + 1, True), (1_000_000 * HOUR, True)])
@@ -172,7 +173,7 @@ def test_what_a_clock_sent_that_was_wrong_by_more_than_a_day_holds_no_code_back(
     spend_the_day(registry)
     ahead = replace(registry.claims[token("1")], sent_ms=registry.now_ms + ahead_ms, sent_day=2**31 - 1)
     registry.claims[token("1")] = ahead
-    assert (registry.one(registry.start("1")) == Sent()) is sent
+    assert (registry.one(registry.start("1")) == CodeSent()) is sent
     if sent:
         kept = registry.claims[token("1")]
         assert (kept.sent_ms, kept.sent_day, kept.sent_today) == (registry.now_ms, day_of(registry.now_ms), 1)
@@ -294,7 +295,7 @@ def test_no_code_is_sent_for_a_revoked_key(registry: Registry) -> None:
     registry.act(registry.revoke("1"))
     registry.pass_ms(MINUTE)
     assert refusal(registry.one(registry.start("1", ANN, b"newer"))).code is Code.INVALID_CLAIM
-    assert registry.last.letters == []
+    assert registry.last.outbox == []
 
 
 def test_only_who_has_the_code_learns_that_a_key_was_revoked(registry: Registry) -> None:
@@ -373,7 +374,7 @@ def test_the_same_claim_twice_in_one_batch_is_answered_alike(registry: Registry)
     assert len(registry.audits) == 1
 
 
-def test_a_repeat_counts_from_the_success_and_not_from_the_letter(registry: Registry) -> None:
+def test_a_repeat_counts_from_the_success_and_not_from_the_mail(registry: Registry) -> None:
     registry.pass_ms(9 * MINUTE)
     registry.act(registry.complete("1"))
     registry.pass_ms(9 * MINUTE)
@@ -511,7 +512,7 @@ def test_claims_of_two_emails_in_one_batch_make_two_accounts() -> None:
     assert {email: account.tenant_id for email, account in registry.accounts.items()} == {ANN: "t1", BOB: "t2"}
 
 
-# The most keys.
+# Key limits.
 
 
 def with_keys(claimed: int, waiting: int) -> Registry:
@@ -530,7 +531,7 @@ def test_the_tenth_key_can_be_claimed_and_the_eleventh_not() -> None:
     assert isinstance(registry.one(registry.complete("9")), Claimed)
     answer = refusal(registry.one(registry.complete("10")))
     assert answer.code is Code.KEY_LIMIT
-    assert answer.message == "This account has 10 live full keys, the most it may have. Revoke one first."
+    assert answer.message == "This account has 10 live full keys, the maximum. Revoke one first."
 
 
 def test_the_limit_holds_within_one_batch() -> None:
@@ -623,7 +624,7 @@ def test_when_both_windows_have_ended_the_new_ones_are_empty() -> None:
 
 
 def test_a_window_of_a_node_whose_clock_is_ahead_is_kept() -> None:
-    ahead = {"day": TODAY + 1, "month": THIS_MONTH + 1}
+    ahead: dict[str, Any] = {"day": TODAY + 1, "month": THIS_MONTH + 1}
     both = merged(account_tenant, replace(key_tenant, **ahead), NOON)
     assert (both.day, both.day_used, both.month, both.month_used) == (TODAY + 1, 3, THIS_MONTH + 1, 4)
     both = merged(replace(account_tenant, **ahead), key_tenant, NOON)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.codes import CodeRules
-from actors.keys.messages import Claimed, CompleteClaim, Message, Sent, StartClaim
+from actors.keys.messages import Claimed, CodeSent, CompleteClaim, Message, StartClaim
 from actors.keys.state import KeyRules
 from actors.values import Tier
 from tests.state.registry import ANN, BOB, DAY, MINUTE, RIGHT, SECOND, WRONG, Registry, token
@@ -98,7 +98,7 @@ class Claims(RuleBasedStateMachine):
 
     def note(self, message: Message, answer: object) -> None:
         match message, answer:
-            case StartClaim(token_hash=token_hash), Sent():
+            case StartClaim(token_hash=token_hash), CodeSent():
                 self.guesses[token_hash, message.email] = 0
                 place = token_hash, self.registry.now_ms // DAY
                 self.letters_today[place] = self.letters_today.get(place, 0) + 1
@@ -147,7 +147,7 @@ class Claims(RuleBasedStateMachine):
     @invariant()
     def attempts_and_letters_stay_below_their_limits(self) -> None:
         assert all(claim.attempts <= 2 for claim in self.registry.claims.values())
-        assert all(letters <= 3 for letters in self.letters_today.values())
+        assert all(messages <= 3 for messages in self.letters_today.values())
 
     @invariant()
     def each_claim_was_audited_once(self) -> None:

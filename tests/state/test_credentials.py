@@ -12,13 +12,13 @@ from actors.credentials import (
     Kind,
     code_from,
     code_proof,
+    constant_time_equal,
     digest,
     is_claim_token,
     is_key,
     new_claim_token,
     new_key,
     prefix_of,
-    same,
 )
 from actors.ids import ALPHABET, base62, new_id
 from tests.fakes import SeededEntropy
@@ -183,6 +183,6 @@ def test_a_digest_is_sha_256() -> None:
 
 
 def test_same_compares_bytes() -> None:
-    assert same(b"abc", b"abc")
-    assert not same(b"abc", b"abd")
-    assert not same(b"", b"abc")
+    assert constant_time_equal(b"abc", b"abc")
+    assert not constant_time_equal(b"abc", b"abd")
+    assert not constant_time_equal(b"", b"abc")

@@ -1,4 +1,4 @@
-"""The demo as data: every state is there, nothing is out of bounds or sold twice, and each moment has the same demo."""
+"""The demo as data: every state occurs, nothing is out of bounds or sold twice, and each moment has the same demo."""
 
 import re
 from collections import Counter
@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.bookings.demo import DemoData, holds
-from actors.bookings.desk import Week, weeks_of
 from actors.bookings.records import (
     OPEN,
     Booking,
@@ -24,12 +23,13 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.slots import sells
+from actors.bookings.unit_of_work import Week, weeks_of
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.weeks import WEEK_MS, is_week_start, week_of
-from service.samples.demo import HOLD_MS, demo_data
 from service.schemas.slots import SlotCreate
 from service.schemas.texts import one_line
 from service.schemas.urls import public_address
+from service.seed.demo import HOLD_MS, demo_data
 
 MONDAY = week_of(1_795_000_000_000)
 MOMENTS = {
@@ -41,7 +41,7 @@ MOMENTS = {
 }
 
 
-@pytest.fixture(params=MOMENTS.values(), ids=MOMENTS.keys())
+@pytest.fixture(params=list(MOMENTS.values()), ids=list(MOMENTS))
 def now_ms(request: pytest.FixtureRequest) -> int:
     moment: int = request.param
     return moment
@@ -56,7 +56,7 @@ def bookings_of(data: DemoData, *statuses: BookingStatus) -> list[Booking]:
     return [booking for booking in data.bookings if booking.status in statuses]
 
 
-# What is there.
+# Contents.
 
 
 def test_slots_are_of_every_kind(data: DemoData, now_ms: int) -> None:
@@ -185,7 +185,7 @@ def test_every_row_is_marked_as_demo(data: DemoData) -> None:
     assert {booking.mode for booking in data.bookings} == {Mode.TEST}
 
 
-# What belongs together.
+# Relations.
 
 
 def test_bookings_are_as_the_ledger_would_have_made_them(data: DemoData) -> None:

@@ -1,26 +1,26 @@
-"""How a demo makes way for real rows: what stays, what is retired, what is left out."""
+"""How a demo makes way for real rows: which rows stay, are retired or are left out."""
 
 from dataclasses import replace
 
-from actors.bookings.demo import DemoData, DemoGround, plan
-from actors.bookings.desk import weeks_of
-from service.samples.demo import demo_data
+from actors.bookings.demo import DemoData, ExistingRows, plan
+from actors.bookings.unit_of_work import weeks_of
+from service.seed.demo import demo_data
 
 NOW = 1_795_000_000_000
 DATA = demo_data(NOW)
-STANDING = DemoGround(
+STANDING = ExistingRows(
     tenants={account.email: account.tenant_id for account in DATA.accounts},
     sponsors={row.tenant_id: True for row in DATA.sponsors},
     slots={row.id: True for row in DATA.slots},
     campaigns={row.id: True for row in DATA.campaigns},
     bookings={row.id: True for row in DATA.bookings},
 )
-"""A demo that nobody has touched since it was written."""
+"""An existing demo that nobody has touched."""
 SLOT = DATA.bookings[0].slot_id
 
 
 def test_where_nothing_stands_all_is_written_with_its_accounts() -> None:
-    planned = plan(DemoGround(), DATA)
+    planned = plan(ExistingRows(), DATA)
     assert (planned.data, planned.accounts) == (DATA, DATA.accounts)
     assert (planned.counts.bookings, planned.counts.removed, planned.counts.left_out) == (len(DATA.bookings), 0, 0)
 
@@ -49,7 +49,7 @@ def test_without_data_the_demo_goes() -> None:
 
 def test_rows_belong_to_the_tenants_of_accounts_that_exist() -> None:
     email = DATA.accounts[0].email
-    planned = plan(DemoGround(tenants={email: "ten_there"}), DATA)
+    planned = plan(ExistingRows(tenants={email: "ten_there"}), DATA)
     assert planned.accounts == DATA.accounts[1:]
     tenants = {"ten_there", DATA.accounts[1].tenant_id}
     assert {row.tenant_id for row in planned.data.sponsors} == tenants
@@ -93,7 +93,7 @@ def test_a_profile_and_a_campaign_that_real_rows_need_stay_as_they_are() -> None
 def test_real_rows_with_the_ids_of_the_demo_are_not_touched() -> None:
     booking = DATA.bookings[0]
     tenant, campaign = DATA.sponsors[0].tenant_id, DATA.campaigns[0].id
-    ground = DemoGround(
+    ground = ExistingRows(
         sponsors={tenant: False},
         slots={SLOT: False},
         campaigns={campaign: False},
@@ -110,6 +110,6 @@ def test_real_rows_with_the_ids_of_the_demo_are_not_touched() -> None:
 
 def test_a_real_booking_with_the_id_of_a_demo_one_is_not_written_over() -> None:
     booking = DATA.bookings[3]
-    planned = plan(DemoGround(bookings={booking.id: False}), DATA)
+    planned = plan(ExistingRows(bookings={booking.id: False}), DATA)
     assert booking.id not in {row.id for row in planned.data.bookings}
     assert planned.counts.left_out == 1

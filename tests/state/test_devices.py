@@ -1,7 +1,8 @@
-"""Device logins by table: each status met by each message, the pace of polls, guesses, and the cap of keys."""
+"""Device logins by table: each message in each status, the pace of polls, guesses, and the key limit."""
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +14,17 @@ from actors.devices.messages import (
     Answer,
     Decide,
     Device,
+    DeviceView,
     FreshKey,
     Guesses,
     Look,
     Message,
     Poll,
     Redeemed,
-    Seen,
     Start,
     Status,
 )
-from actors.devices.state import Decision, DeviceRules, Snapshot, wanted
+from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
 from actors.values import Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
@@ -63,7 +64,7 @@ def deciding(*, approve: bool = True, who: str = "ann", code: str = CODE) -> Dec
     return Decide(code, f"ses_{who}", f"{who}@example.com", approve, "aud_1", "req")
 
 
-def decide(rows: Snapshot, messages: list[Message], now_ms: int, rules: DeviceRules) -> Decision:
+def decide(rows: Snapshot, messages: Sequence[Message], now_ms: int, rules: DeviceRules) -> Decision:
     decision = state.decide(rows, messages, now_ms, rules)
     keys = {key.id for key in decision.keys}
     well_kept(decision.audits, now_ms, {"key": keys, "device": decision.changed.devices})
@@ -81,7 +82,7 @@ def word(answer: Answer) -> str:
     match answer:
         case Refused(code=code):
             return str(code)
-        case Seen(device=seen):
+        case DeviceView(device=seen):
             return str(seen.status)
         case Redeemed():
             return "a key"
@@ -123,7 +124,7 @@ def test_a_code_is_shown_in_two_halves_and_read_as_it_is_shown() -> None:
     assert read_code(shown_code("WDJBMJHT")) == "WDJBMJHT"
 
 
-# Each message for each status, before and after the time is over.
+# Each message in each status, before and after the login expires.
 
 LATE = RULES.life_ms
 WORDS = {
@@ -140,7 +141,7 @@ WORDS = {
 @pytest.mark.parametrize("status", Status)
 def test_each_status_answers_as_the_table_says(status: Status, *, late: bool) -> None:
     over = late and status in (Status.PENDING, Status.APPROVED)
-    messages = poll(), look(), deciding(), deciding(approve=False), deciding(who="bob")
+    messages: list[Message] = [poll(), look(), deciding(), deciding(approve=False), deciding(who="bob")]
     for message, expected in zip(messages, WORDS[Status.EXPIRED if over else status], strict=True):
         answer, decision = one(message, device(status), live=1, after_ms=LATE if late else 0)
         assert word(answer) == expected, message
@@ -184,7 +185,7 @@ def test_unknown_codes_are_refused_and_change_nothing_but_guesses() -> None:
 def test_a_start_takes_the_first_code_that_nobody_has() -> None:
     fresh = replace(device(), id="dev_2", code_hash=b"e" * 32, user_code="")
     answer, decision = one(Start(fresh, (CODE, "WWWWZZZZ", "XXXXXXXX")), device())
-    assert answer == Seen(replace(fresh, user_code="WWWWZZZZ"))
+    assert answer == DeviceView(replace(fresh, user_code="WWWWZZZZ"))
     assert decision.changed.devices == {"dev_2": replace(fresh, user_code="WWWWZZZZ")}
 
 
@@ -192,12 +193,12 @@ def test_two_starts_of_one_batch_take_different_codes() -> None:
     several = [replace(device(), id=f"dev_{place}", code_hash=bytes([place] * 32)) for place in range(3)]
     codes = ("BBBBBBBB", "CCCCCCCC")
     answers = decide(snapshot(), [Start(each, codes) for each in several], NOW, RULES).answers
-    assert [answer.device.user_code for answer in answers[:2] if isinstance(answer, Seen)] == list(codes)
+    assert [answer.device.user_code for answer in answers[:2] if isinstance(answer, DeviceView)] == list(codes)
     assert word(answers[2]) == "service_unavailable"
 
 
 def test_what_is_begun_can_be_used_in_the_same_batch() -> None:
-    messages = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
+    messages: list[Message] = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
     answers = decide(snapshot(), messages, NOW, RULES).answers
     expected = ["pending", "authorization_pending", "pending", "approved", "a key", "invalid_code"]
     assert [word(answer) for answer in answers] == expected
@@ -207,7 +208,7 @@ def test_what_is_begun_can_be_used_in_the_same_batch() -> None:
 
 
 def paced(*polls: tuple[float, int | None]) -> None:
-    """Polls at these seconds after the start, each with the interval that it is told, or None for going on."""
+    """Polls at these seconds after the start, each with the interval in its answer, or None for "keep polling"."""
     kept = device()
     for seconds, interval in polls:
         answer, decision = one(poll(), kept, after_ms=int(seconds * SECOND))
@@ -220,22 +221,22 @@ def paced(*polls: tuple[float, int | None]) -> None:
 @pytest.mark.parametrize(
     "polls",
     [
-        # The first one is never too early, whenever it comes.
+        # The first one is never too early.
         ((0, None),),
         ((600, None),),
-        # In step, and as much too early as is allowed.
+        # On time, and as early as the tolerance allows.
         ((0, None), (5, None), (10, None)),
         ((0, None), (4.5, None), (9, None)),
         ((0, None), (4.499, 10)),
-        # Who slows down as he is told goes on.
+        # A device that slows down as told is not slowed down further.
         ((0, None), (1, 10), (11, None), (21, None)),
-        # The pace is held against the last poll that was not early, so that a fixed pace comes through in the end.
+        # The pace is measured from the last poll that was not early, so a fixed pace succeeds in the end.
         ((0, None), (5, None), (6, 10), (14.5, None)),
         ((0, None), (1, 10), (2, 15), (14.5, None), (29.5, None)),
         ((0, None), (4, 10), (8, 15), (12, 20), (16, 25), (20, 30), (24, 35), (28, 40), (40, None)),
         # Never slower than a minute.
         ((0, None), *((0, seconds) for seconds in range(10, 65, 5)), (0, 60), (0, 60), (59.5, None), (119, None)),
-        # The last poll seems to lie ahead, as it came to a node whose clock is ahead: that says nothing about the pace.
+        # The last poll lies in the future, because it came through a node whose clock is ahead: the pace is unknown.
         ((8, None), (5, None), (9, 10)),
     ],
 )
@@ -284,7 +285,7 @@ def test_two_polls_of_one_batch_redeem_once() -> None:
 @pytest.mark.parametrize("approve", [True, False])
 def test_a_decision_names_the_session_and_is_audited(approve: bool) -> None:
     answer, decision = one(deciding(approve=approve), device())
-    assert isinstance(answer, Seen)
+    assert isinstance(answer, DeviceView)
     status = Status.APPROVED if approve else Status.DENIED
     decided = device(status, email=ANN, session_id="ses_ann", decided_ms=NOW)
     assert answer.device == decided == decision.changed.devices["dev_1"]
@@ -354,7 +355,7 @@ def test_an_approved_device_whose_place_was_given_away_gets_no_key() -> None:
 
 
 def test_a_place_that_was_given_away_costs_one_key_and_no_more() -> None:
-    """Two approved logins and room for one of them: the second poll of the batch sees what the first left."""
+    """Two approved logins with room for one: the second poll of the batch sees the key of the first."""
     approved = device(Status.APPROVED)
     other = replace(approved, id="dev_2", code_hash=b"e" * 32, user_code="WWWWZZZZ")
     polls = [poll(), replace(poll(replace(KEY, id="key_2")), code_hash=other.code_hash)]
@@ -382,18 +383,24 @@ def test_a_key_that_was_handed_out_is_noted_in_its_login_and_cannot_be_had_again
 def test_who_comes_too_late_learns_what_was_decided(approved: bool, said: str) -> None:
     answers = decide(snapshot(device()), [deciding(approve=approved), deciding(who="bob")], NOW, RULES).answers
     assert isinstance(answers[1], Refused)
-    assert f" {said} " in answers[1].message
+    assert f" {said}." in answers[1].message
 
 
 # Guesses.
 
 
 def guessed(messages: list[Message], *, after_ms: int = 0, **guesses: Guesses) -> tuple[list[str], Guesses | None]:
-    decision = decide(snapshot(device(), **guesses), messages, NOW + after_ms, RULES)
+    decision = decide(snapshot(device(), live=0, **guesses), messages, NOW + after_ms, RULES)
     return [word(answer) for answer in decision.answers], decision.changed.guesses.get("ses_ann")
 
 
-WRONG = [look("WWWWZZZZ"), deciding(code="BBBB"), look(""), deciding(code="XXXXXXXX", approve=False), look("CCCCCCCC")]
+WRONG: list[Message] = [
+    look("WWWWZZZZ"),
+    deciding(code="BBBB"),
+    look(""),
+    deciding(code="XXXXXXXX", approve=False),
+    look("CCCCCCCC"),
+]
 
 
 def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() -> None:
@@ -404,7 +411,7 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
     [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 14 * MINUTE + 1, RULES).answers
     assert isinstance(answer, Refused)
     assert (answer.retry_after_seconds, "a minute" in answer.message) == (60, True)
-    for wait_ms, words in (
+    for wait_ms, told in (
         (15 * MINUTE, "15 minutes"),
         (MINUTE + 1, "2 minutes"),
         (MINUTE, "a minute"),
@@ -412,12 +419,12 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
     ):
         [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 15 * MINUTE - wait_ms, RULES).answers
         assert isinstance(answer, Refused)
-        assert f" {words}." in answer.message
+        assert f" {told}." in answer.message
     assert guessed([look()], after_ms=15 * MINUTE, ses_ann=kept) == (["expired"], None)
     assert guessed([look("WWWWZZZZ")], after_ms=15 * MINUTE, ses_ann=kept) == (["invalid_code"], Guesses("ses_ann", 1))
 
 
-def test_a_decision_writes_down_that_counting_begins_anew_where_anything_was_counted() -> None:
+def test_a_decision_resets_the_count_if_anything_was_counted() -> None:
     assert guessed([deciding()], ses_ann=Guesses("ses_ann", 4)) == (["approved"], Guesses("ses_ann"))
     assert guessed([deciding()]) == (["approved"], None)
 
@@ -456,7 +463,9 @@ def test_a_session_that_is_gone_decides_nothing() -> None:
 
 
 def test_what_a_batch_wants_is_sorted_and_named_once() -> None:
-    found = wanted([deciding(who="bob"), look("BBBB"), deciding(), poll(), poll(), Start(device(), ("WWWW", "DDDD"))])
+    found = rows_to_lock(
+        [deciding(who="bob"), look("BBBB"), deciding(), poll(), poll(), Start(device(), ("WWWW", "DDDD"))]
+    )
     assert found.code_hashes == (HASH,)
     assert found.user_codes == ("BBBB", CODE, "DDDD", "WWWW")
     assert found.session_ids == ("ses_ann", "ses_bob")

@@ -1,4 +1,4 @@
-"""Device logins under random histories, held against a model that knows no batches, no overlays and no snapshots."""
+"""Device logins under random histories, compared with a model that knows no batches, overlays or snapshots."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from actors.devices.messages import (
     Answer,
     Decide,
     Device,
+    DeviceView,
     FreshKey,
     Guesses,
     Look,
     Message,
     Poll,
     Redeemed,
-    Seen,
     Start,
     Status,
 )
@@ -38,7 +38,7 @@ recipes = st.one_of(
 
 @dataclass(slots=True)
 class Login:
-    """A device login as somebody with pencil and paper would keep it."""
+    """A device login of the model."""
 
     code: str
     ends_ms: int
@@ -49,7 +49,7 @@ class Login:
 
 
 class Model:
-    """What should happen, a message at a time."""
+    """The expected effect of each message."""
 
     def __init__(self) -> None:
         self.logins: list[Login] = []
@@ -105,7 +105,7 @@ class Model:
         return f"{login.status} {login.code}"
 
     def promised(self, who: str, now_ms: int) -> int:
-        """Keys that somebody has, and those that approved devices will get."""
+        """Keys issued, and those that approved devices will get."""
         waiting = [login for login in self.logins if login.who == who and self._now(login, now_ms) == "approved"]
         return self.keys[who] + len(waiting)
 
@@ -134,7 +134,7 @@ class Devices(RuleBasedStateMachine):
 
     @rule(who=st.sampled_from(PEOPLE))
     def revoke_all_keys(self, who: str) -> None:
-        """Somebody tidies up, in the concern of keys."""
+        """The owner revokes keys, in the concern of keys."""
         self.keys = [key for key in self.keys if key.tenant_id != f"ten_{who}"]
         self.model.keys[who] = 0
 
@@ -173,7 +173,7 @@ class Devices(RuleBasedStateMachine):
         self.made += 1
         match act, *rest:
             case ["start"]:
-                # Numbered as they will be kept: a start that finds no code is not.
+                # Ids count stored logins only: a start that finds no free code stores none.
                 number = min(self.starts(), len(CODES))
                 fresh = Device(f"dev_{number}", bytes([number] * 32), "", "", "", 0, self.now_ms + RULES.life_ms, 5)
                 return Start(fresh, CODES)
@@ -208,7 +208,7 @@ def words(answer: Answer) -> str:
     match answer:
         case Refused(code=refused, interval_seconds=interval):
             return str(refused) if interval is None else f"{refused} {interval}"
-        case Seen(device=seen):
+        case DeviceView(device=seen):
             return f"{seen.status} {seen.user_code}"
         case Redeemed(key=key):
             return f"a key of {key.tenant_id.removeprefix('ten_')}"

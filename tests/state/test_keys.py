@@ -1,4 +1,4 @@
-"""The rules of issuing and revoking keys, of tiers, and of what a batch locks."""
+"""The rules of issuing and revoking keys, of tiers, and of the rows that a batch locks."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from actors.credentials import Kind
 from actors.keys.messages import Answer, Kept, TierSet
 from actors.keys.standing import count_live, is_live
-from actors.keys.state import Wanted, wanted
+from actors.keys.state import LockSet, rows_to_lock
 from actors.values import Account, Code, Refused, Scope, Tenant, Tier
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, token
 
@@ -73,7 +73,7 @@ def test_the_tenth_full_key_is_issued_and_the_eleventh_not(registry: Registry) -
     answers = registry.act(*[registry.issue(str(number)) for number in range(2, 12)])
     assert codes(answers) == [None] * 9 + [Code.KEY_LIMIT]
     assert isinstance(answers[-1], Refused)
-    assert answers[-1].message == "This account has 10 live full keys, the most it may have. Revoke one first."
+    assert answers[-1].message == "This account has 10 live full keys, the maximum. Revoke one first."
     assert "k11" not in registry.keys
 
 
@@ -86,7 +86,7 @@ def test_the_twenty_fifth_scoped_key_is_issued_and_the_next_not(registry: Regist
     answers = registry.act(*[registry.issue(str(number), scopes=READ) for number in range(2, 28)])
     assert codes(answers) == [None] * 25 + [Code.KEY_LIMIT]
     assert isinstance(answers[-1], Refused)
-    assert answers[-1].message == "This account has 25 live scoped keys, the most it may have. Revoke one first."
+    assert answers[-1].message == "This account has 25 live scoped keys, the maximum. Revoke one first."
 
 
 def test_scoped_and_full_keys_are_counted_apart(registry: Registry) -> None:
@@ -207,12 +207,12 @@ def test_an_account_is_never_anonymous_again(registry: Registry) -> None:
         registry.act(registry.set_tier(Tier.ANONYMOUS))
 
 
-# What a batch locks.
+# Locked rows.
 
 
 def test_a_batch_wants_its_rows_once_and_sorted() -> None:
     registry = Registry()
-    rows = wanted(
+    rows = rows_to_lock(
         [
             registry.start("2"),
             registry.complete("3", BOB),
@@ -226,14 +226,14 @@ def test_a_batch_wants_its_rows_once_and_sorted() -> None:
             registry.mint("9"),
         ]
     )
-    assert rows == Wanted((token("1"), token("2"), token("3")), ("k5", "k7"), (ANN, BOB, "carl@example.org"))
+    assert rows == LockSet((token("1"), token("2"), token("3")), ("k5", "k7"), (ANN, BOB, "carl@example.org"))
 
 
 def test_minting_locks_nothing() -> None:
-    assert wanted([Registry().mint("1")]) == Wanted((), (), ())
+    assert rows_to_lock([Registry().mint("1")]) == LockSet((), (), ())
 
 
-# Living keys.
+# Live keys.
 
 
 def test_a_key_lives_until_it_expires() -> None:

@@ -1,4 +1,4 @@
-"""The ledger under random histories: no week is sold twice, every move is one of the tables, each key has one outcome."""
+"""The ledger under random histories: no week is sold twice, every move is in the tables, each key has one outcome."""
 
 import json
 from copy import copy
@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.bookings import campaigns, reservations
-from actors.bookings.desk import BookingRules
+from actors.bookings import campaigns, changes
 from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
+from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
+from actors.bookings.unit_of_work import BookingRules
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.ledger import (
@@ -33,14 +33,14 @@ from tests.state.ledger import (
 
 OPEN_HOLDS = 2
 UNPAID = (BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.EXPIRED, BookingStatus.CANCELLED)
-BOOKING_PAST = {f"booking.{word}": move for move, word in reservations.PAST.items()}
+BOOKING_PAST = {f"booking.{word}": move for move, word in changes.PAST.items()}
 CAMPAIGN_PAST = {f"campaign.{word}": move for move, word in campaigns.PAST.items()}
 
 owners = st.sampled_from([ANN, BOB])
 slots = st.sampled_from([SLOT, PAIR, PAIR])
 weeks = st.integers(0, 3)
 which = st.integers(0, 7)
-"""Of the newest bookings, this one."""
+"""An index into the newest bookings."""
 keys = st.sampled_from(["", "", "k1", "k2", "k3"])
 declined = st.sampled_from([None, None, "No"])
 recipes = st.one_of(
@@ -64,7 +64,7 @@ recipes = st.one_of(
 
 
 WITHOUT_WEEKS = ("booking.paid_too_late", "booking.refund_failed")
-"""What leads to a refund of a booking that holds no weeks."""
+"""Moves that lead to a refund of a booking without weeks."""
 
 
 class Bookings(RuleBasedStateMachine):
@@ -75,7 +75,9 @@ class Bookings(RuleBasedStateMachine):
         self.ledger = furnished(BookingRules(open_holds=OPEN_HOLDS, horizon_weeks=3))
         self.made = 0
         self.outcomes: dict[tuple[str, str, str], tuple[bytes, str]] = {}
-        self.moves = {campaign.id: campaign.status for campaign in self.ledger.campaigns.values()}
+        self.moves: dict[str, BookingStatus | CampaignStatus] = {
+            campaign.id: campaign.status for campaign in self.ledger.campaigns.values()
+        }
         self.followed = 0
 
     @rule(span_ms=st.sampled_from([MINUTE, HOLD - 1, HOLD, DAY, 7 * DAY, -MINUTE]))
@@ -104,7 +106,7 @@ class Bookings(RuleBasedStateMachine):
         assert singly == replace(self.ledger, last=singly.last)
 
     def decide_one(self, ledger: Ledger, message: Message) -> Answer:
-        """One message alone, with what is true of each."""
+        """Decide one message alone, and check what holds for each."""
         known, records = {**ledger.bookings}, len(ledger.audits)
         answer = ledger.one(message)
         told = {record.target_id for record in ledger.audits[records:] if record.target_type == "booking"}
@@ -190,11 +192,13 @@ class Bookings(RuleBasedStateMachine):
 
     @invariant()
     def every_move_is_one_of_the_tables(self) -> None:
-        """The audit tells each move; together they lead from nothing to the state that is there."""
+        """The audit reports every move; together they lead from nothing to the current state."""
         for record in self.ledger.audits[self.followed :]:
             changes = json.loads(record.changes)
             if record.action in ("booking.reserved", "campaign.created"):
-                start = BookingStatus.RESERVED if record.target_type == "booking" else CampaignStatus.PENDING
+                start: BookingStatus | CampaignStatus = (
+                    BookingStatus.RESERVED if record.target_type == "booking" else CampaignStatus.PENDING
+                )
                 assert self.moves.setdefault(record.target_id, start) is start
             elif "status" in changes and record.target_type in ("booking", "campaign"):
                 before, now = changes["status"]
@@ -202,8 +206,8 @@ class Bookings(RuleBasedStateMachine):
                 assert now == self.follow(record.action, before)
                 self.moves[record.target_id] = now
         self.followed = len(self.ledger.audits)
-        for row in (*self.ledger.bookings.values(), *self.ledger.campaigns.values()):
-            assert self.moves[row.id] == row.status
+        rows: list[Booking | Campaign] = [*self.ledger.bookings.values(), *self.ledger.campaigns.values()]
+        assert all(self.moves[row.id] == row.status for row in rows)
 
     def follow(self, action: str, before: str) -> BookingStatus | CampaignStatus:
         if action in BOOKING_PAST:

@@ -1,12 +1,12 @@
-"""Counting nodes, pure: whose beat is young enough, what a silence leaves, and what each node's share of a limit is."""
+"""Counting nodes: which heartbeats are young enough, what remains after an outage, and each node's share of a limit."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.limits import share
-from actors.nodes.messages import NodeInfo, Seen
-from actors.nodes.state import NodeRules, is_gone, is_live, known
+from actors.nodes.messages import LiveNode, NodeInfo
+from actors.nodes.state import NodeRules, is_gone, is_live, live_nodes
 
 RULES = NodeRules(beat_seconds=2.0, live_seconds=10.0, keep_seconds=60.0)
 
@@ -18,18 +18,18 @@ def node(node_id: str, started_ms: int = 0) -> NodeInfo:
 ME = node("me", 5)
 
 
-def ids(seen: tuple[Seen, ...]) -> list[str]:
+def ids(seen: tuple[LiveNode, ...]) -> list[str]:
     return [each.node.id for each in seen]
 
 
-# Who is live.
+# Live nodes.
 
 
-def test_a_beat_counts_until_it_is_too_old() -> None:
+def test_a_heartbeat_counts_until_it_is_too_old() -> None:
     assert [is_live(age, 10.0) for age in (0.0, 9.99, 10.0, 1e9)] == [True, True, False, False]
 
 
-def test_a_beat_from_a_little_ahead_counts_and_one_from_far_ahead_does_not() -> None:
+def test_a_heartbeat_from_a_little_ahead_counts_and_one_from_far_ahead_does_not() -> None:
     assert [is_live(age, 10.0) for age in (-0.5, -9.99, -10.0, -1e9)] == [True, True, False, False]
 
 
@@ -40,24 +40,24 @@ def test_what_may_be_deleted_is_far_from_live() -> None:
 
 
 def test_the_oldest_node_comes_first_and_nodes_of_one_moment_by_their_ids() -> None:
-    seen = [Seen(node("z", 1), 1.0), Seen(ME, 0.0), Seen(node("b", 9), 2.0), Seen(node("a", 9), 3.0)]
-    assert ids(known(ME, seen, 0.0, RULES)) == ["z", "me", "a", "b"]
+    seen = [LiveNode(node("z", 1), 1.0), LiveNode(ME, 0.0), LiveNode(node("b", 9), 2.0), LiveNode(node("a", 9), 3.0)]
+    assert ids(live_nodes(ME, seen, 0.0, RULES)) == ["z", "me", "a", "b"]
 
 
 def test_a_node_counts_itself_once_whatever_it_hears() -> None:
-    assert ids(known(ME, [], 0.0, RULES)) == ["me"]
-    assert ids(known(ME, [Seen(ME, 0.0)], 0.0, RULES)) == ["me"]
-    assert ids(known(ME, [Seen(node("other"), 0.0)], 0.0, RULES)) == ["other", "me"]
+    assert ids(live_nodes(ME, [], 0.0, RULES)) == ["me"]
+    assert ids(live_nodes(ME, [LiveNode(ME, 0.0)], 0.0, RULES)) == ["me"]
+    assert ids(live_nodes(ME, [LiveNode(node("other"), 0.0)], 0.0, RULES)) == ["other", "me"]
 
 
-def test_a_beat_that_was_kept_while_this_one_was_made_is_shown_as_of_now() -> None:
-    assert known(ME, [Seen(node("other", 9), -0.2)], 1.0, RULES)[1].age_seconds == 1.0
+def test_a_heartbeat_that_was_kept_while_this_one_was_made_is_shown_as_of_now() -> None:
+    assert live_nodes(ME, [LiveNode(node("other", 9), -0.2)], 1.0, RULES)[1].age_seconds == 1.0
 
 
-def test_a_silence_ages_what_was_heard_and_in_the_end_leaves_the_node_alone() -> None:
-    seen = [Seen(ME, 0.0), Seen(node("other", 9), 3.0)]
-    assert known(ME, seen, 60.0, RULES) == (Seen(ME, 60.0), Seen(node("other", 9), 63.0))
-    assert known(ME, seen, 60.01, RULES) == (Seen(ME, 60.01),)
+def test_an_outage_ages_the_known_nodes_and_in_the_end_leaves_the_node_alone() -> None:
+    seen = [LiveNode(ME, 0.0), LiveNode(node("other", 9), 3.0)]
+    assert live_nodes(ME, seen, 60.0, RULES) == (LiveNode(ME, 60.0), LiveNode(node("other", 9), 63.0))
+    assert live_nodes(ME, seen, 60.01, RULES) == (LiveNode(ME, 60.01),)
 
 
 @pytest.mark.parametrize("wrong", [(0.0, 10.0, 60.0), (6.0, 10.0, 60.0), (2.0, 10.0, 9.0)])

@@ -46,7 +46,7 @@ def kept_nothing(ledger: Ledger) -> bool:
 
 
 def goes_back(ledger: Ledger, booking_id: str, issue: str) -> None:
-    """Assert that a payment was taken and waits to be paid back."""
+    """Assert that a payment was recorded and waits to be refunded."""
     booking = ledger.bookings[booking_id]
     assert (booking.status, booking.payment_issue) == (REFUNDING, issue)
     assert (booking.refund_due_ms, booking.paid_ms, booking.refunded_cents) == (ledger.now_ms, ledger.now_ms, 0)
@@ -57,7 +57,7 @@ def goes_back(ledger: Ledger, booking_id: str, issue: str) -> None:
     holds_only_what_it_may(ledger)
 
 
-# In time.
+# Payments in time.
 
 
 def test_a_payment_makes_the_week_the_sponsors(ledger: Ledger) -> None:
@@ -129,7 +129,7 @@ def test_the_week_of_a_payment_that_goes_back_can_be_sold(ledger: Ledger) -> Non
     assert ledger.last.weeks_taken == {(SLOT, MONDAY): "b2"}
 
 
-# Late.
+# Late payments.
 
 
 @pytest.mark.parametrize("swept", [False, True])
@@ -220,7 +220,7 @@ def test_a_second_payment_while_the_first_goes_back_is_an_issue(ledger: Ledger) 
     assert ledger.bookings["b1"].refund_due_ms == NOON
 
 
-# Refunds that are ordered.
+# Ordered refunds.
 
 
 @pytest.mark.parametrize(("reason", "told"), [("Wrong week", {"reason": "Wrong week"}), (None, {})])
@@ -274,12 +274,12 @@ def test_a_refund_leaves_the_mark_of_a_second_payment_which_it_does_not_give_bac
     assert booked(ledger.one(ledger.settle("b1"))).payment_issue == "paid_twice"
 
 
-# Refunds that are settled.
+# Settled refunds.
 
 
 @pytest.fixture
 def going_back() -> Ledger:
-    """A package of two weeks was paid, and its refund ordered."""
+    """A paid package of two weeks whose refund was ordered."""
     ledger = furnished()
     ledger.paid("b1", PAIR)
     ledger.act(ledger.refund("b1"))
@@ -334,7 +334,7 @@ def test_the_week_that_was_paid_back_can_be_sold_in_the_same_batch(going_back: L
     assert (going_back.held("b1"), going_back.held("b2")) == ([], [1, 2])
 
 
-# Refunds that are declined.
+# Declined refunds.
 
 
 def test_a_declined_refund_leaves_the_booking_paid_with_an_issue(going_back: Ledger) -> None:
@@ -374,7 +374,7 @@ def test_a_refund_that_fails_later_is_no_refund_and_can_be_ordered_again(going_b
     assert booked(going_back.one(going_back.settle("b1"))).status is REFUNDED
 
 
-# Refunds that are put off.
+# Postponed refunds.
 
 
 def test_a_refund_can_be_tried_later(going_back: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""Answers about refunds that come in another order than they were given."""
+"""Answers about refunds that arrive out of order."""
 
 from actors.bookings.messages import Origin, SettleRefund
 from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, Content, Mode
@@ -10,7 +10,7 @@ MONDAY_MS = 1_795_996_800_000
 
 
 def refunded() -> Snapshot:
-    """A booking that was paid back."""
+    """A refunded booking."""
     content = Content("Now", "A bot.", "Try it", "https://tools.example.com/", "ET")
     booking = Booking(
         id="bok_1",
@@ -40,8 +40,9 @@ def declined(event_id: str | None) -> Decision:
     return decide(refunded(), [SettleRefund("bok_1", "no money", origin, event_id)], NOW_MS, BookingRules())
 
 
-def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_made():
-    """The simulation found it: one node is declined and slow to say so, another asks again and the money moves."""
+def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_made() -> None:
+    """Found by the simulation: one node is declined and reports it late, after another node's retry has moved the
+    money."""
     decision = declined(event_id=None)
     assert isinstance(decision.answers[0], BookingView)
     assert decision.answers[0].booking.refunded_cents == 12_000
@@ -49,7 +50,7 @@ def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_mad
     assert not decision.audits
 
 
-def test_a_refund_that_the_processor_says_has_failed_is_noted():
+def test_a_refund_that_the_processor_says_has_failed_is_noted() -> None:
     decision = declined(event_id="re_1.failed")
     assert decision.bookings["bok_1"].payment_issue == "refund_failed"
     assert decision.bookings["bok_1"].refunded_cents == 0

@@ -1,4 +1,4 @@
-"""The rules of what a key may grant and end, decided on locked rows."""
+"""The rules of what a key may grant and revoke, decided on locked rows."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from actors.credentials import Kind
 from actors.keys.messages import Kept
 from actors.keys.standing import held_scopes
-from actors.keys.state import Wanted, wanted
+from actors.keys.state import LockSet, rows_to_lock
 from actors.values import Code, Refused, Scope
 from tests.state.registry import ANN, BOB, HOUR, NOON, Registry
 from tests.state.test_keys import codes
@@ -27,7 +27,7 @@ def registry() -> Registry:
     return registry
 
 
-# What a key holds.
+# Scopes of a key.
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_limit_holds_for_a_key_that_grants(registry: Registry) -> None:
     assert codes(answers) == [None] * 24 + [Code.KEY_LIMIT]
 
 
-def test_a_person_grants_full_keys_and_scopes_those_of_administrators_only_while_he_is_one(registry: Registry) -> None:
+def test_a_person_grants_full_keys_and_scopes_and_admin_scopes_only_as_an_administrator(registry: Registry) -> None:
     full, scopes = registry.issue("4", by="account"), registry.issue("5", scopes=OTHERS, by="account")
     admin = registry.issue("6", scopes=BOTH_ADMIN, by="account")
     answers = registry.act(
@@ -144,7 +144,7 @@ def test_a_person_grants_full_keys_and_scopes_those_of_administrators_only_while
 def test_what_an_account_cannot_grant_is_named(registry: Registry) -> None:
     answer = registry.one(registry.issue("4", scopes=(*READ, Scope.ADMIN_WRITE), by="account"))
     assert isinstance(answer, Refused)
-    assert answer.message == "This account cannot grant what it does not hold now: admin:write."
+    assert answer.message == "This account cannot grant scopes that it does not have: admin:write."
 
 
 def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:
@@ -152,21 +152,21 @@ def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:
     assert codes(answers) == [None] * 9 + [Code.KEY_LIMIT]
 
 
-def test_a_grant_of_a_person_locks_the_membership_of_his_account() -> None:
-    rows = wanted([Registry().issue("4", by="account")])
-    assert rows == Wanted((), (), (ANN,), (ANN,), membership=False)
+def test_a_grant_of_a_person_locks_the_membership_of_the_account() -> None:
+    rows = rows_to_lock([Registry().issue("4", by="account")])
+    assert rows == LockSet((), (), (ANN,), (ANN,), membership=False)
 
 
 def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -> None:
     registry = Registry()
-    rows = wanted([registry.issue("4", scopes=READ, by="2"), registry.issue("5", BOB)])
-    assert rows == Wanted((), ("k2",), (ANN, BOB), (ANN,), membership=False)
+    rows = rows_to_lock([registry.issue("4", scopes=READ, by="2"), registry.issue("5", BOB)])
+    assert rows == LockSet((), ("k2",), (ANN, BOB), (ANN,), membership=False)
 
 
-# Ending keys of the own account.
+# Revoking keys of the own account.
 
 
-def test_an_owner_ends_his_scoped_keys_and_again(registry: Registry) -> None:
+def test_an_owner_revokes_own_scoped_keys_and_again(registry: Registry) -> None:
     first = registry.one(registry.revoke("2", owner="t1"))
     assert first == Kept(registry.keys["k2"], changed=(b"2",))
     assert registry.one(registry.revoke("2", owner="t1")) == first
@@ -182,7 +182,7 @@ def test_an_owner_ends_neither_full_keys_nor_others_nor_unknown_ones(registry: R
     assert registry.last.touched_keys == []
 
 
-def test_a_person_ends_full_keys_of_his_account_too_and_no_others(registry: Registry) -> None:
+def test_a_person_revokes_full_keys_of_the_own_account_too_and_no_others(registry: Registry) -> None:
     answers = registry.act(
         registry.revoke("3", owner="t1", full=True),
         registry.revoke("9", owner="t1", full=True),

@@ -11,22 +11,22 @@ from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
 from actors.sessions.messages import (
     Answer,
+    CodeSent,
     CompleteSignIn,
+    ConsumeForm,
     EndSession,
-    GiveBackForm,
-    GivenBack,
+    FormConsumed,
+    FormReleased,
     Kept,
     Message,
-    Sent,
+    ReleaseForm,
     Session,
     SignIn,
-    SpendForm,
-    Spent,
     StartSignIn,
     Touch,
 )
-from actors.sessions.state import Decision, SessionRules, Snapshot, decide, wanted
-from actors.values import Account, AuditRecord, Code, Letter, Refused, Tenant, Tier
+from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
+from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -36,18 +36,18 @@ RIGHT, WRONG = b"right", b"wrong"
 
 @dataclass
 class Book:
-    """All rows. `act` decides on the rows that a batch wants, and on no others, and keeps what it decided."""
+    """All rows. `act` decides on exactly the rows that a batch locks, and applies the decision."""
 
     rules: SessionRules = field(default_factory=SessionRules)
     now_ms: int = NOON
     rows: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
-    letters: int = 0
+    outbox: int = 0
     last: Decision = field(default_factory=Decision)
 
     def act(self, *messages: Message) -> list[Answer]:
-        need, rows = wanted(messages), self.rows
+        need, rows = rows_to_lock(messages), self.rows
         found = Snapshot(
             {email: rows.sign_ins[email] for email in need.emails if email in rows.sign_ins},
             {email: rows.accounts[email] for email in need.entering if email in rows.accounts},
@@ -62,13 +62,13 @@ class Book:
         rows.sign_ins |= decision.changed.sign_ins
         rows.accounts |= decision.changed.accounts
         rows.sessions |= decision.changed.sessions
-        for place in decision.given_back:
+        for place in decision.released_forms:
             del rows.forms[place]
         assert not rows.forms.keys() & decision.changed.forms.keys(), "a row that is there is added"
         rows.forms |= decision.changed.forms
         self.tenants += decision.tenants
         self.audits += decision.audits
-        self.letters += len(decision.letters)
+        self.outbox += len(decision.outbox)
         well_said(decision.answers)
         return decision.answers
 
@@ -77,8 +77,8 @@ class Book:
         return answer
 
     def start(self, email: str = ANN) -> StartSignIn:
-        letter = Letter("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
-        return StartSignIn(email, RIGHT, letter)
+        message = OutboxMessage("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
+        return StartSignIn(email, RIGHT, message)
 
     def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteSignIn:
         session = Session(
@@ -111,7 +111,7 @@ def code_of(answer: Answer) -> Code | None:
 
 def test_a_first_code_makes_a_row_for_the_email_and_nothing_else() -> None:
     book = Book()
-    assert book.one(book.start()) == Sent()
+    assert book.one(book.start()) == CodeSent()
     assert book.rows == Snapshot(
         {
             ANN: SignIn(
@@ -230,15 +230,15 @@ def test_the_next_code_has_to_wait() -> None:
     book.now_ms += 59 * SECOND_MS
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED
     book.now_ms += SECOND_MS
-    assert book.one(book.start()) == Sent()
-    assert (book.letters, book.rows.sign_ins[ANN].sent_today) == (2, 2)
+    assert book.one(book.start()) == CodeSent()
+    assert (book.outbox, book.rows.sign_ins[ANN].sent_today) == (2, 2)
 
 
 def test_who_had_the_codes_of_a_day_is_told_that_this_email_gets_no_more() -> None:
     book = Book(SessionRules(codes=CodeRules(pause_ms=0, per_day=2)))
     *_, answer = book.act(book.start(), book.start(), book.start())
     assert isinstance(answer, Refused)
-    assert answer.message.startswith("No more codes are sent to this email today.")
+    assert answer.message.startswith("No more codes can be sent to this email today.")
 
 
 def test_a_code_dies_with_its_last_millisecond() -> None:
@@ -273,15 +273,15 @@ def test_what_else_a_batch_reads_makes_no_room_and_needs_none() -> None:
 def test_a_form_is_sent_once_until_it_is_given_back() -> None:
     book = Book()
     book.sign_in("1")
-    spend, give = SpendForm("ses_1", "f"), GiveBackForm("ses_1", "f")
+    spend, give = ConsumeForm("ses_1", "f"), ReleaseForm("ses_1", "f")
     assert book.act(spend, spend, give, spend) == [
-        Spent(first=True),
-        Spent(first=False),
-        GivenBack(),
-        Spent(first=True),
+        FormConsumed(first=True),
+        FormConsumed(first=False),
+        FormReleased(),
+        FormConsumed(first=True),
     ]
     assert book.rows.forms == {("ses_1", "f"): book.now_ms}
-    assert book.act(spend, give, spend, spend)[2:] == [Spent(first=True), Spent(first=False)]
+    assert book.act(spend, give, spend, spend)[2:] == [FormConsumed(first=True), FormConsumed(first=False)]
 
 
 def test_an_expired_session_keeps_its_own_end() -> None:
@@ -297,8 +297,8 @@ class Sessions(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rules = SessionRules(per_account=2, codes=CodeRules(attempts=2, per_day=3))
-        self.book, self.single = Book(self.rules), Book(self.rules)
+        tight = SessionRules(per_account=2, codes=CodeRules(attempts=2, per_day=3))
+        self.book, self.single = Book(tight), Book(tight)
         self.made = 0
         self.wrong: dict[str, int] = {}
         self.sent: set[tuple[str, str]] = set()
@@ -341,19 +341,19 @@ class Sessions(RuleBasedStateMachine):
             case "end", int(number), str(email):
                 return EndSession(self.name(number), email, book.audit(self.name(number), "session.ended"))
             case "spend", int(number):
-                return SpendForm(self.name(number), "f")
+                return ConsumeForm(self.name(number), "f")
             case _, int(number):
-                return GiveBackForm(self.name(number), "f")
+                return ReleaseForm(self.name(number), "f")
         raise AssertionError(kind)
 
     def name(self, number: int) -> str:
-        """One of the newest sessions, or one that is not there."""
+        """One of the newest sessions, or one that does not exist."""
         known = list(self.book.rows.sessions)
         return known[-number] if number <= len(known) else "ses_unknown"
 
     def note(self, message: Message, answer: Answer) -> None:
         match message, answer:
-            case StartSignIn(email=email), Sent():
+            case StartSignIn(email=email), CodeSent():
                 self.wrong[email] = 0
             case CompleteSignIn(proof=proof, session=session), Kept():
                 assert (proof, self.wrong[session.email] < 2) == (RIGHT, True)
@@ -361,10 +361,10 @@ class Sessions(RuleBasedStateMachine):
             case CompleteSignIn(session=session), Refused(code):
                 assert code is Code.INVALID_CODE
                 self.wrong[session.email] = self.wrong.get(session.email, 2) + 1
-            case SpendForm(session_id, form_id), Spent(first):
+            case ConsumeForm(session_id, form_id), FormConsumed(first):
                 assert first == ((session_id, form_id) not in self.sent)
                 self.sent.add((session_id, form_id))
-            case GiveBackForm(session_id, form_id), _:
+            case ReleaseForm(session_id, form_id), _:
                 self.sent.discard((session_id, form_id))
 
     @invariant()

@@ -1,4 +1,4 @@
-"""The command line of slots: what options become, what is complained about, and the table. Nothing is opened."""
+"""The slot commands: parsing of options, error messages, and the table. No storage is opened."""
 
 import argparse
 from collections.abc import Callable
@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import PackageKind, Side, Slot
-from service.cli import main
-from service.commands import CommandError
+from service.cli.command import CommandError, Commands, Parser
+from service.cli.main import main
+from service.cli.slot_table import state_of, table
+from service.cli.slots import add_slot_commands, checked, moment
 from service.schemas.slots import SlotCreate, SlotEdit
-from service.slot_commands import add_slot_commands, checked, moment, state_of, table
 from tests.fakes import HandClock
 
 NOW = 1_795_000_000_000
@@ -23,20 +24,13 @@ SLOT = Slot("left-top", "Top", Side.LEFT, 9_900, NOW)
 
 @pytest.fixture
 def parsed() -> Callable[..., dict[str, Any]]:
-    """Parses a command line into the arguments that its command gets."""
-    parser = argparse.ArgumentParser()
-    commands = parser.add_subparsers()
-
-    def add(name: str, words: str, command: Any) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=words)
-        made.set_defaults(names=command)
-        return made
-
-    add_slot_commands(add, lambda work, *names: names)
+    """Parses a command line into the arguments of its command."""
+    parser = Parser()
+    add_slot_commands(Commands(parser, Parser(add_help=False)))
 
     def parse(*arguments: str) -> dict[str, Any]:
         options = parser.parse_args(arguments)
-        return {name: getattr(options, name) for name in options.names}
+        return {name: getattr(options, name) for name in options.arguments}
 
     return parse
 
@@ -76,7 +70,7 @@ def test_an_edit_names_the_slot_and_only_what_changes(parsed: Callable[..., dict
     assert parsed("list-slots") == {}
 
 
-def test_one_command_line_leaves_nothing_to_the_next(parsed: Callable[..., dict[str, Any]]) -> None:
+def test_options_of_one_command_line_do_not_reach_the_next(parsed: Callable[..., dict[str, Any]]) -> None:
     parsed("edit-slot", "x", "--name", "Old")
     assert parsed("edit-slot", "x")["fields"] == {}
 
@@ -91,12 +85,12 @@ def test_one_command_line_leaves_nothing_to_the_next(parsed: Callable[..., dict[
         ("2027-03-01T12:30:00.123456Z", LATER_MS + 123),
     ],
 )
-def test_times_are_read_as_utc_unless_they_say_otherwise(text: str, at_ms: int) -> None:
+def test_times_are_utc_unless_they_have_an_offset(text: str, at_ms: int) -> None:
     assert moment(text) == at_ms
 
 
 @pytest.mark.parametrize("text", ["", "tomorrow", "1803904200000", "2027-13-01", "2027-03-01T25:00Z"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="ISO 8601"):
         moment(text)
 
@@ -110,11 +104,11 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         ({"durationWeeks": 53}, "--weeks: "),
         ({"packageKind": "radio"}, "--package: "),
         ({"description": "d" * 301}, "--description: "),
-        ({"offerEndsAt": NOW}, "--offer-ends: must lie ahead"),
+        ({"offerEndsAt": NOW}, "--offer-ends: must be in the future"),
         ({"id": "Not This"}, "--id: "),
     ],
 )
-def test_a_complaint_names_the_option(fields: dict[str, Any], complaint: str) -> None:
+def test_an_error_names_the_option(fields: dict[str, Any], complaint: str) -> None:
     least = {"name": "Top", "side": "left", "weekPriceCents": 50}
     with pytest.raises(CommandError, match=f"^{complaint}"):
         checked(SlotCreate, {**least, **fields}, HandClock(NOW))
@@ -131,7 +125,7 @@ def test_a_complaint_names_the_option(fields: dict[str, Any], complaint: str) ->
         (["create-slot", "--name", "T", "--side", "left", "--week-price-cents", "ten"], "--week-price-cents"),
         (["create-slot", "--name", "T", "--side", "mid", "--week-price-cents", "50"], "--side"),
         (["edit-slot", "x", "--offer-ends", "soon"], "ISO 8601"),
-        (["edit-slot", "x", "--offer-ends", "2001-01-01"], "must lie ahead"),
+        (["edit-slot", "x", "--offer-ends", "2001-01-01"], "must be in the future"),
         (["edit-slot", "x"], "nothing to change"),
         (["retire-slot"], "ID"),
     ],
@@ -150,7 +144,7 @@ def test_mistakes_are_found_before_anything_is_opened(
     assert not (tmp_path / "none").exists()
 
 
-def test_a_slot_says_whether_it_is_sold() -> None:
+def test_the_state_says_whether_a_slot_is_sold() -> None:
     assert state_of(SLOT, NOW) == "on sale"
     assert state_of(replace(SLOT, offer_ends_ms=LATER_MS), NOW) == "on sale until 2027-03-01 12:30 UTC"
     assert state_of(replace(SLOT, offer_ends_ms=2**53), NOW) == "on sale until after the year 9999"

@@ -1,4 +1,4 @@
-"""What administrators may write of slots: bounds, what is absent, and what is null."""
+"""The input of administrators for slots: bounds, absent fields, and null."""
 
 import json
 from typing import Any, get_args
@@ -73,7 +73,7 @@ def edit(**fields: Any) -> SlotEdit:
     return SlotEdit.model_validate_json(json.dumps(fields))
 
 
-def test_the_least_and_the_most_are_taken() -> None:
+def test_the_minimum_and_the_maximum_are_accepted() -> None:
     assert create().arguments() == {
         "slot_id": None,
         "name": "Footer",
@@ -93,7 +93,7 @@ def test_the_least_and_the_most_are_taken() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_what_is_out_of_bounds_is_refused(name: str, value: Any) -> None:
+def test_values_out_of_bounds_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ValidationError) as caught:
         create(**{name: value})
     assert [error["loc"] for error in caught.value.errors()] == [(name,)]
@@ -108,7 +108,7 @@ def test_a_new_slot_needs_a_name_a_side_and_a_price(name: str) -> None:
         SlotCreate.model_validate({key: value for key, value in LEAST.items() if key != name})
 
 
-def test_an_edit_changes_what_it_names_and_null_takes_away() -> None:
+def test_an_edit_changes_its_fields_and_null_clears_them() -> None:
     with pytest.raises(ValidationError):
         edit()
     assert edit(name="New", active=False).arguments() == {"name": "New", "active": False}
@@ -136,7 +136,7 @@ def test_names_are_those_of_the_records() -> None:
     assert set(get_args(PackageName)) == set(PackageKind)
 
 
-def test_an_offer_ends_ahead() -> None:
+def test_an_offer_must_end_in_the_future() -> None:
     for make in (create, edit):
         refused = offer_over(make(offerEndsAt=1_000), 1_000)
         assert isinstance(refused, Refused)
@@ -145,7 +145,7 @@ def test_an_offer_ends_ahead() -> None:
         assert offer_over(make(name="Another"), 1_000) is None
 
 
-def test_the_document_names_no_default_that_would_be_an_error() -> None:
+def test_the_document_has_no_default_that_would_be_an_error() -> None:
     properties = SlotEdit.model_json_schema()["properties"]
     assert properties.keys() == set(COLUMNS)
     assert not [name for name, schema in properties.items() if "default" in schema]

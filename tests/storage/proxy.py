@@ -1,4 +1,4 @@
-"""A proxy between the pool and Postgres that can hold or cut what passes: what a network does on a bad day."""
+"""A proxy between the pool and Postgres that can delay, hold or cut traffic, like a bad network."""
 
 import re
 import tempfile
@@ -16,25 +16,25 @@ SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 PARSE = re.compile(rb"P.{4}(__asyncpg_\w+__)\x00(.*?)\x00", re.DOTALL)
 BIND = re.compile(rb"B.{4}\x00(__asyncpg_\w+__)\x00", re.DOTALL)
-ITS_OWN_TRANSACTION = b"as taken"
-"""How the one statement ends that is a whole transaction: events that are new throughout. Its execution is its commit."""
+ITS_OWN_TRANSACTION = b"as recorded"
+"""The end of the one statement that is a whole transaction, `record_new` of the events. Its execution is its commit."""
 
 
 class Weather(Enum):
-    """What happens to what passes."""
+    """The effect of the proxy on traffic."""
 
     FAIR = "fair"
-    SLOW = "everything takes a while"
+    SLOW = "everything is delayed"
     HELD = "nothing passes until the weather changes"
-    SILENT = "nothing passes, and nobody says so"
-    SILENT_AT_LISTEN = "a LISTEN never arrives, and nobody says so"
-    CUT_BEFORE_COMMIT = "the connection breaks when a commit comes by; the server never sees it"
-    CUT_AFTER_COMMIT = "the connection breaks when the server answers a commit; the client never sees that"
+    SILENT = "nothing passes, without an error"
+    SILENT_AT_LISTEN = "a LISTEN never arrives, without an error"
+    CUT_BEFORE_COMMIT = "the connection breaks before a commit reaches the server"
+    CUT_AFTER_COMMIT = "the connection breaks before the answer to a commit reaches the client"
 
 
 @dataclass(eq=False, slots=True)
 class Line:
-    """One connection that is carried, and whether a commit is under way on it."""
+    """One proxied connection, and whether a commit is in flight on it."""
 
     client: trio.SocketStream
     server: trio.SocketStream
@@ -42,7 +42,7 @@ class Line:
     _transactions: set[bytes] = field(default_factory=set)
 
     def commits(self, sent: bytes) -> bool:
-        """Whether what the client sends commits something."""
+        """Whether the bytes sent by the client contain a commit."""
         for name, text in PARSE.findall(sent):
             if text.endswith(ITS_OWN_TRANSACTION):
                 self._transactions.add(name)
@@ -50,7 +50,7 @@ class Line:
 
 
 class Proxy:
-    """Carries connections to a Postgres behind it; `weather` holds for all of them."""
+    """Carries connections to a Postgres behind it. `weather` applies to all of them."""
 
     def __init__(self, target: Target, behind: str) -> None:
         self.target = target
@@ -59,7 +59,7 @@ class Proxy:
         self._behind = behind
         self._carried: list[Line] = []
         self.bitten = 0
-        """How often the weather has kept something from passing, or a connection was cut."""
+        """How often the weather has held back data or cut a connection."""
 
     @property
     def weather(self) -> Weather:
@@ -75,7 +75,7 @@ class Proxy:
         try:
             server = await trio.open_unix_socket(self._behind)
         except OSError:
-            # Nobody is behind us at the moment.
+            # No server is behind the proxy at the moment.
             client.socket.close()
             return
         line = Line(client, server)
@@ -109,7 +109,7 @@ class Proxy:
                     break
                 if self.weather is Weather.CUT_AFTER_COMMIT and answers and line.committing:
                     break
-                # A batch comes in several pieces; whatever the server says ends it.
+                # A batch arrives in several pieces. Any answer of the server ends it.
                 line.committing = not answers and (commits or line.committing)
                 await sink.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -117,7 +117,7 @@ class Proxy:
         nursery.cancel_scope.cancel()
 
     def _bites(self, line: Line, *, answers: bool, commits: bool) -> bool:
-        """Whether the weather is felt by what passes now."""
+        """Whether the weather affects the current piece."""
         match self.weather:
             case Weather.FAIR | Weather.SILENT_AT_LISTEN:
                 return False
@@ -129,7 +129,7 @@ class Proxy:
                 return True
 
     async def cut_all(self) -> None:
-        """Break every connection that is open now."""
+        """Break every open connection."""
         self.bitten += len(self._carried)
         for line in list(self._carried):
             for stream in (line.client, line.server):
@@ -138,7 +138,7 @@ class Proxy:
 
 @asynccontextmanager
 async def proxied(target: Target) -> AsyncIterator[Proxy]:
-    """A proxy before `target`, which has to be the embedded Postgres."""
+    """A proxy in front of `target`, which must be the embedded Postgres."""
     assert target.host is not None
     with tempfile.TemporaryDirectory(prefix="proxy-") as directory:
         path = str(Path(directory) / ".s.PGSQL.5432")

@@ -1,4 +1,4 @@
-"""What a file says of itself is not believed: whatever stands where a backup should be, it is refused in one line."""
+"""A backup file is not trusted: any file that is not an intact backup is rejected with a one-line message."""
 
 import hashlib
 import io
@@ -31,7 +31,7 @@ def link(name: str, target: str) -> tuple[tarfile.TarInfo, bytes]:
 
 
 def refusal(place: Path, *parts: tuple[tarfile.TarInfo, bytes]) -> str:
-    """Why an archive of these parts is not restored, which has made nothing."""
+    """The message with which an archive of these parts is rejected. Asserts that nothing was created."""
     file = place / "saved.tar"
     with tarfile.open(file, "w") as archive:
         for about, content in parts:
@@ -75,16 +75,19 @@ def test_a_manifest_that_is_nested_too_deeply_cannot_be_read(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": 2}, "was made by another version of this program, which has to restore it"),
-        ({"sums": {}}, "was made by another version of this program, which has to restore it"),
-        ({"sums": {**SUMS, "../secret": ""}}, "was made by another version of this program, which has to restore it"),
-        ({"postgres": "19"}, "was made by a newer version of this program, which has to restore it"),
-        ({"schema": 1_000}, "was made by a newer version of this program, which has to restore it"),
-        ({"sums": {"database.dump": "0"}}, "is damaged: database.dump is not what was written"),
+        ({"format": 2}, "was made by another version of this program: restore it with that version"),
+        ({"sums": {}}, "was made by another version of this program: restore it with that version"),
+        (
+            {"sums": {**SUMS, "../secret": ""}},
+            "was made by another version of this program: restore it with that version",
+        ),
+        ({"postgres": "19"}, "was made by a newer version of this program: restore it with that version"),
+        ({"schema": 1_000}, "was made by a newer version of this program: restore it with that version"),
+        ({"sums": {"database.dump": "0"}}, "is damaged: the checksum of database.dump is wrong"),
     ],
     ids=str,
 )
-def test_what_another_version_made_or_what_is_damaged_is_told_apart(
+def test_backups_of_another_version_and_damaged_ones_are_told_apart(
     tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
     manifest = part("manifest.json", json.dumps({**MANIFEST, **change}).encode())
@@ -93,6 +96,6 @@ def test_what_another_version_made_or_what_is_damaged_is_told_apart(
 
 def test_links_are_no_parts_of_a_backup(tmp_path: Path) -> None:
     manifest = part("manifest.json", json.dumps(MANIFEST).encode())
-    assert refusal(tmp_path, link("manifest.json", "/etc/hostname")) == "is no backup of this service"
+    assert refusal(tmp_path, link("manifest.json", "/etc/hostname")) == "is not a backup of this service"
     words = refusal(tmp_path, manifest, link("database.dump", "elsewhere"))
-    assert words == "is damaged: it has no database.dump"
+    assert words == "is damaged: database.dump is missing"

@@ -1,4 +1,4 @@
-"""A database that is to be distributed: what it needs, what becomes of it, and what is read of it at each start."""
+"""Distributing a database: its requirements, the result, and the checks at each start."""
 
 import random
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from actors.events.shards import text_hash
 from actors.values import StorageUnavailable
-from storage.distribution import DistributionError, check_engine, forget_ended, read_shards
+from storage.distribution import DistributionError, check_engine, prune_journal, read_shards
 from storage.opening import StorageOptions, _prepare
 from storage.pool import Database, PoolLimits, Target, open_database
 from storage.schema import SchemaDrift, migrate
@@ -46,15 +46,15 @@ async def change(database: Database, text: str) -> None:
     await database.read(lambda connection: connection.execute(text))
 
 
-# What it needs.
+# Requirements.
 
 
-async def test_a_database_without_the_extension_is_refused_in_words(database: Database):
+async def test_a_database_without_the_extension_is_refused_in_words(database: Database) -> None:
     with pytest.raises(DistributionError, match="has no Citus extension"):
         await check_engine(database)
 
 
-async def test_an_old_engine_is_refused_with_its_version(database_target: Target):
+async def test_an_old_engine_is_refused_with_its_version(database_target: Target) -> None:
     await stand_in(database_target)
     async with open_database(database_target) as database:
         await change(database, OLD)
@@ -62,10 +62,10 @@ async def test_an_old_engine_is_refused_with_its_version(database_target: Target
             await check_engine(database)
 
 
-# What becomes of it.
+# The distributed database.
 
 
-async def test_it_is_distributed_once_with_what_it_holds(database_target: Target):
+async def test_it_is_distributed_once_with_what_it_holds(database_target: Target) -> None:
     async with open_database(database_target) as database:
         await change(database, HOLDINGS)
         assert await migrate(database) == []
@@ -79,17 +79,17 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
         assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
 
 
-async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target):
+async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target) -> None:
     await distributed(database_target)
     async with open_database(database_target) as database:
-        with pytest.raises(SchemaDrift, match="is distributed, and stays so"):
+        with pytest.raises(SchemaDrift, match="is distributed and cannot be changed back"):
             await migrate(database)
 
 
-# What is read of it.
+# Reading the shards.
 
 
-async def test_texts_hash_as_postgres_hashes_them(database: Database):
+async def test_texts_hash_as_postgres_hashes_them(database: Database) -> None:
     chance = random.Random(7)
     planes = [(1, 0x80), (0x80, 0x800), (0x800, 0xD800), (0xE000, 0x11_0000)]
     texts = ["", *("x" * length for length in range(1, 50)), "long " * 20_000]
@@ -103,7 +103,7 @@ async def test_texts_hash_as_postgres_hashes_them(database: Database):
 
 
 @pytest.mark.parametrize("count", [1, 4, 32, 33])
-async def test_the_shards_are_those_that_the_engine_has(database_target: Target, count: int):
+async def test_the_shards_are_those_that_the_engine_has(database_target: Target, count: int) -> None:
     await distributed(database_target, count)
     async with open_database(database_target) as database:
         shards = await read_shards(database)
@@ -113,45 +113,45 @@ async def test_the_shards_are_those_that_the_engine_has(database_target: Target,
         assert [shards.shard_of(booking).id for booking in bookings] == [row["id"] for row in homes]
 
 
-async def test_ranges_with_a_gap_are_refused(database_target: Target):
+async def test_ranges_with_a_gap_are_refused(database_target: Target) -> None:
     await distributed(database_target)
     async with open_database(database_target) as database:
         await change(database, "delete from pg_dist_shard where shardid = 102010")
-        with pytest.raises(DistributionError, match="leave hashes out"):
+        with pytest.raises(DistributionError, match="leave gaps"):
             await read_shards(database)
 
 
-async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Target):
+async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Target) -> None:
     await distributed(database_target)
     async with open_database(database_target) as database:
         await change(database, BACKWARDS)
-        with pytest.raises(DistributionError, match="hashes texts otherwise than this program does"):
+        with pytest.raises(DistributionError, match="hashes texts differently from this program"):
             await read_shards(database)
 
 
-# A node that starts while not all is well.
+# Starting while a worker is unavailable.
 
 
-async def test_a_node_starts_while_a_worker_is_away(database_target: Target):
-    """Of what a start does only the old turns lie on the workers, and those may be dropped another time."""
+async def test_a_node_starts_while_a_worker_is_away(database_target: Target) -> None:
+    """Pruning the journal is the only part of a start that needs the workers, and it can wait for a later start."""
     await distributed(database_target)
     options = StorageOptions(PoolLimits(), "postgresql://stand.in", allow_unsafe=True, distributed=True)
     async with open_database(database_target) as database:
         await change(database, WORKER_AWAY)
         with pytest.raises(StorageUnavailable, match="remote node"):
-            await forget_ended(database)
+            await prune_journal(database)
         shards = await _prepare(database, options, patient=False, prepared=False)
         assert shards is not None
         assert len(shards) == 4
 
 
-# What the engine takes, and what a text shows of it.
+# Restrictions of Citus that show in the text of the statements.
 
 
 @pytest.mark.skipif(
     CITUS_URL is None, reason="CATALOG_TEST_CITUS_URL names no Citus, which alone can show what it takes"
 )
-async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_statement():
+async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_statement() -> None:
     async with on_citus() as target, open_database(target) as database:
         assert await migrate(database, distributed=True) == []
         tally = Tally(await stores_over_shards(database))
@@ -161,18 +161,18 @@ async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_state
         assert set(await tally.record(20_000, some)) == keys_of(some)
         assert list(await tally.record(20_000, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", 20_000): (3, 0) for booking in range(9)}
-        await forget_ended(database)
+        await prune_journal(database)
         assert list(await tally.stores.events.drop_before(20_002)) == [20_000, 20_001]
 
 
-def test_what_a_conflict_updates_calls_no_function():
-    """Citus takes none there that is not immutable, and `now()` is not."""
+def test_conflict_updates_call_no_function() -> None:
+    """Citus accepts only immutable functions there, and `now()` is not immutable."""
     for name in statements("sharded"):
         updates = re.findall(r"do update\s+set (.*)", getattr(statements("sharded"), name), re.DOTALL)
         assert not [update for update in updates if "(" in update], name
 
 
-def test_distributed_tables_are_joined_to_no_other_and_written_by_no_common_table_expression():
+def test_distributed_tables_are_joined_to_no_other_and_written_by_no_common_table_expression() -> None:
     for path in sorted(SQL.glob("*.sql")):
         if path.stem == "events":  # Its statements that write are those of one Postgres.
             continue

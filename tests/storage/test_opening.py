@@ -1,4 +1,4 @@
-"""What storage is opened with."""
+"""The settings with which storage is opened."""
 
 import pytest
 
@@ -17,5 +17,5 @@ from storage.pool import PoolLimits
     ],
 )
 def test_the_embedded_postgres_has_room_for_all_nodes(nodes: int, connections: int, settings: dict[str, str]) -> None:
-    """Each node has its pool and one connection that listens; 20 are left to others."""
+    """Each node has its pool and one listening connection. 20 connections remain for other uses."""
     assert _room(StorageOptions(PoolLimits(connections=connections), nodes=nodes)) == settings

@@ -1,9 +1,10 @@
-"""From every earlier schema to this one, with data in every table: what was there is there afterwards.
+"""Upgrades from every earlier schema, with data in every table: no row is lost.
 
 `upgrades/<number>.sql` fills the tables that the migration of that number made.
 """
 
 import json
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import trio
 
 from storage.pool import Connection, Database, open_database
 from storage.schema import migrate, migrations
+from tests.conftest import Server
 
 DATA = Path(__file__).parent / "upgrades"
 KNOWN = migrations()
@@ -29,7 +31,7 @@ def data_of(version: int) -> str:
 
 
 async def _rows(connection: Connection) -> Rows:
-    """Every row of every table."""
+    """All rows of all tables."""
     tables = [row["relname"] for row in await connection.fetch(TABLES)]
     found = {}
     for table in tables:
@@ -39,7 +41,7 @@ async def _rows(connection: Connection) -> Rows:
 
 
 async def _filled(database: Database, version: int, folder: Path) -> Rows:
-    """The rows of a database of an earlier version in use."""
+    """The rows of a used database of an earlier version."""
     for migration in KNOWN[:version]:
         (folder / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
     await migrate(database, folder)
@@ -53,7 +55,7 @@ async def _filled(database: Database, version: int, folder: Path) -> Rows:
 
 
 @pytest.mark.parametrize("version", range(1, len(KNOWN) + 1))
-async def test_an_upgrade_keeps_every_row(postgres_server, tmp_path: Path, version: int) -> None:
+async def test_an_upgrade_keeps_every_row(postgres_server: Server, tmp_path: Path, version: int) -> None:
     name = f"upgraded_from_{version}"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     async with open_database(postgres_server.named(name)) as database:
@@ -64,8 +66,8 @@ async def test_an_upgrade_keeps_every_row(postgres_server, tmp_path: Path, versi
         for table, rows in before.items():
             kept = [{column: row[column] for column in rows[0]} for row in after[table]]
             assert kept == rows, table
-        # What earlier versions could not hold can be written now.
+        # Write what earlier schemas could not hold.
         for migration in KNOWN[version:]:
             later = data_of(migration.version)
-            await database.transact(lambda c, text=later: c.execute(text))
+            await database.transact(methodcaller("execute", later))
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")

@@ -1,4 +1,4 @@
-"""What tests of the ledger's stores share: rows, a driver for both stores, and a look at tables that have no reader."""
+"""Shared by the tests of the ledger stores: rows, a driver for both stores, and reads of tables without a public reader."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,19 +11,19 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     Content,
+    IdempotencyRecord,
     Mode,
     PackageKind,
-    Remembered,
     Side,
     Slot,
     Sponsor,
     YoutubeStatus,
 )
-from actors.bookings.state import BookingRules, Decision, Snapshot, Wanted, decide, wanted
+from actors.bookings.state import BookingRules, Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.keys.state import Decision as KeysDecision
+from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
-from actors.keys.state import Wanted as KeysWanted
-from actors.values import Agent, AuditRecord, Tenant, Tier, Turn
+from actors.values import Agent, AuditRecord, BatchId, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
 from storage.memory.tables import Memory
 from storage.pool import Connection
@@ -38,7 +38,7 @@ KEY = "00000000-0000-0000-0000-00000000000"
 
 
 def week(number: int) -> int:
-    """The start of the week that is so many weeks ahead."""
+    """The start of the week that many weeks ahead."""
     return WEEK + number * WEEK_MS
 
 
@@ -109,8 +109,8 @@ FULL_BOOKING = booking(
 )
 
 
-def remembered(booking_id: str, number: int = 1, tenant: int = 1, operation: str = OPERATION) -> Remembered:
-    return Remembered(f"ten_{tenant}", operation, f"{KEY}{number}", b"\x00fingerprint\xff", booking_id, NOW)
+def remembered(booking_id: str, number: int = 1, tenant: int = 1, operation: str = OPERATION) -> IdempotencyRecord:
+    return IdempotencyRecord(f"ten_{tenant}", operation, f"{KEY}{number}", b"\x00fingerprint\xff", booking_id, NOW)
 
 
 def audit(number: int, **changes: Any) -> AuditRecord:
@@ -122,7 +122,7 @@ def origin(number: int) -> Origin:
 
 
 def reserve(number: int, tenant: int = 1, slot_id: str = "left-1", start: int = 1, **changes: Any) -> Reserve:
-    """Number tells booking, key and audit record."""
+    """`number` names the booking, the key and the audit record."""
     message = Reserve(
         tenant_id=f"ten_{tenant}",
         booking_id=f"bok_{number}",
@@ -138,61 +138,63 @@ def reserve(number: int, tenant: int = 1, slot_id: str = "left-1", start: int = 
 
 
 def beginning(number: int, tenant: int, slot_id: str = "left-1", **changes: Any) -> Reserve:
-    """`bookings/start` of a brand: profile, campaign and booking."""
-    brand = {"sponsor": sponsor(tenant, id=f"spo_of_{number}"), "campaign": campaign(number, tenant)}
+    """A `bookings/start` request of a brand: profile, campaign and booking."""
+    brand: dict[str, Any] = {"sponsor": sponsor(tenant, id=f"spo_of_{number}"), "campaign": campaign(number, tenant)}
     return reserve(number, tenant, slot_id, campaign_id=f"cmp_{number}", **brand, **changes)
 
 
 @dataclass
 class Books:
-    """Drives the ledger's stores as an actor would, a turn each; a test's world can also be laid out as raw decisions."""
+    """Drives the ledger stores like an actor, with one batch id per call. Rows can also be written as raw decisions."""
 
     stores: Stores
     owner: str = "one/bookings"
-    turns: int = 0
+    batches: int = 0
 
-    def turn(self) -> Turn:
-        self.turns += 1
-        return Turn(self.owner, self.turns)
+    def next_batch_id(self) -> BatchId:
+        self.batches += 1
+        return BatchId(self.owner, self.batches)
 
     async def tenants(self, *numbers: int) -> None:
         made = {f"ten_{number}": Tenant(f"ten_{number}", Tier.CLAIMED) for number in numbers}
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
-        await self.stores.keys.transact(self.turn(), KeysWanted((), (), ()), lambda _: changed, NOW)
+        await self.stores.keys.transact(self.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
-    async def keep(self, decision: Decision, rows: Wanted | None = None, turn: Turn | None = None) -> Decision:
-        """Keep a decision as it is."""
-        kept: Decision = await self.stores.ledger.transact(turn or self.turn(), rows or Wanted(), lambda _: decision)
+    async def keep(self, decision: Decision, rows: LockSet | None = None, batch_id: BatchId | None = None) -> Decision:
+        """Write a decision unchanged."""
+        kept: Decision = await self.stores.ledger.transact(
+            batch_id or self.next_batch_id(), rows or LockSet(), lambda _: decision
+        )
         return kept
 
-    async def see(self, rows: Wanted) -> Snapshot:
-        """What a batch that wants these rows decides on."""
+    async def see(self, rows: LockSet) -> Snapshot:
+        """The snapshot of a batch that locks these rows."""
         seen: list[Snapshot] = []
 
         def look(snapshot: Snapshot) -> Decision:
             seen.append(snapshot)
             return Decision()
 
-        await self.stores.ledger.transact(self.turn(), rows, look)
+        await self.stores.ledger.transact(self.next_batch_id(), rows, look)
         return seen[0]
 
     async def send(
         self,
         *messages: Message,
         now_ms: int = NOW,
-        turn: Turn | None = None,
-        rows: Callable[[Wanted], Wanted] = lambda rows: rows,
+        batch_id: BatchId | None = None,
+        rows: Callable[[LockSet], LockSet] = lambda rows: rows,
     ) -> list[Answer]:
-        """Have the real rules decide on messages."""
+        """Decide on messages by the real rules."""
         decision = await self.stores.ledger.transact(
-            turn or self.turn(),
-            rows(wanted(messages)),
+            batch_id or self.next_batch_id(),
+            rows(rows_to_lock(messages)),
             lambda snapshot: decide(snapshot, messages, now_ms, BookingRules()),
         )
         return decision.answers
 
     async def lay_out(self, *rows: Sponsor | Slot | Campaign | Booking, weeks: bool = True) -> None:
-        """Keep rows of a test's world; bookings hold their weeks if `weeks`."""
+        """Write the rows a test starts from. Bookings hold their weeks if `weeks`."""
         made = Decision()
         for row in rows:
             match row:
@@ -223,7 +225,7 @@ class Books:
         await below.read(insert)
 
     async def weeks(self) -> dict[tuple[str, int], str]:
-        """Who holds which week."""
+        """The booking that holds each week."""
         below = self.stores.below
         if isinstance(below, Memory):
             return dict(below.slot_weeks)
@@ -231,13 +233,13 @@ class Books:
         return {(row["slot_id"], row["week_ms"]): row["booking_id"] for row in rows}
 
     async def listen(self) -> Callable[[], Any]:
-        """From now on, gather announced topics; what it returns gives those that were heard so far."""
+        """Start to collect announced topics. The returned function gives those heard so far."""
         heard: list[str] = []
         below = self.stores.below
         if isinstance(below, Memory):
             below.listeners.append(heard.append)
         else:
-            # The pool hands out the connection that was used last, so this one also hears what it announces itself.
+            # The pool reuses the last connection first, so this one also hears its own announcements.
             await below.read(lambda c: c.add_listener("catalog", lambda *message: heard.append(message[-1])))
 
         async def topics() -> list[str]:
@@ -248,7 +250,7 @@ class Books:
 
 
 async def a_world(books: Books, tenants: int = 2) -> None:
-    """Accounts with a profile and an approved campaign each, and two slots; `right-1` is sold by two weeks."""
+    """Accounts with a profile and an approved campaign each, and two slots. `right-1` is sold in units of two weeks."""
     numbers = range(1, tenants + 1)
     await books.tenants(*numbers)
     await books.lay_out(

@@ -1,17 +1,17 @@
-"""Device logins through stores: messages of the authorizer sent as its actor would send them, and what they need."""
+"""Device logins through the stores: sends the authorizer's messages like its actor, and creates the rows they need."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from actors.credentials import Kind
-from actors.devices.messages import Answer, Decide, Device, FreshKey, Look, Poll, Redeemed, Seen, Start
-from actors.devices.state import DeviceRules, decide, wanted
+from actors.devices.messages import Answer, Decide, Device, DeviceView, FreshKey, Look, Poll, Redeemed, Start
+from actors.devices.state import DeviceRules, decide, rows_to_lock
 from actors.keys.messages import Issue, Key
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
-from actors.keys.state import wanted as wanted_of_keys
+from actors.keys.state import rows_to_lock as wanted_of_keys
 from actors.sessions.messages import Session
-from actors.values import AuditRecord, Refused, Turn
+from actors.values import AuditRecord, BatchId, Refused
 from storage.pool import Database
 from tests.stores.conftest import Stores
 
@@ -31,7 +31,7 @@ def code(number: int) -> str:
 
 
 def device(number: int, now_ms: int = NOW) -> Device:
-    """As it is begun, and as a store returns it."""
+    """A started login, as a store returns it."""
     return Device(
         f"dev_{number}", hash_of(number), code(number), "a-program/1.0", "203.0.113.7", now_ms, now_ms + 900_000, 5
     )
@@ -56,30 +56,30 @@ def deciding(number: int, *, approve: bool = True, session: int = 1, email: str 
 
 
 def issue(number: int, email: str = ANN) -> Issue:
-    """A full key of an account, from elsewhere: the dashboard, or an operator."""
+    """A full key of an account, issued by the dashboard or an operator."""
     key = Key(f"key_{number}", hash_of(number, "i"), f"cs_user_{number:04}", Kind.USER, f"ten_{number}", NOW)
     return Issue(key, email, AuditRecord(f"aud_{number}", NOW, "cli", "uid 0", "key.issued", "key", key.id))
 
 
 class Logins:
-    """One node's authorizer and key keeper, a turn each message or batch."""
+    """The authorizer and the key keeper of one node, with one batch id per call."""
 
     def __init__(self, stores: Stores, node: str = "node1", rules: DeviceRules | None = None) -> None:
         self.stores = stores
         self.node = node
         self.rules = rules or DeviceRules()
-        self.turns = 0
+        self.batches = 0
 
-    def turn(self) -> Turn:
-        self.turns += 1
-        return Turn(f"{self.node}/devices", self.turns)
+    def next_batch_id(self) -> BatchId:
+        self.batches += 1
+        return BatchId(f"{self.node}/devices", self.batches)
 
     async def send(
-        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, turn: Turn | None = None
+        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, batch_id: BatchId | None = None
     ) -> Sequence[Answer]:
         decision = await self.stores.devices.transact(
-            turn or self.turn(),
-            wanted(messages),
+            batch_id or self.next_batch_id(),
+            rows_to_lock(messages),
             lambda snapshot: decide(snapshot, messages, now_ms, self.rules),
             now_ms,
         )
@@ -89,10 +89,10 @@ class Logins:
         return [word(answer) for answer in await self.send(*messages, now_ms=now_ms)]
 
     async def issue(self, number: int, email: str = ANN, *, now_ms: int = NOW) -> str:
-        """Issue a full key; "kept", or the code of the refusal."""
+        """Issue a full key. Returns "kept" or the code of the refusal."""
         message = issue(number, email)
         decision = await self.stores.keys.transact(
-            Turn(f"{self.node}/keys", self.turn().seq),
+            BatchId(f"{self.node}/keys", self.next_batch_id().seq),
             wanted_of_keys([message]),
             lambda snapshot: decide_keys(snapshot, [message], now_ms, KeyRules()),
             now_ms,
@@ -101,7 +101,7 @@ class Logins:
         return str(answer.code) if isinstance(answer, Refused) else "kept"
 
     async def settle(self, *emails: str) -> None:
-        """Accounts with one full key and one session each: `ses_1` of the first, `ses_2` of the second."""
+        """Create accounts with one full key and one session each: `ses_1` for the first, `ses_2` for the second."""
         for place, email in enumerate(emails, start=1):
             assert await self.issue(9_000 + place, email) == "kept"
             await self.session(place, email)
@@ -127,7 +127,7 @@ class Logins:
         )
 
     async def keys(self, *numbers: int) -> list[str]:
-        """Those of the keys of redeemed devices that exist, by prefix."""
+        """The prefixes of the existing keys among those of redeemed devices."""
         found = await self.stores.keys.resolve([hash_of(number, "k") for number in numbers])
         return sorted(resolved.key.prefix for resolved in found.values())
 
@@ -136,7 +136,7 @@ def word(answer: Answer) -> str:
     match answer:
         case Refused(code=refused):
             return str(refused)
-        case Seen(device=seen):
+        case DeviceView(device=seen):
             return str(seen.status)
         case Redeemed():
             return "a key"

@@ -30,7 +30,7 @@ _numbers = count(1)
 
 
 async def stand_in(target: Target, shards: int = 4) -> None:
-    """Give the database what it needs to be divided into so many logical shards."""
+    """Prepare the database for this number of logical shards."""
 
     async def work(connection: Connection) -> None:
         name = await connection.fetchval("select quote_ident(current_database())")
@@ -42,7 +42,7 @@ async def stand_in(target: Target, shards: int = 4) -> None:
 
 
 async def distributed(target: Target, shards: int = 4) -> None:
-    """Divide the migrated database into logical shards, as the first start does that is told to."""
+    """Distribute the migrated database over logical shards, like the first start that is configured to."""
     await stand_in(target, shards)
     async with open_database(target) as database:
         await check_engine(database)

@@ -1,11 +1,11 @@
-"""What tests of the event stores share: rows, turns, and all that is kept."""
+"""Shared by the tests of the event stores: rows, batch ids, and reads of everything stored."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from actors.events.messages import Kind, Row
-from actors.values import Contended, Turn
+from actors.values import BatchId, Contended
 from storage.memory.tables import Memory
 from storage.postgres.events import KINDS
 from tests.stores.conftest import Stores
@@ -16,7 +16,7 @@ BY_NUMBER = {number: kind for kind, number in KINDS.items()}
 
 
 def row(number: int, booking: int = 1, kind: Kind = Kind.IMPRESSION) -> Row:
-    """The number, with booking and kind, tells the key."""
+    """A row whose key follows from the number, the booking and the kind."""
     name = f"bok_{booking}"
     return Row(name, blake2b(f"{number} {name} {kind}".encode(), digest_size=16).digest(), kind)
 
@@ -31,22 +31,22 @@ def keys_of(some: Iterable[Row]) -> set[bytes]:
 
 @dataclass
 class Tally:
-    """Drives the event store as a deduper would, a turn each."""
+    """Drives the event store like a deduper, with one batch id per call."""
 
     stores: Stores
     owner: str = "one/events"
-    turns: int = 0
+    batches: int = 0
 
-    def turn(self) -> Turn:
-        self.turns += 1
-        return Turn(self.owner, self.turns)
+    def next_batch_id(self) -> BatchId:
+        self.batches += 1
+        return BatchId(self.owner, self.batches)
 
-    async def record(self, day: int, some: Sequence[Row], turn: Turn | None = None) -> Collection[bytes]:
-        """Record until it is not contended any more, as an actor does."""
-        turn = turn or self.turn()
+    async def record(self, day: int, some: Sequence[Row], batch_id: BatchId | None = None) -> Collection[bytes]:
+        """Record, and retry while contended, like an actor."""
+        batch_id = batch_id or self.next_batch_id()
         for _ in range(20):
             try:
-                return await self.stores.events.record(turn, day, some)
+                return await self.stores.events.record(batch_id, day, some)
             except Contended:
                 pass
         raise AssertionError("contended again and again")
@@ -79,7 +79,7 @@ class Tally:
 
 
 def counted(keys: Keys) -> Counts:
-    """What the keys add up to."""
+    """The counts that follow from the keys."""
     sums: dict[tuple[str, int], list[int]] = {}
     for day, some in keys.items():
         for booking_id, kind in some.values():

@@ -1,4 +1,4 @@
-"""One contract over both catalog stores: what is imported is loaded, in order and whole, and found."""
+"""The contract of the catalog store, over Postgres and in memory: importing, loading and searching."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
-from tests.catalog.entries import bot, guide_fields, of_bots, of_usecases, usecase
 from tests.fakes import together
+from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
 
 MANY = 2_500
-"""More than two chunks of an import, and of a load."""
+"""More than two chunks of an import and of a load."""
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -34,7 +34,7 @@ async def store(target: Target | None) -> AsyncIterator[CatalogStore]:
 
 @dataclass(slots=True)
 class Loaded:
-    """What a load handed over."""
+    """The entries that a load handed over."""
 
     entries: dict[Kind, list[Entry]] = field(default_factory=lambda: {kind: [] for kind in Kind})
     largest: int = 0
@@ -65,7 +65,7 @@ async def test_a_new_store_is_empty_and_at_revision_zero(store: CatalogStore) ->
     assert (await loaded(store)).entries == {Kind.USECASES: [], Kind.BOTS: []}
 
 
-async def test_what_was_imported_is_loaded_byte_by_byte(store: CatalogStore) -> None:
+async def test_imported_entries_are_loaded_byte_by_byte(store: CatalogStore) -> None:
     entries = [usecase("a", guide=guide_fields()), usecase("b", title='“Ü” 🙂 \\ "quoted" & <b>', addedAt=2**53)]
     await store.replace(Import({Kind.USECASES: entries, Kind.BOTS: [bot("a")]}))
     result = await loaded(store)
@@ -154,8 +154,8 @@ async def test_imports_at_the_same_time_happen_one_after_the_other(store: Catalo
 
 async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> None:
     pairs = [
-        Import({Kind.BOTS: many(job=f"Job {turn}."), Kind.USECASES: [usecase("u", roi=f"Job {turn}.")]})
-        for turn in range(4)
+        Import({Kind.BOTS: many(job=f"Job {number}."), Kind.USECASES: [usecase("u", roi=f"Job {number}.")]})
+        for number in range(4)
     ]
     await store.replace(pairs[0])
     results = [Loaded() for _ in range(6)]
@@ -252,7 +252,7 @@ async def test_a_search_reads_like_a_web_search(store: CatalogStore) -> None:
 
 
 @pytest.mark.parametrize("q", ["", "   ", "\0", "...", "!&|()<->:*'", '"', '"" -""', "\ud800", "submarine\0submarine"])
-async def test_what_holds_no_word_to_be_found_finds_nothing(store: CatalogStore, q: str) -> None:
+async def test_a_query_without_searchable_words_finds_nothing(store: CatalogStore, q: str) -> None:
     await store.replace(of_bots(*LIBRARY))
     assert await searched(store, q) == []
 
@@ -273,7 +273,7 @@ async def test_a_search_sees_changes_and_removals(store: CatalogStore) -> None:
     assert await searched(store, "fence") == ["in-job"]
 
 
-# What only Postgres does.
+# Only over Postgres.
 
 
 async def test_postgres_finds_other_forms_of_a_word(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""Events of demo bookings, beside the figures that a demo comes with: what replacing the demo does to them."""
+"""Events of demo bookings, next to the counts that a demo contains, and the effect of replacing the demo on both."""
 
 import random
 from functools import partial
@@ -12,7 +12,7 @@ from actors.bookings.store import DemoStore
 from actors.clock import day_of
 from actors.events.messages import Kind, Row
 from actors.values import Agent
-from service.samples.demo import demo_data
+from service.seed.demo import demo_data
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Database
@@ -72,10 +72,10 @@ async def test_events_add_to_the_figures_of_a_demo_and_go_with_them_when_it_is_r
     assert await tally.counts() == figures()
 
 
-async def test_who_was_counted_today_is_not_counted_again_today_though_the_demo_was_replaced(
+async def test_a_visitor_counted_today_is_not_counted_again_after_the_demo_was_replaced(
     demo: DemoStore, tally: Tally
 ) -> None:
-    """Nodes answer for keys that they remember, so the keys must not go before their day does."""
+    """Nodes answer from the keys they remember, so keys must stay until their day is dropped."""
     await replace(demo, DATA, 1)
     some = sorted([of(SHOWN[0], 1), of(SHOWN[1], 2)])
     await tally.record(TODAY, some)
@@ -89,7 +89,7 @@ async def test_who_was_counted_today_is_not_counted_again_today_though_the_demo_
 async def test_an_event_that_is_counted_after_its_demo_went_adds_nothing_to_the_next_demo(
     demo: DemoStore, tally: Tally
 ) -> None:
-    """A node may not have heard yet that the booking is gone."""
+    """A node may not know yet that the booking is gone."""
     await replace(demo, DATA, 1)
     await replace(demo, None, 2)
     await tally.record(TODAY + 1, [of(SHOWN[0], 1)])
@@ -119,7 +119,7 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
         chance = random.Random(place)
         for _ in range(25):
             some = sorted({of(chance.choice(SHOWN), chance.randrange(10_000)) for _ in range(40)})
-            added = await tallies[place].stores.events.record(tallies[place].turn(), TODAY, some)
+            added = await tallies[place].stores.events.record(tallies[place].next_batch_id(), TODAY, some)
             said += len(added)
 
     async def seeder() -> None:
@@ -136,14 +136,14 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
     assert sum(impressions for impressions, _ in counts.values()) <= said + sum(i for i, _ in figures().values())
 
 
-async def test_who_counts_waits_for_a_replacement_before_it_has_counted_anything(database: Database) -> None:
-    """Else it could hold a row that the demo is about to write, and wait for one that the demo has removed."""
+async def test_counting_waits_for_a_replacement_before_it_has_counted_anything(database: Database) -> None:
+    """Otherwise it could lock a row that the demo is about to write, and wait for one that the demo has deleted."""
     [tally], demo = nodes(database, 1), PostgresDemo(database)
     await replace(demo, DATA, 1)
     first, other = sorted(each.booking_id for each in DATA.days if each.day == TODAY)[:2]
     await tally.stores.events.prepare([TODAY])
     await database.read(lambda c: c.execute("delete from delivery_days where booking_id = $1", first))
-    # The replacement has removed the figures by then, and not written the new ones.
+    # By then the replacement has deleted the old counts and not yet written the new ones.
     hold = "lock table campaigns in share row exclusive mode"
     some = [of(first, 1), of(other, 2)]
     results = await while_held(database, hold, partial(replace, demo, DATA, 2), partial(tally.record, TODAY, some))

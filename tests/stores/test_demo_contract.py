@@ -1,4 +1,4 @@
-"""One contract over both demo stores: a demo comes, moves and goes, and real rows beside it stay."""
+"""The contract of the demo store, over Postgres and in memory: a demo is added, replaced and removed; real rows stay."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -9,15 +9,15 @@ import pytest
 import trio
 
 from actors.bookings.demo import DemoCounts, DemoData
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
 from actors.bookings.store import TOPIC, DemoStore
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
-from service.samples import load_demo
-from service.samples.demo import demo_data
-from service.samples.seeding import replace_demo
+from service.seed.demo import demo_data
+from service.seed.demo_seeding import replace_demo
+from service.seed.samples import load_demo
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Connection, Database, Target, open_database
@@ -33,7 +33,7 @@ Row = Sponsor | Slot | Campaign | Booking
 
 @dataclass(slots=True)
 class Picture:
-    """All that the tables hold, as one may compare it."""
+    """The content of all tables, in a form that can be compared."""
 
     sponsors: dict[str, Any] = field(default_factory=dict)
     slots: dict[str, Any] = field(default_factory=dict)
@@ -259,7 +259,7 @@ async def test_removing_takes_everything_but_the_accounts_and_counts_as_touched(
     assert (*left, picture.events) == ({},) * 7
     assert picture.accounts.keys() == {account.email for account in DATA.accounts}
     assert not await place.store.is_untouched()
-    assert await seed(place, first=True) is None, "what was taken away on purpose does not come back by itself"
+    assert await seed(place, first=True) is None, "a demo removed on purpose does not come back by itself"
     assert (await place.picture()).bookings == {}
 
 
@@ -267,7 +267,7 @@ async def test_removing_where_no_demo_is_keeps_later_starts_from_bringing_one(pl
     assert await remove(place) == DemoCounts()
     assert not await place.store.is_untouched()
     assert await seed(place, first=True) is None
-    assert (await seed(place)) is not None, "asked for, it comes"
+    assert (await seed(place)) is not None, "on request it comes back"
 
 
 async def test_each_replacement_is_audited(place: Place) -> None:
@@ -291,7 +291,7 @@ async def test_accounts_that_exist_own_the_demo(place: Place) -> None:
     assert {row.tenant_id for row in picture.bookings.values()} == {"ten_there", DATA.accounts[1].tenant_id}
 
 
-# Real rows beside it.
+# Next to real rows.
 
 REAL_SLOT = Slot("real-slot", "Footer", "left", 1_000, NOW)  # type: ignore[arg-type]
 REAL_SPONSOR = Sponsor("ten_real", "spo_real", "Somebody Else", "https://example.net", NOW)
@@ -352,7 +352,7 @@ async def test_a_slot_with_a_real_booking_is_retired_and_comes_back_with_the_dem
     assert picture.bookings.keys() == {"bok_real"}
     assert set(picture.weeks.values()) == {"bok_real"}
     await remove(place, NOW + 9)
-    assert (await place.picture()).slots[HELD.slot_id].retired_ms == NOW + 1, "when it was retired stays"
+    assert (await place.picture()).slots[HELD.slot_id].retired_ms == NOW + 1, "the time of retirement stays"
     await seed(place)
     assert (await place.picture()).slots[HELD.slot_id] == next(row for row in DATA.slots if row.id == HELD.slot_id)
 
@@ -374,7 +374,7 @@ async def test_a_week_that_a_real_booking_holds_stays_its_own(place: Place) -> N
     assert (counts.left_out, counts.bookings) == (1, len(DATA.bookings) - 1)
 
 
-async def test_what_a_demo_sponsor_made_of_its_own_keeps_its_profile_and_campaign(place: Place) -> None:
+async def test_a_demo_sponsors_real_rows_keep_its_profile_and_campaign(place: Place) -> None:
     await seed(place)
     campaign, sponsor = DATA.campaigns[0], DATA.sponsors[0]
     await place.put(
@@ -405,7 +405,7 @@ async def test_a_real_profile_of_a_demo_account_stays(place: Place) -> None:
     assert (await place.picture()).sponsors == {account.tenant_id: real}
 
 
-# Together and again.
+# Concurrently and repeatedly.
 
 
 async def test_of_nodes_that_start_at_once_one_seeds(place: Place) -> None:
@@ -432,7 +432,7 @@ async def test_commands_at_once_leave_one_whole_demo(place: Place) -> None:
     assert picture.bookings == {row.id: row for row in DATA.bookings}
     assert picture.revision == len(picture.audits) == 4
     if isinstance(place, InPostgres):
-        assert place.database.statistics().contended == 0, "they take turns, and none has to run again"
+        assert place.database.statistics().contended == 0, "they are serialized, and none has to run again"
 
 
 async def test_seeding_runs_again_after_a_collision_and_gives_up_after_many(autojump_clock: Any) -> None:
@@ -471,7 +471,7 @@ async def test_postgres_announces_with_its_commit(database: Database) -> None:
 
 
 async def test_postgres_waits_for_a_booking_that_is_being_made_in_a_demo_slot(database: Database) -> None:
-    """The ledger locks the slot; what it takes meanwhile is seen, and stays."""
+    """The ledger locks the slot. A week it takes meanwhile is seen and stays."""
     place = InPostgres(database)
     await seed(place)
     await place.account("real@example.com", "ten_real")

@@ -1,13 +1,13 @@
-"""One contract for the device store, over Postgres and in memory."""
+"""The contract of the device store, over Postgres and in memory."""
 
 from dataclasses import replace
 
 import pytest
 
 from actors.credentials import Kind
-from actors.devices.messages import Seen, Status
-from actors.devices.state import Decision, Snapshot, wanted
-from actors.values import Contended, Turn
+from actors.devices.messages import DeviceView, Status
+from actors.devices.state import Decision, Snapshot, rows_to_lock
+from actors.values import BatchId, Contended
 from tests.stores.conftest import Stores
 from tests.stores.logins import ANN, BOB, LATE, NOW, Logins, code, deciding, device, hash_of, look, poll, start
 
@@ -19,9 +19,9 @@ async def logins(stores: Stores) -> Logins:
     return made
 
 
-async def test_what_is_begun_is_kept_as_it_is(logins: Logins) -> None:
-    assert await logins.send(start(1), start(2)) == [Seen(device(1)), Seen(device(2))]
-    assert await logins.send(look(code(1)), look(code(2))) == [Seen(device(1)), Seen(device(2))]
+async def test_a_started_login_is_stored_unchanged(logins: Logins) -> None:
+    assert await logins.send(start(1), start(2)) == [DeviceView(device(1)), DeviceView(device(2))]
+    assert await logins.send(look(code(1)), look(code(2))) == [DeviceView(device(1)), DeviceView(device(2))]
 
 
 async def test_each_change_is_kept(logins: Logins) -> None:
@@ -29,12 +29,12 @@ async def test_each_change_is_kept(logins: Logins) -> None:
     assert await logins.words(poll(1), now_ms=NOW + 1_000) == ["authorization_pending"]
     assert await logins.words(poll(1), now_ms=NOW + 2_000) == ["slow_down"]
     paced = replace(device(1), polled_ms=NOW + 1_000, interval_seconds=10)
-    assert await logins.send(look(code(1))) == [Seen(paced)]
+    assert await logins.send(look(code(1))) == [DeviceView(paced)]
     approved = replace(paced, status=Status.APPROVED, email=ANN, session_id="ses_1", decided_ms=NOW + 3_000)
-    assert await logins.send(deciding(1), now_ms=NOW + 3_000) == [Seen(approved)]
+    assert await logins.send(deciding(1), now_ms=NOW + 3_000) == [DeviceView(approved)]
     assert await logins.words(poll(1)) == ["a key"]
     redeemed = replace(approved, status=Status.REDEEMED, key_id="key_of_1")
-    assert await logins.send(look(code(1))) == [Seen(redeemed)]
+    assert await logins.send(look(code(1))) == [DeviceView(redeemed)]
 
 
 async def test_a_redeemed_device_has_a_full_key_of_its_account(logins: Logins) -> None:
@@ -46,7 +46,7 @@ async def test_a_redeemed_device_has_a_full_key_of_its_account(logins: Logins) -
     assert (resolved.key.id, resolved.key.prefix, resolved.key.name) == ("key_of_1", "cs_user_0001", "a-program/1.0")
 
 
-async def test_what_has_ended_is_kept_as_ended(logins: Logins) -> None:
+async def test_an_ended_login_stays_ended(logins: Logins) -> None:
     await logins.send(start(1), start(2), deciding(2, approve=False))
     assert await logins.words(poll(1), poll(2), now_ms=LATE) == ["expired_token", "access_denied"]
     assert await logins.words(poll(1), poll(2), deciding(1), now_ms=NOW) == [
@@ -59,7 +59,7 @@ async def test_what_has_ended_is_kept_as_ended(logins: Logins) -> None:
 async def test_a_code_that_is_taken_gives_way_to_the_next(logins: Logins) -> None:
     await logins.send(start(1))
     [answer] = await logins.send(start(2, code(1), code(7)))
-    assert answer == Seen(replace(device(2), user_code=code(7)))
+    assert answer == DeviceView(replace(device(2), user_code=code(7)))
 
 
 async def test_guesses_are_kept_by_session_and_lock_its_form(logins: Logins) -> None:
@@ -77,7 +77,7 @@ async def test_a_session_that_does_not_exist_decides_nothing(logins: Logins) -> 
 
 
 async def test_promised_keys_count_against_approvals_and_against_issued_keys(logins: Logins) -> None:
-    """Ann has one key; three are issued, six are promised, and one of these is handed out: ten."""
+    """Ann has one key, three more are issued, and six are promised, one of which is fetched: ten."""
     for number in (1, 2, 3):
         assert await logins.issue(number) == "kept"
     for number in range(1, 7):
@@ -88,7 +88,7 @@ async def test_promised_keys_count_against_approvals_and_against_issued_keys(log
     assert await logins.issue(4) == "key_limit"
     assert await logins.words(deciding(7)) == ["key_limit"]
     assert await logins.issue(4, BOB) == "kept", "another account has its own count"
-    # The promises lapse with the devices.
+    # The promises lapse when the devices expire.
     assert await logins.issue(5, now_ms=LATE) == "kept"
     assert await logins.words(poll(2), now_ms=LATE) == ["expired_token"]
 
@@ -101,11 +101,11 @@ async def test_a_promise_that_a_clock_ahead_gave_away_is_not_kept(logins: Logins
     assert await logins.keys(1) == []
 
 
-async def test_a_turn_that_runs_again_is_decided_once(logins: Logins) -> None:
+async def test_a_batch_that_runs_again_is_decided_once(logins: Logins) -> None:
     await logins.send(start(1), deciding(1))
-    turn = Turn("node1/devices", 1_000)
-    first = await logins.send(poll(1), turn=turn)
-    assert await logins.send(poll(1), turn=turn) == first
+    batch_id = BatchId("node1/devices", 1_000)
+    first = await logins.send(poll(1), batch_id=batch_id)
+    assert await logins.send(poll(1), batch_id=batch_id) == first
     assert await logins.keys(1) == ["cs_user_0001"]
 
 
@@ -119,7 +119,7 @@ async def test_a_batch_that_fails_changes_nothing(logins: Logins) -> None:
         return decision
 
     with pytest.raises(Contended):
-        await logins.stores.devices.transact(logins.turn(), wanted([poll(1)]), clash, NOW)
+        await logins.stores.devices.transact(logins.next_batch_id(), rows_to_lock([poll(1)]), clash, NOW)
     assert await logins.words(look(code(1)), poll(2)) == ["approved", "invalid_code"]
 
 
@@ -134,4 +134,4 @@ async def test_device_logins_are_forgotten_some_at_a_time_once_they_have_ended_f
     assert await devices.prune(LATE + 4, 2) == 0
     words = await logins.words(*(poll(number) for number in range(1, 6)))
     assert words == ["invalid_code"] * 3 + ["authorization_pending"] * 2
-    assert await logins.keys(1) == ["cs_user_0001"], "the key lives on"
+    assert await logins.keys(1) == ["cs_user_0001"], "the key stays valid"

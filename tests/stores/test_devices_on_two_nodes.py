@@ -1,4 +1,4 @@
-"""Nodes that share one Postgres and meet at one device, one session, one account or one code."""
+"""Nodes that share one Postgres and contend for one device, session, account or code."""
 
 from functools import partial
 from itertools import count
@@ -15,7 +15,7 @@ from tests.stores.test_ledger_on_two_nodes import while_held
 
 @pytest.fixture
 async def nodes(database: Database) -> tuple[Logins, Logins]:
-    """Two nodes. They share a pool: each transaction has a connection of its own all the same."""
+    """Two nodes. They share a pool, but each transaction has its own connection."""
     await a_node(database).settle(ANN, BOB)
     return a_node(database), a_node(database)
 
@@ -25,7 +25,7 @@ _numbers = count(1)
 
 
 def a_node(database: Database) -> Logins:
-    """One more node; each sends one batch at a time, as actors do."""
+    """Another node. Each sends one batch at a time, like an actor."""
     return Logins(stores_over(database), f"node{next(_numbers)}")
 
 
@@ -55,7 +55,7 @@ async def test_approval_and_denial_at_once_are_one_decision(nodes: Nodes, databa
 
 
 async def test_wrong_codes_of_one_session_on_two_nodes_are_all_counted(nodes: Nodes, database: Database) -> None:
-    """The first of a session's guesses have no row to lock yet."""
+    """The first guesses of a session have no row to lock yet."""
     one, two = nodes
     results = await while_held(
         database,
@@ -80,7 +80,7 @@ async def test_an_approval_and_an_issued_key_at_once_do_not_pass_the_cap(nodes: 
 
 
 async def test_a_key_that_is_handed_out_meanwhile_is_counted_once(nodes: Nodes, database: Database) -> None:
-    """Eight keys and one promise leave room for one: not for none, and not for two."""
+    """Eight keys and one promise leave room for exactly one more."""
     one, two = nodes
     for number in range(1, 8):
         assert await one.issue(number) == "kept"

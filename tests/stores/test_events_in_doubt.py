@@ -1,10 +1,10 @@
-"""Events whose one statement is its own commit, while the network breaks in the middle of it: nothing is lost or counted
-twice, and whoever repeats learns the truth."""
+"""Events whose single statement is its own transaction, while the network breaks: nothing is lost or counted twice, and a
+retry learns the outcome."""
 
 import pytest
 
 from actors.events.messages import Kind, Row
-from actors.values import OutcomeUnknown, Turn
+from actors.values import BatchId, OutcomeUnknown
 from storage.pool import Connection, Target, open_database
 from storage.postgres.events import PostgresEvents
 from tests.storage.proxy import Weather, proxied
@@ -27,14 +27,14 @@ async def test_a_batch_of_new_keys_is_settled_after_its_connection_broke(
     async with proxied(database_target) as proxy, open_database(proxy.target) as database:
         events = PostgresEvents(database)
         await events.prepare([DAY])
-        turn = Turn("one/events", 1)
+        batch_id = BatchId("one/events", 1)
         proxy.weather = weather
         with pytest.raises(OutcomeUnknown):
-            await events.record(turn, DAY, ROWS)
+            await events.record(batch_id, DAY, ROWS)
         proxy.weather = Weather.FAIR
         assert await database.read(_kept) == at_first
         for _ in range(2):
-            assert sorted(await events.record(turn, DAY, ROWS)) == [row.key for row in ROWS]
+            assert sorted(await events.record(batch_id, DAY, ROWS)) == [row.key for row in ROWS]
             assert await database.read(_kept) == (9, 6, 3)
-        assert not await events.record(Turn("one/events", 2), DAY, ROWS)
+        assert not await events.record(BatchId("one/events", 2), DAY, ROWS)
         assert await database.read(_kept) == (9, 6, 3)

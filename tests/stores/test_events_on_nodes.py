@@ -1,4 +1,4 @@
-"""Nodes that record over one Postgres at once: each key once, counts are rows, no deadlock; partitions while others write."""
+"""Nodes that record in one Postgres at once: each key once, exact counts, no deadlock, and partitions during writes."""
 
 import asyncio
 import random
@@ -11,11 +11,11 @@ import trio
 from actors.actor import ActorLimits
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk, Fate
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, Seals
-from actors.troupe import running
-from actors.values import Contended, Turn
+from actors.events.router import EventOutcome, EventRouter
+from actors.events.state import EventRules, VisitorHasher
+from actors.supervision import running
+from actors.values import BatchId, Contended
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.events import PostgresEvents
 from tests.fakes import together
@@ -26,17 +26,17 @@ from tests.stores.test_ledger_on_two_nodes import while_held
 DAY = 20_000
 SECONDS = 60.0
 COUNTING = f"insert into delivery_days values ('bok_1', {DAY}, 1, 0)"
-"""Whoever has done this and not committed lets a batch keep its keys but not count them."""
+"""While this is uncommitted, a batch can insert its keys but not count them."""
 SECRET = b"a secret of the server, 32 bytes"
 
 
 def nodes(database: Database, count: int = 2) -> list[Tally]:
-    """Nodes, each with a store of its own. They share a pool: each transaction has a connection of its own all the same."""
+    """Nodes, each with its own store. They share a pool, but each transaction has its own connection."""
     return [Tally(stores_over(database), f"node{place}/events") for place in range(count)]
 
 
 async def deadlocks(database: Database) -> int:
-    """How many deadlocks the server has ended here so far."""
+    """The number of deadlocks that the server has resolved in this database."""
 
     async def work(connection: Connection) -> int:
         await connection.execute("select pg_stat_force_next_flush()")
@@ -54,8 +54,8 @@ async def deadlocks(database: Database) -> int:
 @pytest.mark.parametrize("apart", [0, 1_000])
 async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_once(
     database: Database, count: int, apart: int
-):
-    """Batches meet in many keys of many bookings, or in the bookings alone."""
+) -> None:
+    """Batches share many keys of many bookings, or only the bookings."""
     tallies = nodes(database, count)
     await tallies[0].stores.events.prepare([DAY])
     said: list[bytes] = []
@@ -66,10 +66,10 @@ async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_o
         for _ in range(30):
             numbers = [apart * place + chance.randrange(60) for _ in range(200)]
             some = sorted({row(number, chance.randrange(20), chance.choice([*Kind])) for number in numbers})
-            turn = tallies[place].turn()
+            batch_id = tallies[place].next_batch_id()
             while True:
                 try:
-                    said.extend(await tallies[place].stores.events.record(turn, DAY, some))
+                    said.extend(await tallies[place].stores.events.record(batch_id, DAY, some))
                     break
                 except Contended as error:
                     contended.append(str(error))
@@ -86,7 +86,7 @@ async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_o
     assert await deadlocks(database) == 0
 
 
-async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_duplicate(database: Database):
+async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_duplicate(database: Database) -> None:
     one, two = nodes(database)
     await one.stores.events.prepare([DAY])
     first, second = await while_held(
@@ -97,7 +97,7 @@ async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_dupli
     assert await one.counts() == {("bok_1", DAY): (3, 0)}
 
 
-async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(database: Database):
+async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(database: Database) -> None:
     [two] = nodes(database, 1)
     await two.stores.events.prepare([DAY])
     [held] = rows([2])
@@ -106,18 +106,18 @@ async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(databas
     assert set(second) == keys_of(rows([2, 3]))
 
 
-async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database: Database):
-    """The first attempt's connection is lost to the node, not to the server: its commit may come at any time."""
+async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database: Database) -> None:
+    """The node has lost the first attempt's connection, but the server has not: its commit may come at any time."""
     one = Tally(stores_over(database))
     await one.stores.events.prepare([DAY])
-    turn = one.turn()
-    attempts = [partial(one.stores.events.record, turn, DAY, rows([1, 2])) for _ in range(2)]
+    batch_id = one.next_batch_id()
+    attempts = [partial(one.stores.events.record, batch_id, DAY, rows([1, 2])) for _ in range(2)]
     results = await while_held(database, COUNTING, *attempts, undo=True)
     assert [set(result) for result in results] == [keys_of(rows([1, 2]))] * 2
     assert await one.counts() == {("bok_1", DAY): (2, 0)}
 
 
-async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database):
+async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database) -> None:
     one = Tally(stores_over(database))
     await one.record(DAY, rows([1]))
     read = f"select * from delivery_days where day = {DAY}; select * from events"
@@ -141,26 +141,26 @@ async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database
 # Partitions.
 
 
-async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database: Database):
+async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database: Database) -> None:
     one, two = nodes(database)
     await one.record(DAY, rows([1]))
     await two.stores.events.drop_before(DAY + 1)
-    turn = one.turn()
-    with pytest.raises(Contended, match=f"another node has dropped day {DAY}"):
-        await one.stores.events.record(turn, DAY, rows([1]))
-    assert set(await one.record(DAY, rows([1]), turn)) == keys_of(rows([1]))
+    batch_id = one.next_batch_id()
+    with pytest.raises(Contended, match=f"another node has dropped the partition of day {DAY}"):
+        await one.stores.events.record(batch_id, DAY, rows([1]))
+    assert set(await one.record(DAY, rows([1]), batch_id)) == keys_of(rows([1]))
     assert await one.counts() == {("bok_1", DAY): (2, 0)}
 
 
-async def test_another_broken_check_is_a_bug_and_comes_out(database: Database):
+async def test_another_broken_check_is_a_bug_and_comes_out(database: Database) -> None:
     store = PostgresEvents(database)
     await database.read(lambda c: c.execute("alter table delivery_days add constraint few check (impressions < 2)"))
     with pytest.raises(Exception, match="few"):
-        await store.record(Turn("one/events", 1), DAY, rows([1, 2]))
+        await store.record(BatchId("one/events", 1), DAY, rows([1, 2]))
     assert await Tally(stores_over(database)).keys() == {DAY: {}}
 
 
-async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Database):
+async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Database) -> None:
     one = Tally(stores_over(database))
     await one.record(DAY, rows([1]))
 
@@ -182,7 +182,9 @@ async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Dat
     assert await one.days() == [DAY, DAY + 1]
 
 
-async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(database_target: Target):
+async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(
+    database_target: Target,
+) -> None:
     patient = PoolLimits(lock_seconds=SECONDS - 2, statement_seconds=SECONDS - 1, command_seconds=SECONDS)
     async with open_database(database_target, patient) as database:
         one, two = nodes(database)
@@ -214,10 +216,10 @@ async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_fo
 # Dedupers.
 
 
-async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database):
-    seals, clock, limits = Seals(SECRET), SystemClock(), ActorLimits(batch=300)
+async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database) -> None:
+    seals, clock, limits = VisitorHasher(SECRET), SystemClock(), ActorLimits(batch=300)
     desks = [
-        EventDesk(
+        EventRouter(
             [
                 EventDeduper(
                     PostgresEvents(database),
@@ -235,7 +237,7 @@ async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(databa
         for number in range(3)
     ]
     today = day_of(clock.now_ms())
-    fates: list[tuple[Event, Fate]] = []
+    fates: list[tuple[Event, EventOutcome]] = []
 
     async def visitor(place: int) -> None:
         chance = random.Random(place)
@@ -251,7 +253,7 @@ async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(databa
             await together(*(partial(visitor, place) for place in range(60)))
     tally = Tally(stores_over(database))
     keys = await tally.keys()
-    recorded = [event for event, fate in fates if fate is Fate.RECORDED]
+    recorded = [event for event, fate in fates if fate is EventOutcome.RECORDED]
     if day_of(clock.now_ms()) == today:
         assert len(recorded) == len(set(recorded))
     assert {event for event, _ in fates} == set(recorded)

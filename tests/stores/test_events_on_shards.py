@@ -1,4 +1,4 @@
-"""Dedupers over a divided store: each transaction is one shard's, and what happens to one shard happens to no other."""
+"""Dedupers over a sharded store: each transaction touches one shard, and a failure of one shard affects no other."""
 
 import asyncio
 import random
@@ -11,11 +11,11 @@ import trio
 from actors.actor import ActorLimits
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
-from actors.events.desk import EventDesk, Fate
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, Seals
-from actors.troupe import running
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable, Turn
+from actors.events.router import EventOutcome, EventRouter
+from actors.events.state import EventRules, VisitorHasher
+from actors.supervision import running
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.sharded import ShardedEvents
 from tests.fakes import together
@@ -30,14 +30,14 @@ SECONDS = 60.0
 SECRET = b"a secret of the server, 32 bytes"
 
 
-def a_desk(store: ShardedEvents, *, node: str = "one") -> EventDesk:
-    """A node's dedupers, one a shard, as the service makes them."""
-    clock, seals, rules, limits = SystemClock(), Seals(SECRET), EventRules(), ActorLimits(batch=300)
+def a_desk(store: ShardedEvents, *, node: str = "one") -> EventRouter:
+    """The dedupers of a node, one per shard, as the service makes them."""
+    clock, seals, rules, limits = SystemClock(), VisitorHasher(SECRET), EventRules(), ActorLimits(batch=300)
     dedupers = [
         EventDeduper(store, clock, seals, rules, node=node, limits=limits, shard=shard, remember=50)
         for shard in range(len(store.shards))
     ]
-    return EventDesk(dedupers, store.shards.place_of)
+    return EventRouter(dedupers, store.shards.place_of)
 
 
 def seen(booking: int, visitor: int) -> Event:
@@ -54,14 +54,14 @@ async def set_away(database: Database, shards: Sequence[int]) -> None:
     )
 
 
-async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_once(divided: Target):
+async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_once(divided: Target) -> None:
     async with open_database(divided) as database:
         store = await sharded_events(database)
         desk = a_desk(store)
         events = [seen(booking, visitor) for booking in range(12) for visitor in range(3)]
         [away, *others] = sorted({store.shards.shard_of(event.booking_id).id for event in events})
         assert others
-        said: dict[Event, Fate | type[Exception]] = {}
+        said: dict[Event, EventOutcome | type[Exception]] = {}
 
         async def sender(event: Event) -> None:
             try:
@@ -73,56 +73,62 @@ async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_o
             await set_away(database, [away])
             await together(*(partial(sender, event) for event in events))
             refused = {event for event in events if store.shards.shard_of(event.booking_id).id == away}
-            assert said == {event: StorageUnavailable if event in refused else Fate.RECORDED for event in events}
+            assert said == {
+                event: StorageUnavailable if event in refused else EventOutcome.RECORDED for event in events
+            }
             with pytest.raises(StorageUnavailable, match="connection to the remote node"):
                 await desk.record_all(events)
             await set_away(database, [])
             again = dict(zip(events, await desk.record_all(events), strict=True))
-            assert again == {event: Fate.RECORDED if event in refused else Fate.DUPLICATE for event in events}
+            assert again == {
+                event: EventOutcome.RECORDED if event in refused else EventOutcome.DUPLICATE for event in events
+            }
         tally = Tally(await stores_over_shards(database))
         assert sum(map(len, (await tally.keys()).values())) == len(events)
         assert await tally.counts() == counted(await tally.keys())
 
 
-async def test_of_a_batch_over_several_shards_what_was_kept_stays_and_the_same_turn_keeps_the_rest(divided: Target):
+async def test_a_retried_batch_over_several_shards_writes_only_the_missing_parts(divided: Target) -> None:
     async with open_database(divided) as database:
         store = await sharded_events(database)
         tally = Tally(await stores_over_shards(database))
         some = sorted(each for booking in range(12) for each in rows(range(3), booking))
         places = sorted({store.shards.place_of(each.booking_id) for each in some})
         await set_away(database, [store.shards.shards[places[-1]].id])
-        turn = tally.turn()
+        batch_id = tally.next_batch_id()
         with pytest.raises(StorageUnavailable):
-            await store.record(turn, DAY, some)
+            await store.record(batch_id, DAY, some)
         before = {key for keys in (await tally.keys()).values() for key in keys}
         assert before == keys_of(each for each in some if store.shards.place_of(each.booking_id) != places[-1])
         await set_away(database, [])
         for _ in range(2):
-            assert set(await store.record(turn, DAY, some)) == keys_of(some)
+            assert set(await store.record(batch_id, DAY, some)) == keys_of(some)
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(12)}
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_BEFORE_COMMIT, Weather.CUT_AFTER_COMMIT])
-async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_shard(divided: Target, weather: Weather):
+async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_shard(
+    divided: Target, weather: Weather
+) -> None:
     some = sorted(each for booking in range(6) for each in rows(range(3), booking))
     async with proxied(divided) as proxy, open_database(proxy.target) as database:
         tally = Tally(await stores_over_shards(database))
         store = tally.stores.events
         await store.prepare([DAY])
-        turn = tally.turn()
+        batch_id = tally.next_batch_id()
         proxy.weather = weather
         with pytest.raises(OutcomeUnknown):
-            await store.record(turn, DAY, some)
+            await store.record(batch_id, DAY, some)
         proxy.weather = Weather.FAIR
         kept = sum(map(len, (await tally.keys()).values()))
         assert (0 < kept < len(some)) == (weather is Weather.CUT_AFTER_COMMIT), "the first shard's part, or none"
         for _ in range(2):
-            assert set(await store.record(turn, DAY, some)) == keys_of(some)
-        assert list(await store.record(tally.turn(), DAY, some)) == []
+            assert set(await store.record(batch_id, DAY, some)) == keys_of(some)
+        assert list(await store.record(tally.next_batch_id(), DAY, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(6)}
 
 
-async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(database_target: Target):
+async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(database_target: Target) -> None:
     await distributed(database_target, 8)
     limits = PoolLimits(connections=8, wait_seconds=0.3, lock_seconds=SECONDS, statement_seconds=61, command_seconds=62)
     async with open_database(database_target, limits) as database:
@@ -155,7 +161,7 @@ async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(databas
             try:
                 with trio.fail_after(SECONDS):
                     await stuck_now.wait()
-                    assert await desk.record_all(others) == [Fate.RECORDED] * len(others)
+                    assert await desk.record_all(others) == [EventOutcome.RECORDED] * len(others)
             finally:
                 done.set()
 
@@ -163,7 +169,7 @@ async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(databas
 # Many at once.
 
 
-async def test_more_shards_than_connections_wait_for_one_another_and_none_is_refused(database_target: Target):
+async def test_more_shards_than_connections_wait_for_one_another_and_none_is_refused(database_target: Target) -> None:
     await distributed(database_target, 32)
     narrow = PoolLimits(connections=4, waiters=2, wait_seconds=SECONDS)
     async with open_database(database_target, narrow) as database:
@@ -173,12 +179,12 @@ async def test_more_shards_than_connections_wait_for_one_another_and_none_is_ref
         events = [seen(booking, 1) for booking in range(200)]
         assert len({store.shards.place_of(event.booking_id) for event in events}) == 32
         async with running(desk.dedupers):
-            assert await desk.record_all(events) == [Fate.RECORDED] * len(events)
+            assert await desk.record_all(events) == [EventOutcome.RECORDED] * len(events)
         assert database.statistics().refused == 0
-        assert database.statistics().open <= 2, "the other half of the pool is not for events"
+        assert database.statistics().open <= 2, "events get only half of the pool"
 
 
-async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_time(divided: Target):
+async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_time(divided: Target) -> None:
     async with open_database(divided, PoolLimits(connections=3, wait_seconds=0.1)) as database:
         store = await sharded_events(database)
         await store.prepare([DAY])
@@ -192,7 +198,7 @@ async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_
         async def record(owner: str) -> set[bytes]:
             await held.wait()
             try:
-                return set(await store.record(Turn(owner, 1), DAY, rows([1])))
+                return set(await store.record(BatchId(owner, 1), DAY, rows([1])))
             except StorageUnavailable:
                 refused.set()
                 raise
@@ -202,16 +208,16 @@ async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_
                 partial(database.transact, hold), partial(record, "one/events"), partial(record, "two/events")
             )
         [error] = [result for result in results if isinstance(result, StorageUnavailable)]
-        assert str(error) == "no transaction for events was free within 0.1 s"
+        assert str(error) == "no connection for events became free within 0.1 s"
         assert keys_of(rows([1])) in results
 
 
-async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(divided: Target):
-    """That no transaction spans two shards is held by the stand-in, which would fail it."""
+async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(divided: Target) -> None:
+    """The stand-in for Citus fails any transaction that spans two shards."""
     async with open_database(divided) as database:
         desks = [a_desk(await sharded_events(database), node=str(number)) for number in range(3)]
         today = day_of(SystemClock().now_ms())
-        fates: list[tuple[Event, Fate]] = []
+        fates: list[tuple[Event, EventOutcome]] = []
 
         async def visitor(place: int) -> None:
             chance = random.Random(place)
@@ -224,7 +230,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
                 await together(*(partial(visitor, place) for place in range(40)))
         tally = Tally(await stores_over_shards(database))
         keys = await tally.keys()
-        recorded = [event for event, fate in fates if fate is Fate.RECORDED]
+        recorded = [event for event, fate in fates if fate is EventOutcome.RECORDED]
         if day_of(SystemClock().now_ms()) == today:
             assert len(recorded) == len(set(recorded))
         assert {event for event, _ in fates} == set(recorded)
@@ -233,8 +239,8 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
         assert await deadlocks(database) == 0
 
 
-async def test_a_transaction_that_wrote_to_two_shards_would_be_caught(divided: Target):
-    """What the tests above lean on."""
+async def test_a_transaction_that_wrote_to_two_shards_would_be_caught(divided: Target) -> None:
+    """The guarantee on which the tests above rely."""
     async with open_database(divided) as database:
         await (await sharded_events(database)).prepare([DAY])
         both = f"insert into events values ('bok_1', {DAY}, 'one', 0), ('bok_2', {DAY}, 'two', 0)"

@@ -1,4 +1,4 @@
-"""The same random history through the event stores: the same is answered and kept."""
+"""The same random history through all event stores: they return and store the same."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.events.messages import Kind, Row
-from actors.values import Turn
+from actors.values import BatchId
 from storage.pool import Connection, Target, open_database
 from tests.stores.conftest import stores_in_memory, stores_over, stores_over_shards
 from tests.stores.tallies import Tally, counted, row
@@ -19,7 +19,7 @@ days = st.integers(DAY, DAY + 3)
 
 
 class Recorded(NamedTuple):
-    """A batch; `again` is how often its turn runs once more."""
+    """A batch. `again` is how often it is retried under the same id."""
 
     owner: str
     day: int
@@ -46,11 +46,11 @@ steps = st.one_of(
 )
 
 
-async def take(tally: Tally, turn: Turn, step: Step) -> list[Any]:
-    """What the store answers to a step; keys come in no order."""
+async def take(tally: Tally, batch_id: BatchId, step: Step) -> list[Any]:
+    """The results of a step, with the keys sorted."""
     match step:
         case Recorded(_, day, rows, again):
-            return [sorted(await tally.record(day, rows, turn)) for _ in range(1 + again)]
+            return [sorted(await tally.record(day, rows, batch_id)) for _ in range(1 + again)]
         case Prepared(some):
             await tally.stores.events.prepare(some)
             return []
@@ -59,7 +59,7 @@ async def take(tally: Tally, turn: Turn, step: Step) -> list[Any]:
 
 
 async def wipe(connection: Connection) -> None:
-    """As the migration left it."""
+    """Empty tables, as after the migration."""
     for each in await connection.fetch("select relid::text from pg_partition_tree('events') where isleaf"):
         await connection.execute(f"drop table {each['relid']}")
     await connection.execute("truncate journal, delivery_days")
@@ -74,7 +74,7 @@ async def play(target: Target, history: list[Step], *, sharded: bool = False) ->
         memory, postgres = Tally(stores_in_memory()), Tally(stores)
         for number, step in enumerate(history, 1):
             owner = step.owner if isinstance(step, Recorded) else ""
-            one, other = [await take(tally, Turn(owner, number), step) for tally in (memory, postgres)]
+            one, other = [await take(tally, BatchId(owner, number), step) for tally in (memory, postgres)]
             assert one == other, step
         keys, counts = await memory.keys(), await memory.counts()
         assert await postgres.keys() == keys
@@ -91,7 +91,7 @@ async def play(target: Target, history: list[Step], *, sharded: bool = False) ->
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(history=st.lists(steps, max_size=20))
-def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]):
+def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]) -> None:
     trio.run(play, database_target, history)
 
 
@@ -103,5 +103,5 @@ def test_both_stores_answer_and_keep_the_same(database_target: Target, history: 
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(history=st.lists(steps, max_size=20))
-def test_a_store_of_shards_answers_and_keeps_the_same(divided: Target, history: list[Step]):
+def test_a_store_of_shards_answers_and_keeps_the_same(divided: Target, history: list[Step]) -> None:
     trio.run(partial(play, sharded=True), divided, history)

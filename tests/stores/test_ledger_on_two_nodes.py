@@ -1,4 +1,4 @@
-"""Nodes that share one Postgres and want the same rows at once: they take turns or are contended, and never deadlock."""
+"""Nodes that share one Postgres and need the same rows: they wait for each other or are contended, and never deadlock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.desk import weeks_of
 from actors.bookings.messages import Answer
 from actors.bookings.records import OPEN, BookingStatus, BookingView
-from actors.bookings.state import Decision, Wanted
+from actors.bookings.state import Decision, LockSet
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import Code, Contended, Refused
 from storage.pool import Connection, Database
 from storage.postgres.quota import SQL as QUOTA
@@ -34,20 +34,20 @@ from tests.stores.traffic import Traffic
 
 SECONDS = 30
 AT_THE_END = "select from sponsorship_revision for update"
-"""Whoever holds this lets a visible batch do all of its work but not commit."""
+"""While this is held, a visible batch can do all of its work but not commit."""
 
 
 def nodes(database: Database, count: int = 2) -> list[Books]:
-    """Nodes, as Books. They share a pool: each transaction has a connection of its own all the same."""
+    """Nodes, as `Books`. They share a pool, but each transaction has its own connection."""
     return [Books(stores_over(database), f"node{place}/bookings") for place in range(count)]
 
 
 async def while_held(
     database: Database, statement: str, *calls: Callable[[], Awaitable[Any]], then: str = "select", undo: bool = False
 ) -> list[Any]:
-    """Run calls, each begun when those before it wait for a lock, while somebody has run `statement` and not committed.
+    """Run calls while a holder has run `statement` and not committed. Each starts when those before it wait for a lock.
 
-    When all wait, that one runs `then` and ends, with a rollback if `undo`. Errors are results.
+    When all wait, the holder runs `then` and commits, or rolls back if `undo`. Errors are returned as results.
     """
     held, begin = trio.Event(), [trio.Event() for _ in calls]
 
@@ -73,7 +73,7 @@ async def while_held(
 
 
 async def _until_waiting(connection: Connection, count: int) -> None:
-    """Until so many wait for a lock; tests have the server to themselves."""
+    """Wait until this many backends wait for a lock. The test has the server to itself."""
     async with asyncio.timeout(SECONDS):
         while count > await connection.fetchval("select count(distinct pid) from pg_locks where not granted"):
             pass
@@ -94,7 +94,7 @@ def refusal(answers: Sequence[Answer]) -> Code:
 # Races.
 
 
-async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds_it_taken(database: Database):
+async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds_it_taken(database: Database) -> None:
     one, two = nodes(database)
     await a_world(one)
     first, second = await while_held(
@@ -107,10 +107,10 @@ async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds
 
 async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_holds_of_the_one_before_it(
     database: Database,
-):
+) -> None:
     one, two = nodes(database)
     await a_world(one)
-    # Other campaigns and slots: the nodes meet at the sponsor only.
+    # Different campaigns and slots: the nodes share only the sponsor.
     await one.lay_out(campaign(9, 1), booking(1, 1, week_start_ms=week(5)), booking(2, 1, week_start_ms=week(6)))
     messages = reserve(3, 1, "left-1"), reserve(4, 1, "right-1", campaign_id="cmp_9")
     first, second = await while_held(
@@ -120,7 +120,9 @@ async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_hold
     assert refusal(second) is Code.HOLD_LIMIT
 
 
-async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(database: Database):
+async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(
+    database: Database,
+) -> None:
     one, two = nodes(database)
     await a_world(one)
 
@@ -128,62 +130,62 @@ async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_t
         row = booking(number, number)
         return Decision(bookings={row.id: row}, weeks_taken=dict.fromkeys(weeks_of(row), row.id), visible=True)
 
-    turn = two.turn()
+    batch_id = two.next_batch_id()
     kept, contended = await while_held(
-        database, AT_THE_END, partial(one.keep, taking(1)), partial(two.keep, taking(2), turn=turn)
+        database, AT_THE_END, partial(one.keep, taking(1)), partial(two.keep, taking(2), batch_id=batch_id)
     )
     assert isinstance(kept, Decision)
     assert isinstance(contended, Contended)
     assert "slot_weeks" in str(contended)
-    assert refusal(await two.send(reserve(2, 2), turn=turn)) is Code.SLOT_UNAVAILABLE
-    seen = await two.see(Wanted(slot_ids=("left-1",), from_week_ms=week(1)))
+    assert refusal(await two.send(reserve(2, 2), batch_id=batch_id)) is Code.SLOT_UNAVAILABLE
+    seen = await two.see(LockSet(slot_ids=("left-1",), from_week_ms=week(1)))
     assert seen.bookings == {"bok_1": booking(1, 1)}
 
 
-async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Database):
+async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Database) -> None:
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"), slot("left-2"))
-    turn = two.turn()
+    batch_id = two.next_batch_id()
     beginnings = beginning(1, 1, "left-1"), beginning(2, 1, "left-2")
     first, contended = await while_held(
-        database, AT_THE_END, partial(one.send, beginnings[0]), partial(two.send, beginnings[1], turn=turn)
+        database, AT_THE_END, partial(one.send, beginnings[0]), partial(two.send, beginnings[1], batch_id=batch_id)
     )
     assert view(first).booking.id == "bok_1"
     assert isinstance(contended, Contended)
     assert "sponsors" in str(contended)
-    assert view(await two.send(beginnings[1], turn=turn)).booking.id == "bok_2"
+    assert view(await two.send(beginnings[1], batch_id=batch_id)).booking.id == "bok_2"
     kept = await two.stores.sponsorship.sponsor("ten_1")
     assert kept is not None
     assert kept.id == "spo_of_1"
 
 
-async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(database: Database):
+async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(database: Database) -> None:
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
     same = beginning(1, 1), replace(beginning(2, 1), key=beginning(1, 1).key)
-    turn = two.turn()
+    batch_id = two.next_batch_id()
     first, contended = await while_held(
-        database, AT_THE_END, partial(one.send, same[0]), partial(two.send, same[1], turn=turn)
+        database, AT_THE_END, partial(one.send, same[0]), partial(two.send, same[1], batch_id=batch_id)
     )
     assert isinstance(contended, Contended)
-    assert await two.send(same[1], turn=turn) == first
+    assert await two.send(same[1], batch_id=batch_id) == first
     assert len(await one.stores.sponsorship.bookings(None, None, 10)) == 1
 
 
-async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database):
-    """The sponsor is not there to be locked, and its booking is there when the key is looked up."""
+async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database) -> None:
+    """The sponsor does not exist when it is to be locked, but its booking exists when the key is looked up."""
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
-    turn = two.turn()
+    batch_id = two.next_batch_id()
     hold = "lock table booking_keys in access exclusive mode"
-    # The second node has looked for the sponsor in vain when it comes to the keys; then all of them are kept at once.
+    # The second node has not found the sponsor. When it reads the keys, the first node has committed all rows.
     both = "; ".join((*(_inserts()), hold))
-    (contended,) = await while_held(database, both, partial(two.send, beginning(2, 1, key="a-key"), turn=turn))
+    (contended,) = await while_held(database, both, partial(two.send, beginning(2, 1, key="a-key"), batch_id=batch_id))
     assert isinstance(contended, Contended)
-    again = view(await two.send(beginning(2, 1, key="a-key", fingerprint=b"f"), turn=turn))
+    again = view(await two.send(beginning(2, 1, key="a-key", fingerprint=b"f"), batch_id=batch_id))
     assert (again.booking.id, again.sponsor_name) == ("bok_1", "Brand")
 
 
@@ -198,7 +200,7 @@ def _inserts() -> Sequence[str]:
     )
 
 
-# Deadlocks. Each test begins the node that names the held row first, which would have the other's next.
+# Deadlocks. Each test first starts the node that names the held row first and would then need the other node's row.
 
 
 @pytest.mark.parametrize(
@@ -211,34 +213,36 @@ def _inserts() -> Sequence[str]:
 )
 async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
     database: Database, table: str, key: str, field: str, names: tuple[str, str]
-):
+) -> None:
     one, two = nodes(database)
     await one.tenants(1)
-    # All campaigns are one sponsor's, who has no profile: else the nodes would take turns there.
+    # All campaigns belong to one sponsor without a profile, whose row would otherwise serialize the nodes.
     await one.lay_out(campaign(1, 1), campaign(2, 1), slot("left-1"), slot("right-1"))
     if table == "sponsors":
         await one.tenants(2)
         await one.lay_out(sponsor(1), sponsor(2))
+    forwards: dict[str, Any] = {field: names}
+    backwards: dict[str, Any] = {field: names[::-1]}
     results = await while_held(
         database,
         f"select from {table} where {key} = '{names[1]}' for update",
-        partial(one.keep, Decision(audits=[audit(1)]), Wanted(**{field: names[::-1]})),
-        partial(two.keep, Decision(audits=[audit(2)]), Wanted(**{field: names})),
+        partial(one.keep, Decision(audits=[audit(1)]), LockSet(**backwards)),
+        partial(two.keep, Decision(audits=[audit(2)]), LockSet(**forwards)),
     )
     assert [type(result) for result in results] == [Decision, Decision]
 
 
-async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_them(database: Database):
-    """By slots, by sponsors or by name: who waits for the first holds none of the others."""
+async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_them(database: Database) -> None:
+    """By slots, by sponsors or by name: a node that waits for the first row holds none of the others."""
     (one,) = nodes(database, 1)
     await a_world(one)
-    # Written in this order, so that the table does not have them in the order of their ids.
+    # Written in this order, so that the table is not in the order of the ids.
     await one.lay_out(booking(2, 1, week_start_ms=week(1)))
     await one.lay_out(booking(1, 2, week_start_ms=week(2)))
     ways = (
-        Wanted(slot_ids=("left-1",), from_week_ms=week(0)),
-        Wanted(tenant_ids=("ten_1", "ten_2")),
-        Wanted(booking_ids=("bok_2", "bok_1")),
+        LockSet(slot_ids=("left-1",), from_week_ms=week(0)),
+        LockSet(tenant_ids=("ten_1", "ten_2")),
+        LockSet(booking_ids=("bok_2", "bok_1")),
     )
     for rows in ways:
         first, other = [f"select from bookings where id = 'bok_{number}' for update nowait" for number in (1, 2)]
@@ -247,7 +251,7 @@ async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_t
 
 
 @pytest.mark.parametrize("kind", ["slots", "sponsors"])
-async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(database: Database, kind: str):
+async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(database: Database, kind: str) -> None:
     def making(*numbers: int) -> Decision:
         if kind == "slots":
             return Decision(slots={f"slot-{number}": slot(f"slot-{number}") for number in numbers})
@@ -267,9 +271,9 @@ async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(d
     assert f"{kind}_pkey" in str(contended)
 
 
-async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
-    """Charges lock tenants, and what is booked refers to them: were that a wait, a slow booking would stop all charges,
-    and two of each could deadlock."""
+async def test_a_batch_of_charges_makes_no_booking_wait(database: Database) -> None:
+    """Charges lock tenants, and bookings refer to them. If the foreign key waited, a slow booking would block all
+    charges, and two of each could deadlock."""
     one, _ = nodes(database)
     await a_world(one)
     done, answers = asyncio.Event(), []
@@ -291,7 +295,7 @@ async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
     assert [type(answer) for answer in answers] == [BookingView, BookingView]
 
 
-async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_week_twice(database: Database):
+async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_week_twice(database: Database) -> None:
     books = nodes(database, 3)
     await a_world(books[0], tenants=3)
     errors: list[str] = []
@@ -299,11 +303,11 @@ async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_w
     async def node(place: int) -> None:
         traffic = Traffic(seed=place, first=100_000 * (place + 1))
         for _ in range(40):
-            messages, turn = traffic.batch(), books[place].turn()
+            messages, batch_id = traffic.batch(), books[place].next_batch_id()
             while True:
                 try:
                     answers = await books[place].send(
-                        *messages, now_ms=traffic.now_ms, turn=turn, rows=_reversed if place else replace
+                        *messages, now_ms=traffic.now_ms, batch_id=batch_id, rows=_reversed if place else replace
                     )
                     break
                 except Contended as error:
@@ -320,13 +324,13 @@ async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_w
     held = {
         place: view.booking.id for view in views if view.booking.status in holding for place in weeks_of(view.booking)
     }
-    assert len(views) >= 5, "whichever node comes first, many bookings are made"
+    assert len(views) >= 5, "many bookings are made, whichever node is first"
     assert held.items() <= (await books[0].weeks()).items()
     assert len(held) == sum(view.booking.weeks for view in views if view.booking.status in holding)
 
 
-def _reversed(rows: Wanted) -> Wanted:
-    """The same rows, named the other way round."""
+def _reversed(rows: LockSet) -> LockSet:
+    """The same rows in reverse order."""
     return replace(
         rows,
         tenant_ids=rows.tenant_ids[::-1],
@@ -336,10 +340,10 @@ def _reversed(rows: Wanted) -> Wanted:
     )
 
 
-# Reading beside writers.
+# Reading during writes.
 
 
-async def test_an_overview_is_of_one_moment_whatever_is_committed_while_it_is_read(database: Database):
+async def test_an_overview_is_of_one_moment_whatever_is_committed_while_it_is_read(database: Database) -> None:
     (one,) = nodes(database, 1)
     await one.lay_out(slot("left-1"))
     change = (

@@ -1,4 +1,4 @@
-"""The same random messages through both stores, by the real rules: the same rows are seen, decided and kept."""
+"""The same random messages through both stores, by the real rules: they read, decide and write the same rows."""
 
 import itertools
 import json
@@ -10,9 +10,9 @@ import pytest
 
 from actors.bookings.messages import Message
 from actors.bookings.records import BookingView
-from actors.bookings.state import BookingRules, Decision, Snapshot, decide, wanted
+from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.clock import DAY_MS
-from actors.values import AuditRecord, Refused, Turn
+from actors.values import AuditRecord, BatchId, Refused
 from storage.memory.tables import Memory
 from storage.pool import Database
 from tests.stores.books import DAY, Books, a_world, week
@@ -25,19 +25,19 @@ MOST = 10_000
 
 
 async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_ms: int) -> tuple[Snapshot, Decision]:
-    """What was seen and what was decided in a turn."""
+    """The snapshot and the decision of a batch."""
     seen: list[Snapshot] = []
 
     def on(snapshot: Snapshot) -> Decision:
         seen.append(snapshot)
         return decide(snapshot, messages, now_ms, BookingRules())
 
-    decision = await stores.ledger.transact(Turn("twin/bookings", seq), wanted(messages), on)
+    decision = await stores.ledger.transact(BatchId("twin/bookings", seq), rows_to_lock(messages), on)
     return seen[0], decision
 
 
 async def whole(books: Books, later_ms: int) -> dict[str, Any]:
-    """All that is kept; `later_ms` is when all that may be due is due."""
+    """All stored rows. At `later_ms`, everything that can become due is due."""
     reads = books.stores.sponsorship
     audits: Sequence[AuditRecord] = await reads.audit(None, MOST)
     return {
@@ -55,7 +55,7 @@ async def whole(books: Books, later_ms: int) -> dict[str, Any]:
 
 
 async def rest(below: Memory | Database) -> Mapping[str, Any]:
-    """The tables that nothing reads whole."""
+    """The tables that no reader returns as a whole."""
     if isinstance(below, Memory):
         keys = {(k.tenant_id, k.operation, k.key, k.fingerprint, k.booking_id) for k in below.booking_keys.values()}
         return {"keys": keys, "events": set(below.payment_events.items())}
@@ -67,7 +67,7 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed: int):
+async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed: int) -> None:
     twins = [Books(stores_in_memory()), Books(stores_over(database))]
     for books in twins:
         await a_world(books, tenants=3)

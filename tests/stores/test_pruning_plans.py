@@ -1,4 +1,4 @@
-"""What is pruned is found and deleted by indexes, however much else there is, also by a plan that knows no numbers."""
+"""Pruning finds and deletes its rows by indexes, however large the tables are, with generic plans too."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""What every node does by itself, done by two at once: pruning passes over what the other is at, a hold or a refund that both
-find ends once. Letters, partitions, uses of keys and first administrators have such tests among their own."""
+"""Background work that two nodes do at once: pruning skips rows that the other is deleting, and a hold or refund found by
+both ends once. Messages, partitions, key uses and first administrators are tested with their stores."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ import trio
 
 from actors.bookings.messages import ExpireHold, Message, SettleRefund
 from actors.bookings.records import BookingStatus
+from storage.journal import SQL as JOURNAL
+from storage.journal import prune_journal
 from storage.pool import Connection, Database
 from storage.statements import statements
-from storage.turns import SQL as TURNS
-from storage.turns import forget_ended
 from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over
@@ -40,7 +40,7 @@ select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from gener
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A node that has done its part and not committed; `let` it do so."""
+    """A node that has done its work and commits once it may."""
 
     done: trio.Event
     may_commit: trio.Event
@@ -59,7 +59,7 @@ class Other:
 async def beside(
     database: Database, work: Callable[[Connection], Awaitable[int]], *calls: Callable[[], Awaitable[int]]
 ) -> list[int]:
-    """What `work` of one node came to, and then the calls of another that were made while it was not committed."""
+    """The result of one node's `work`, then those of another's calls, made while the first had not committed."""
     other = Other(trio.Event(), trio.Event())
 
     async def meanwhile() -> list[int]:
@@ -99,7 +99,7 @@ async def test_two_nodes_that_prune_at_once_neither_wait_nor_delete_twice(
 
 
 async def test_sessions_and_forms_pruned_at_once_by_two_nodes_do_not_deadlock(database: Database) -> None:
-    """A session that goes takes its forms along, which the other node may be deleting."""
+    """Deleting a session deletes its forms, which the other node may be deleting too."""
     await database.transact(lambda connection: connection.execute(FILLED))
 
     async def prune(statement: str, connection: Connection) -> int:
@@ -115,22 +115,22 @@ async def test_sessions_and_forms_pruned_at_once_by_two_nodes_do_not_deadlock(da
     assert await database.read(lambda connection: connection.fetchval("select count(*) from forms")) == 0
 
 
-async def test_nodes_that_start_at_once_forget_old_turns_without_waiting(database: Database) -> None:
-    """A node that starts is not kept from it by another that forgets the same rows."""
+async def test_nodes_that_start_at_once_prune_the_journal_without_waiting(database: Database) -> None:
+    """A starting node skips rows that another one is deleting."""
     old = (
         "insert into journal select 'n' || n || '/keys', 1, now() - interval '2 days' from generate_series(1, 30) as n"
     )
     await database.read(lambda connection: connection.execute(old))
 
-    async def forget(connection: Connection) -> int:
-        await connection.execute(TURNS.forget)
+    async def prune(connection: Connection) -> int:
+        await connection.execute(JOURNAL.prune)
         return 1
 
     async def another() -> int:
-        await forget_ended(database)
+        await prune_journal(database)
         return 2
 
-    assert await beside(database, forget, another) == [1, 2]
+    assert await beside(database, prune, another) == [1, 2]
     assert await database.read(lambda connection: connection.fetchval("select count(*) from journal")) == 0
 
 
@@ -140,7 +140,7 @@ def nodes(database: Database) -> Sequence[Books]:
 
 
 async def at_once(nodes: Sequence[Books], now_ms: int, message: Callable[[int], Message]) -> None:
-    """Each node sends the same, with an audit record of its own."""
+    """Each node sends the same message, with its own audit record."""
     calls = [partial(node.send, message(10 + place), now_ms=now_ms) for place, node in enumerate(nodes)]
     with trio.fail_after(SECONDS):
         for answers in await together(*calls):

@@ -1,4 +1,4 @@
-"""Random messages to the ledger under a seed: few brands, slots and weeks, so that they meet each other often."""
+"""Seeded random messages to the ledger. Few brands, slots and weeks make them collide often."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ STEPS_MS = (0, 0, 0, 0, 1_000, 60_000, 300_000, 2_400_000)
 
 
 class Traffic:
-    """Makes messages, and learns from the answers which bookings there are."""
+    """Makes messages, and learns the existing bookings from the answers."""
 
     def __init__(self, seed: int, first: int = 100) -> None:
         self.now_ms = NOW
@@ -87,7 +87,7 @@ class Traffic:
         return self._random.choice(SLOTS)
 
     def _booking(self) -> Booking:
-        """A booking that is known, rather a late one; sometimes one that never was."""
+        """A known booking, more likely a late one, or sometimes one that never existed."""
         known = list(self._bookings.values())[-8:]
         if not known or self._random.random() < 0.05:
             return booking(0, self._tenant())

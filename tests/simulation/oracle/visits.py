@@ -1,6 +1,6 @@
 """Sign-ins, sessions and forms, a message at a time, as somebody with pencil and paper would keep them.
 
-Written out once more from `docs/decisions.md`: a code is what happened since it was sent, and not a row. Knows no batches
+Written out once more from `docs/adr/`: a code is what happened since it was sent, and not a row. Knows no batches
 and no overlays, and no clock but the one that a transaction was decided with.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.credentials import code_from, code_proof, digest
 from actors.sessions import messages as sessions
-from actors.values import AuditRecord, Letter, Refused
+from actors.values import AuditRecord, OutboxMessage, Refused
 from storage.memory.tables import Memory
 from tests.simulation.register import Kept
 from tests.simulation.rules import SECRET, SESSIONS
@@ -85,7 +85,7 @@ class Visits:
         self._kept: Kept
         self._accounts: set[str] = set()
         self._told: list[tuple[str, str, str, dict[str, Any]]] = []
-        self._sent: list[Letter] = []
+        self._sent: list[OutboxMessage] = []
 
     def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
         """Do the same as a transaction, and tell what is different."""
@@ -112,19 +112,19 @@ class Visits:
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
-            case sessions.SpendForm():
+            case sessions.ConsumeForm():
                 return self._spend(message.session_id, message.form_id)
-            case sessions.GiveBackForm():
+            case sessions.ReleaseForm():
                 self.met["a form was given back"] += 1
                 self.forms.discard((message.session_id, message.form_id))
                 return "given back"
 
     def _start(self, start: sessions.StartSignIn) -> str:
-        right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.letter.nonce))
+        right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.message.nonce))
         answer = self.codes.setdefault(start.email, Codes()).send(right, self._kept.now_ms)
         self._proofs.add(right)
         if answer == "sent":
-            self._sent.append(start.letter)
+            self._sent.append(start.message)
         return answer
 
     def _complete(self, complete: sessions.CompleteSignIn) -> str:
@@ -223,14 +223,14 @@ def waiting(wait_ms: int) -> str:
 def said(answer: Any) -> str:
     """An answer in words that the reckoning uses."""
     match answer:
-        case sessions.Sent():
+        case sessions.CodeSent():
             return "sent"
         case sessions.Kept(session):
             ended = session.revoked_ms is not None
             return f"kept {session.id} seen {session.seen_ms} ends {session.expires_ms} ended {ended}"
-        case sessions.Spent(first):
+        case sessions.FormConsumed(first):
             return "sent for the first time" if first else "sent before"
-        case sessions.GivenBack():
+        case sessions.FormReleased():
             return "given back"
         case Refused(retry_after_seconds=int() as seconds):
             return f"{answer.code} for {seconds} s"

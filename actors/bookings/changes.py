@@ -1,0 +1,103 @@
+"""Steps shared by all changes of bookings: apply a move, take and free weeks, end expired holds. Pure.
+
+Source of the rules: ADR 0017.
+"""
+
+from dataclasses import replace
+
+from actors.bookings.messages import Answer, Origin
+from actors.bookings.records import OPEN, Booking
+from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
+from actors.bookings.unit_of_work import UnitOfWork, Week, as_system, weeks_of
+from actors.values import Code, Refused
+
+PAST = {
+    BookingMove.OPEN_CHECKOUT: "checkout_opened",
+    BookingMove.PAY: "paid",
+    BookingMove.PAY_TOO_LATE: "paid_too_late",
+    BookingMove.RUN_OUT: "expired",
+    BookingMove.CANCEL: "cancelled",
+    BookingMove.ORDER_REFUND: "refund_ordered",
+    BookingMove.REFUND: "refunded",
+    BookingMove.DECLINE_REFUND: "refund_declined",
+    BookingMove.FAIL_REFUND: "refund_failed",
+}
+WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
+    BookingMove.OPEN_CHECKOUT: "brought to checkout",
+    BookingMove.PAY_TOO_LATE: "paid",
+    BookingMove.ORDER_REFUND: "refunded",
+}
+"""Moves as words in refusals."""
+
+RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, BookingMove.PAY_TOO_LATE)
+"""Moves after which a booking no longer holds its weeks."""
+
+
+def changed(
+    unit: UnitOfWork,
+    booking: Booking,
+    move: BookingMove,
+    origin: Origin,
+    *,
+    details: dict[str, str | None] | None = None,
+    **fields: object,
+) -> Answer:
+    """Apply a move and other changes, or refuse it."""
+    moved = apply(unit, booking, move, origin, details=details, **fields)
+    if moved is None:
+        return Refused(Code.INVALID_STATE, f"A booking that is {booking.status} cannot be {WORDS[move]}.")
+    return unit.view(moved)
+
+
+def apply(
+    unit: UnitOfWork,
+    booking: Booking,
+    move: BookingMove,
+    origin: Origin,
+    *,
+    details: dict[str, str | None] | None = None,
+    **fields: object,
+) -> Booking | None:
+    """Apply, store and audit a move. Returns None if the table has no such move."""
+    status = after(BOOKING_MOVES, booking.status, move)
+    if status is None:
+        return None
+    moved = replace(booking, status=status, **fields)  # type: ignore[arg-type]
+    unit.keep_booking(moved)
+    if move in RELEASING:
+        unit.free_weeks(moved)
+    facts = {"status": [booking.status, status], **(details or {})}
+    if moved.payment_issue is not None:
+        facts["paymentIssue"] = moved.payment_issue
+    unit.audit(origin, f"booking.{PAST[move]}", "booking", booking.id, facts)
+    return moved
+
+
+def current(unit: UnitOfWork, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:
+    """A booking as of now. An expired hold is ended first, whether or not the sweeper has found it."""
+    booking = unit.booking(booking_id, owner)
+    if booking is not None and booking.status in OPEN and not booking.is_open(unit.now_ms):
+        return apply(unit, booking, BookingMove.RUN_OUT, as_system(origin))
+    return booking
+
+
+def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
+    """Whether no booking holds these weeks. Expired holds do not count."""
+    return not any(
+        holder.status not in OPEN or holder.is_open(unit.now_ms)
+        for week in weeks
+        if (holder := unit.holder(week)) is not None
+    )
+
+
+def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
+    """Take all weeks of a booking. Expired holds on them end."""
+    for week in weeks_of(booking):
+        holder = unit.holder(week)
+        if holder is not None and holder.id != booking.id:
+            apply(unit, holder, BookingMove.RUN_OUT, as_system(origin))
+    unit.take_weeks(booking)
+
+
+def unknown_booking() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such booking.")

@@ -1,0 +1,148 @@
+"""The money of bookings: payments, refunds, and what the processor reports. Pure; source: ADR 0018 and 0019."""
+
+from dataclasses import replace
+
+from actors.bookings import changes
+from actors.bookings.messages import Answer, OrderRefund, PostponeRefund, SettleRefund, TakePayment
+from actors.bookings.records import Booking, BookingStatus
+from actors.bookings.transitions import BookingMove
+from actors.bookings.unit_of_work import UnitOfWork, weeks_of
+
+
+def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
+    booking = unit.booking(message.booking_id)
+    if booking is None:
+        return changes.unknown_booking()
+    if not unit.is_first(message.event_id, booking.id) or booking.payment_id == message.payment_id:
+        return unit.view(booking)
+    if booking.payment_id is not None:
+        return _paid_twice(unit, booking, message)
+    arrived = message.amount_cents if message.currency == booking.currency else 0
+    paid = replace(booking, payment_id=message.payment_id, paid_ms=unit.now_ms, paid_cents=arrived)
+    issue = _why_too_late(unit, booking, message)
+    if issue is None:
+        changes.take(unit, booking, message.origin)
+        return changes.changed(unit, paid, BookingMove.PAY, message.origin)
+    due_ms = unit.now_ms
+    return changes.changed(
+        unit, paid, BookingMove.PAY_TOO_LATE, message.origin, payment_issue=issue, refund_due_ms=due_ms
+    )
+
+
+def _why_too_late(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> str | None:
+    """Why a payment has to be refunded; None if the booking can have its weeks."""
+    if (payment.amount_cents, payment.currency) != (booking.amount_cents, booking.currency):
+        return "amount_mismatch"
+    if booking.status is BookingStatus.CANCELLED:
+        return "paid_after_cancel"
+    over = booking.week_end_ms <= unit.now_ms
+    others = [week for week in weeks_of(booking) if (holder := unit.holder(week)) is None or holder.id != booking.id]
+    return "paid_after_expiry" if over or not changes.are_free(unit, others) else None
+
+
+def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
+    booking = unit.booking(message.booking_id)
+    if booking is None:
+        return changes.unknown_booking()
+    if booking.status is BookingStatus.REFUNDED:
+        return unit.view(booking)
+    if booking.status is BookingStatus.REFUNDING:
+        if booking.refund_due_ms is None:
+            # The processor declined it before. An administrator may have it tried again.
+            booking = replace(booking, refund_due_ms=unit.now_ms)
+            unit.keep_booking(booking)
+            unit.audit(message.origin, "booking.refund_ordered", "booking", booking.id, {"reason": message.reason})
+        return unit.view(booking)
+    return changes.changed(
+        unit,
+        booking,
+        BookingMove.ORDER_REFUND,
+        message.origin,
+        details={"reason": message.reason} if message.reason else {},
+        refund_due_ms=unit.now_ms,
+        # Refunding the first payment does not refund the second: a person still has to.
+        payment_issue="paid_twice" if booking.payment_issue == "paid_twice" else None,
+    )
+
+
+def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
+    booking = unit.booking(message.booking_id)
+    if booking is None:
+        return changes.unknown_booking()
+    if message.event_id is not None and not unit.is_first(message.event_id, booking.id):
+        return unit.view(booking)
+    if message.declined is not None:
+        return _refund_declined(unit, booking, message)
+    if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
+        return unit.view(booking)
+    if booking.status is BookingStatus.PAID:
+        # Refunded by hand at the processor's, without an order here.
+        booking = changes.apply(unit, booking, BookingMove.ORDER_REFUND, message.origin) or booking
+    return changes.changed(
+        unit,
+        booking,
+        BookingMove.REFUND,
+        message.origin,
+        refunded_cents=booking.paid_cents,
+        refund_due_ms=None,
+    )
+
+
+def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
+    """Whether a sweeper reports a refund that has failed since. No other one was ordered."""
+    failed = booking.payment_issue == "refund_failed" and booking.refund_due_ms is None
+    return failed and message.event_id is None
+
+
+def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> Answer:
+    why = {"why": message.declined}
+    match booking.status:
+        case BookingStatus.REFUNDING if unit.holds_its_weeks(booking):
+            return changes.changed(
+                unit,
+                booking,
+                BookingMove.DECLINE_REFUND,
+                message.origin,
+                details=why,
+                payment_issue="refund_declined",
+                refund_due_ms=None,
+            )
+        case BookingStatus.REFUNDING:
+            # Its weeks may be sold by now, so it cannot become paid again: an administrator has to decide.
+            booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
+        # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
+        # that another node has made since.
+        case BookingStatus.REFUNDED if message.event_id is not None:
+            return changes.changed(
+                unit,
+                booking,
+                BookingMove.FAIL_REFUND,
+                message.origin,
+                details=why,
+                payment_issue="refund_failed",
+                refunded_cents=0,
+            )
+        case _:
+            return unit.view(booking)
+    unit.keep_booking(booking)
+    unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, why)
+    return unit.view(booking)
+
+
+def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:
+    booking = unit.booking(message.booking_id)
+    if booking is None:
+        return changes.unknown_booking()
+    if booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is not None:
+        booking = replace(booking, refund_due_ms=message.due_ms)
+        unit.keep_booking(booking)
+    return unit.view(booking)
+
+
+def _paid_twice(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> Answer:
+    """Record another payment of a paid booking. A person has to refund it at the processor's."""
+    booking = replace(booking, payment_issue="paid_twice")
+    unit.keep_booking(booking)
+    facts = {"paymentId": payment.payment_id, "amountCents": payment.amount_cents, "currency": payment.currency}
+    unit.audit(payment.origin, "booking.paid_twice", "booking", booking.id, facts)
+    return unit.view(booking)

@@ -1,0 +1,110 @@
+"""The sweeper: ends expired holds and makes due refunds. Any number of nodes may run one.
+
+It finds work in the store and changes nothing itself: the ledger decides, and the processor refunds a booking once
+however often it is asked.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import trio
+
+from actors.bookings.actor import BookingLedger
+from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.records import Booking, Mode
+from actors.bookings.store import SponsorshipStore
+from actors.clock import Clock
+from actors.periodic import PeriodicTask
+from actors.times import SECOND_MS
+from actors.values import CallFailed
+
+HOLDS, REFUNDS = 200, 20
+"""The most holds and refunds per round. The next round finds the rest."""
+
+PENDING_ROUNDS = 60
+"""After how many retry pauses the processor is asked again about a refund in progress."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SweeperLimits:
+    """How often to sweep, and how long to wait before a refund is tried again."""
+
+    sweep_seconds: float = 5.0
+    refund_retry_seconds: float = 60.0
+
+
+class HoldAndRefundSweeper(PeriodicTask):
+    """Sweeps at every interval, and at once when woken."""
+
+    name = "cashier"
+    tolerated = (CallFailed,)
+
+    def __init__(
+        self,
+        store: SponsorshipStore,
+        ledger: BookingLedger,
+        payments: Payments,
+        clock: Clock,
+        limits: SweeperLimits | None = None,
+    ) -> None:
+        self._limits = limits or SweeperLimits()
+        super().__init__(self._limits.sweep_seconds)
+        self._store = store
+        self._ledger = ledger
+        self._payments = payments
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<HoldAndRefundSweeper{' failing' if self._failing else ''}{' closed' if self._closed else ''}>"
+
+    async def _round(self) -> None:
+        now_ms = self._clock.now_ms()
+        await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)
+        await _for_each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
+
+    async def _expire(self, booking_id: str) -> None:
+        await self._ledger.expire_hold(booking_id)
+
+    async def _pay_back(self, booking: Booking) -> None:
+        """Ask the processor for a refund, and report its answer to the ledger."""
+        pause_ms = int(self._limits.refund_retry_seconds * SECOND_MS)
+        try:
+            done = await self._refund(booking)
+        except PaymentsRefused as error:
+            self._log.error("refund of %s declined: %s", booking.id, error)
+            await self._ledger.settle_refund(booking.id, str(error))
+        except PaymentsUnavailable as error:
+            self._log.warning("refund of %s postponed: %s", booking.id, error)
+            await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
+        else:
+            if done:
+                await self._ledger.settle_refund(booking.id, None)
+            else:
+                await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + PENDING_ROUNDS * pause_ms)
+
+    async def _refund(self, booking: Booking) -> bool:
+        if booking.mode is self._ledger.rules.mode:
+            return await self._payments.refund(booking)
+        if booking.mode is Mode.TEST:
+            return True
+        raise PaymentsUnavailable("it was paid in live mode, and this service runs in test mode")
+
+
+async def _for_each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Work on all items at once, so that the ledger takes them as one batch. A failing item does not stop the others."""
+    failures: list[Exception] = []
+
+    async def one(item: T) -> None:
+        try:
+            await work(item)
+        except CallFailed as error:
+            failures.append(error)
+
+    async with trio.open_nursery() as nursery:
+        for item in items:
+            nursery.start_soon(one, item)
+    if failures:
+        raise failures[0]

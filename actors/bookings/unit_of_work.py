@@ -1,0 +1,228 @@
+"""The locked rows of a batch, overlaid with the changes of the batch. Pure."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.bookings.messages import Answer, Origin
+from actors.bookings.records import (
+    OPEN,
+    Booking,
+    BookingView,
+    Campaign,
+    CampaignStatus,
+    CampaignView,
+    IdempotencyRecord,
+    Mode,
+    Slot,
+    Sponsor,
+)
+from actors.times import MINUTE_MS
+from actors.values import Agent, AuditRecord
+from actors.weeks import weeks_from
+
+Week = tuple[str, int]
+"""A slot's id and the start of a week."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookingRules:
+    """Limits of bookings and payments. `mode` applies to new bookings; only those of this mode can be paid."""
+
+    hold_ms: int = 30 * MINUTE_MS
+    open_holds: int = 3
+    horizon_weeks: int = 26
+    currency: str = "usd"
+    mode: Mode = Mode.TEST
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
+    has the impressions and clicks of bookings, `events` the named events that were already handled."""
+
+    sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    campaigns: dict[str, Campaign] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    bookings: dict[str, Booking] = field(default_factory=dict)
+    weeks: dict[Week, str] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
+    events: set[str] = field(default_factory=set)
+    delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Decision:
+    """The changes to commit, and one answer for each message in order.
+
+    Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
+    contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
+    processor's event and a booking. `visible`: the public may see a difference.
+    """
+
+    sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    campaigns: dict[str, Campaign] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    bookings: dict[str, Booking] = field(default_factory=dict)
+    weeks_freed: dict[Week, str] = field(default_factory=dict)
+    weeks_taken: dict[Week, str] = field(default_factory=dict)
+    remembered: list[IdempotencyRecord] = field(default_factory=list)
+    events: list[tuple[str, str]] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    visible: bool = False
+    answers: list[Answer] = field(default_factory=list)
+
+
+class UnitOfWork:
+    """Reads see the changes of earlier messages of the batch."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
+        self.now_ms = now_ms
+        self.rules = rules
+        self.decision = Decision()
+        self._snapshot = snapshot
+        # An open booking holds all its weeks, also those before the first week that was read.
+        self._held = {
+            week: booking.id
+            for booking in snapshot.bookings.values()
+            if booking.status in OPEN
+            for week in weeks_of(booking)
+        } | snapshot.weeks
+        self._weeks: dict[Week, str | None] = dict(self._held)
+        self._remembered = dict(snapshot.remembered)
+        self._events = set(snapshot.events)
+        self._audited: dict[str, int] = {}
+
+    # Reading.
+
+    def sponsor(self, tenant_id: str) -> Sponsor | None:
+        return self.decision.sponsors.get(tenant_id) or self._snapshot.sponsors.get(tenant_id)
+
+    def campaign(self, campaign_id: str, owner: str | None) -> Campaign | None:
+        """A campaign, if it belongs to `owner`; None means an administrator."""
+        campaign = self.decision.campaigns.get(campaign_id) or self._snapshot.campaigns.get(campaign_id)
+        return campaign if campaign is not None and owner in (None, campaign.tenant_id) else None
+
+    def slot(self, slot_id: str) -> Slot | None:
+        return self.decision.slots.get(slot_id) or self._snapshot.slots.get(slot_id)
+
+    def booking(self, booking_id: str, owner: str | None = None) -> Booking | None:
+        """A booking, if it belongs to `owner`; None means an administrator or the service itself."""
+        booking = self.decision.bookings.get(booking_id) or self._snapshot.bookings.get(booking_id)
+        return booking if booking is not None and owner in (None, booking.tenant_id) else None
+
+    def holder(self, week: Week) -> Booking | None:
+        """The booking that holds a week. Its hold may have expired."""
+        booking_id = self._weeks.get(week)
+        if booking_id is None:
+            return None
+        booking = self.booking(booking_id)
+        assert booking is not None, f"the booking {booking_id} holds a week and was not read"
+        return booking
+
+    def holds_its_weeks(self, booking: Booking) -> bool:
+        return all(self._weeks.get(week) == booking.id for week in weeks_of(booking))
+
+    def open_holds(self, tenant_id: str) -> int:
+        """How many unpaid bookings of an account hold weeks."""
+        bookings = self._snapshot.bookings | self.decision.bookings
+        return sum(booking.tenant_id == tenant_id and booking.is_open(self.now_ms) for booking in bookings.values())
+
+    def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
+        return self._remembered.get((tenant_id, operation, key))
+
+    def view(self, booking: Booking) -> BookingView:
+        campaign = self.campaign(booking.campaign_id, None)
+        assert campaign is not None, f"the campaign of {booking.id} was not read"
+        sponsor = self.sponsor(booking.tenant_id)
+        impressions, clicks = self._snapshot.delivered.get(booking.id, (0, 0))
+        return BookingView(booking, campaign.name, None if sponsor is None else sponsor.name, impressions, clicks)
+
+    def campaign_view(self, campaign: Campaign) -> CampaignView:
+        sponsor = self.sponsor(campaign.tenant_id)
+        return CampaignView(campaign, None if sponsor is None else sponsor.name)
+
+    # Writing.
+
+    def keep_sponsor(self, sponsor: Sponsor) -> None:
+        self.decision.sponsors[sponsor.tenant_id] = sponsor
+        self.decision.visible = True
+
+    def keep_campaign(self, campaign: Campaign) -> None:
+        before = self.campaign(campaign.id, None)
+        self.decision.campaigns[campaign.id] = campaign
+        self.decision.visible |= CampaignStatus.APPROVED in (campaign.status, before.status if before else None)
+
+    def keep_slot(self, slot: Slot) -> None:
+        self.decision.slots[slot.id] = slot
+        self.decision.visible = True
+
+    def keep_booking(self, booking: Booking) -> None:
+        self.decision.bookings[booking.id] = booking
+        self.decision.visible = True
+
+    def take_weeks(self, booking: Booking) -> None:
+        self._weeks.update(dict.fromkeys(weeks_of(booking), booking.id))
+
+    def free_weeks(self, booking: Booking) -> None:
+        """Free the weeks that the booking holds."""
+        self._weeks.update((week, None) for week in weeks_of(booking) if self._weeks.get(week) == booking.id)
+
+    def remember(self, remembered: IdempotencyRecord) -> None:
+        self._remembered[remembered.tenant_id, remembered.operation, remembered.key] = remembered
+        self.decision.remembered.append(remembered)
+
+    def is_first(self, event_id: str, booking_id: str) -> bool:
+        """Whether an event of the processor is new. It is recorded as handled."""
+        if event_id in self._events:
+            return False
+        self._events.add(event_id)
+        self.decision.events.append((event_id, booking_id))
+        return True
+
+    def audit(
+        self, origin: Origin, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
+    ) -> None:
+        number = self._audited[origin.audit_id] = self._audited.get(origin.audit_id, 0) + 1
+        self.decision.audits.append(
+            AuditRecord(
+                id=origin.audit_id if number == 1 else f"{origin.audit_id}_{number}",
+                created_ms=self.now_ms,
+                actor_type=origin.agent.type,
+                actor_id=origin.agent.id,
+                actor_email=origin.agent.email,
+                action=action,
+                target_type=target_type,
+                target_id=target_id,
+                request_id=origin.request_id,
+                changes=json.dumps(_as_on_the_wire(changes or {}), ensure_ascii=False, separators=(",", ":")),
+            )
+        )
+
+    def finished(self) -> Decision:
+        """The decision, with the weeks that the batch freed and took."""
+        before = self._held
+        for week, booking_id in self._weeks.items():
+            if before.get(week) == booking_id:
+                continue
+            if week in before:
+                self.decision.weeks_freed[week] = before[week]
+            if booking_id is not None:
+                self.decision.weeks_taken[week] = booking_id
+        return self.decision
+
+
+def weeks_of(booking: Booking) -> list[Week]:
+    return [(booking.slot_id, week_ms) for week_ms in weeks_from(booking.week_start_ms, booking.weeks)]
+
+
+def _as_on_the_wire(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Audit records are read by clients, so their names are written as in the API: `targetUrl`, not `target_url`."""
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in changes.items()}
+
+
+def as_system(origin: Origin) -> Origin:
+    """The same origin, with the service itself as the agent."""
+    return Origin(Agent("system", "ledger"), origin.request_id, origin.audit_id)

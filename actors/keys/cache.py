@@ -1,0 +1,111 @@
+"""The key cache: resolves a key's text from memory, or with one batched lookup."""
+
+from collections.abc import Iterable, Sequence
+
+from actors.actor import Actor, ActorLimits
+from actors.clock import Clock
+from actors.credentials import digest, is_key
+from actors.keys.messages import Resolved
+from actors.keys.store import KeyStore
+from actors.times import SECOND_MS
+from actors.values import BatchId
+
+
+class KeyCache(Actor[bytes, Resolved | None]):
+    """Caches resolved keys for `life_seconds`, and drops them when they change. Notifications make changes visible
+    within a second. `life_seconds` bounds the delay if one is lost."""
+
+    def __init__(
+        self,
+        store: KeyStore,
+        clock: Clock,
+        *,
+        node: str,
+        limits: ActorLimits,
+        life_seconds: int = 10,
+        capacity: int = 50_000,
+    ) -> None:
+        super().__init__("directory", node, limits)
+        self._store = store
+        self._clock = clock
+        self._life_ms = life_seconds * SECOND_MS
+        self._capacity = capacity
+        # hash -> (resolved key, when it was read), oldest first.
+        self._known: dict[bytes, tuple[Resolved, int]] = {}
+        self._tenant_keys: dict[str, set[bytes]] = {}
+        # Keys and tenants that changed during a lookup, whose result may be older than the change.
+        self._looking = False
+        self._stale_hashes: set[bytes] = set()
+        self._stale_tenants: set[str] = set()
+        self._all_stale = False
+
+    # Intents.
+
+    async def resolve(self, text: str, *, fresh: bool = False) -> Resolved | None:
+        """The key with this text and its account, also if revoked or expired; None if there is no such key.
+
+        A text with the wrong format or checksum costs no lookup. `fresh` bypasses the cache: the answer includes every
+        change that was committed before this call.
+        """
+        if not is_key(text):
+            return None
+        key_hash = digest(text)
+        known = None if fresh else self._known.get(key_hash)
+        if known is not None and 0 <= self._clock.now_ms() - known[1] < self._life_ms:
+            return known[0]
+        return await self.ask(key_hash)
+
+    def forget(self, hashes: Iterable[bytes] = (), tenants: Iterable[str] = ()) -> None:
+        """Drop these keys, and all keys of these tenants, because they changed."""
+        for key_hash in hashes:
+            if self._looking:
+                self._stale_hashes.add(key_hash)
+            self._drop(key_hash)
+        for tenant_id in tenants:
+            if self._looking:
+                self._stale_tenants.add(tenant_id)
+            for key_hash in list(self._tenant_keys.get(tenant_id, ())):
+                self._drop(key_hash)
+
+    def forget_all(self) -> None:
+        """Drop everything, because notifications may have been lost."""
+        self._all_stale = True
+        self._known.clear()
+        self._tenant_keys.clear()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    # The batch.
+
+    async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[Resolved | None]:
+        self._stale_hashes.clear()
+        self._stale_tenants.clear()
+        self._all_stale, self._looking = False, True
+        read_ms = self._clock.now_ms()
+        try:
+            found = await self._store.resolve(sorted(set(messages)))
+        finally:
+            self._looking = False
+        if not self._all_stale:
+            for key_hash, resolved in found.items():
+                if key_hash not in self._stale_hashes and resolved.key.tenant_id not in self._stale_tenants:
+                    self._remember(key_hash, resolved, read_ms)
+        return [found.get(key_hash) for key_hash in messages]
+
+    def _remember(self, key_hash: bytes, resolved: Resolved, read_ms: int) -> None:
+        self._drop(key_hash)
+        while len(self._known) >= self._capacity:
+            self._drop(next(iter(self._known)))
+        self._known[key_hash] = (resolved, read_ms)
+        self._tenant_keys.setdefault(resolved.key.tenant_id, set()).add(key_hash)
+
+    def _drop(self, key_hash: bytes) -> None:
+        known = self._known.pop(key_hash, None)
+        if known is None:
+            return
+        tenant_id = known[0].key.tenant_id
+        keys = self._tenant_keys[tenant_id]
+        keys.discard(key_hash)
+        if not keys:
+            del self._tenant_keys[tenant_id]

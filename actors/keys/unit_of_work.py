@@ -1,0 +1,105 @@
+"""The locked rows of a batch, overlaid with the changes of the batch. Pure."""
+
+from dataclasses import dataclass, field
+
+from actors.codes import CodeRules
+from actors.keys.messages import Answer, Claim, Key
+from actors.keys.standing import is_live
+from actors.times import MINUTE_MS
+from actors.values import Account, AuditRecord, OutboxMessage, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """Limits of keys and claims. Times are in milliseconds."""
+
+    anonymous_life_ms: int = 72 * 60 * MINUTE_MS
+    codes: CodeRules = field(default_factory=CodeRules)
+    repeat_ms: int = 10 * MINUTE_MS
+    full_keys_per_account: int = 10
+    scoped_keys_per_account: int = 25
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The locked rows of a batch. The same class holds the changes of a decision.
+
+    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not); approved devices
+    without their key count as full ones. `administrators` maps the emails asked for to when they became one;
+    `administrator_count` is read if the batch changes administrators.
+    """
+
+    keys: dict[str, Key] = field(default_factory=dict)
+    claims: dict[bytes, Claim] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    live_keys: dict[tuple[str, bool], int] = field(default_factory=dict)
+    administrators: dict[str, int] = field(default_factory=dict)
+    administrator_count: int = 0
+
+
+@dataclass(slots=True)
+class Decision:
+    """The changes to commit, and one answer for each message in order.
+
+    `touched_keys` and `touched_tenants` are announced. `dismissed` administrators are deleted before those of `changed`
+    are inserted: an email may be in both.
+    """
+
+    changed: Snapshot = field(default_factory=Snapshot)
+    dismissed: set[str] = field(default_factory=set)
+    outbox: list[OutboxMessage] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    touched_keys: list[bytes] = field(default_factory=list)
+    touched_tenants: list[str] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+class UnitOfWork:
+    """Reads see the changes of earlier messages of the batch; writes go into `decision`."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: KeyRules) -> None:
+        self._snapshot = snapshot
+        self._now_ms = now_ms
+        self._rules = rules
+        self._new_keys: dict[tuple[str, bool], int] = {}
+        self.decision = Decision()
+
+    def _claim(self, token_hash: bytes) -> Claim | None:
+        return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
+
+    def _key(self, key_id: str) -> Key | None:
+        return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
+
+    def _is_revoked(self, key_id: str) -> bool:
+        key = self._key(key_id)
+        return key is None or key.revoked_ms is not None
+
+    def _account(self, email: str) -> Account | None:
+        return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
+
+    def _live_tenant(self, tenant_id: str) -> Tenant:
+        tenant = self.decision.changed.tenants.get(tenant_id) or self._snapshot.tenants.get(tenant_id)
+        assert tenant is not None, f"tenant {tenant_id} was not prefetched"
+        assert tenant.merged_into is None, f"tenant {tenant_id} was merged and still has a key"
+        return tenant
+
+    def _live_keys(self, tenant_id: str, *, scoped: bool) -> int:
+        place = (tenant_id, scoped)
+        return self._snapshot.live_keys.get(place, 0) + self._new_keys.get(place, 0)
+
+    def _keep_key(self, key: Key) -> None:
+        for row, step in ((self._key(key.id), -1), (key, 1)):
+            if row is not None and is_live(row, self._now_ms):
+                place = (row.tenant_id, row.scopes is not None)
+                self._new_keys[place] = self._new_keys.get(place, 0) + step
+        self.decision.changed.keys[key.id] = key
+
+    def _keep_claim(self, claim: Claim) -> None:
+        self.decision.changed.claims[claim.token_hash] = claim
+
+    def _keep_account(self, account: Account) -> None:
+        self.decision.changed.accounts[account.email] = account
+
+    def _keep_tenant(self, tenant: Tenant) -> None:
+        self.decision.changed.tenants[tenant.id] = tenant

@@ -1,0 +1,127 @@
+"""Renders messages of the outbox as mails, and mails as internet messages. Pure.
+
+Knows nothing of how mails travel. Only its results contain codes in clear.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime, getaddresses
+
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
+from actors.times import MINUTE_MS, SECOND_MS
+
+# Neither whitespace, control characters nor any that mean something in address lists: no header injection.
+_PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
+_MESSAGE_ID = re.compile(r"[0-9A-Za-z_]+")
+
+_CLAIM_CODE = """\
+Hello,
+
+somebody asked to claim an API key for this email address, at
+{site}
+This is the code:
+
+{code}
+
+It is valid for {minutes}, until {until} UTC.
+
+If you did not ask for this, ignore this message: nothing happens without the
+code.
+"""
+_SIGN_IN_CODE = """\
+Hello,
+
+somebody asked to sign in with this email address, at
+{site}
+This is the code:
+
+{code}
+
+It is valid for {minutes}, until {until} UTC, and opens one session. Nobody who
+works for this service will ever ask you for it.
+
+If you did not ask for this, ignore this message: nothing happens without the
+code.
+"""
+TEMPLATES = {
+    "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
+    "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
+}
+"""Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailRenderer:
+    """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
+    code from a message's nonce. Raises ValueError if the sender is not an address."""
+
+    sender: str
+    site: str
+    code_of: Callable[[bytes], str]
+
+    def __post_init__(self) -> None:
+        sender_address(self.sender)
+
+    def write(self, message: QueuedMessage) -> Mail:
+        """Render a message. Raises `MailRefused` if its recipient is not a plain address, and `MailFailed` for the
+        template of a newer version of this program: a node of that version will send it."""
+        if not _PLAIN_ADDRESS.fullmatch(message.recipient):
+            raise MailRefused("the recipient is not a plain address")
+        if message.template not in TEMPLATES:
+            raise MailFailed(f"this node does not know the template {message.template!r}")
+        subject, text = TEMPLATES[message.template]
+        return Mail(
+            message_id=message.id,
+            sender=self.sender,
+            recipient=message.recipient,
+            subject=subject,
+            text=text.format(
+                site=self.site,
+                code=self.code_of(message.nonce),
+                minutes=_minutes(message.expires_ms - message.created_ms),
+                until=f"{_moment(message.expires_ms):%H:%M}",
+            ),
+            created_ms=message.created_ms,
+        )
+
+
+def as_message(mail: Mail) -> EmailMessage:
+    """The mail as an internet message. A retry has the same Message-ID, so that duplicates can be recognised."""
+    assert _PLAIN_ADDRESS.fullmatch(mail.recipient), "only plain addresses are rendered"
+    assert _MESSAGE_ID.fullmatch(mail.message_id), f"not a message id: {mail.message_id!r}"
+    sender = sender_address(mail.sender)
+    message = EmailMessage()
+    message["From"] = sender
+    message["To"] = _address(mail.recipient)
+    message["Subject"] = mail.subject
+    message["Date"] = format_datetime(_moment(mail.created_ms))
+    message["Message-ID"] = f"<{mail.message_id}@{sender.domain}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.text)
+    return message
+
+
+def sender_address(text: str) -> Address:
+    """The configured sender. Raises ValueError unless it is `address` or `Name <address>` in ASCII."""
+    match getaddresses([text]):
+        case [(name, address)] if text.isascii() and text.isprintable() and _PLAIN_ADDRESS.fullmatch(address):
+            return _address(address, name)
+    raise ValueError(f"mail.sender must be an address or `Name <address>` in ASCII, not {text!r}")
+
+
+def _address(plain: str, name: str = "") -> Address:
+    username, _, domain = plain.rpartition("@")
+    return Address(name, username, domain)
+
+
+def _minutes(life_ms: int) -> str:
+    minutes = max(1, life_ms // MINUTE_MS)
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def _moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms // SECOND_MS, UTC)

@@ -1,0 +1,53 @@
+"""Refusals and failures as responses: status, headers and the error body of the operation's family."""
+
+import json
+import logging
+
+import trio
+
+from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
+from service.api.errors import Family, body_of, headers_of, internal_error, status_of, unavailable
+from service.api.messages import Answer, note
+from service.api.operation import Operation
+
+CORS = (
+    ("access-control-allow-origin", "*"),
+    ("access-control-expose-headers", "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id"),
+)
+"""Headers that let a page of any site read the response."""
+
+log = logging.getLogger(__name__)
+
+
+def rendered(refused: Refused, family: Family) -> Answer:
+    """A refusal as a response with the family's error body."""
+    body = json.dumps(body_of(refused, family), ensure_ascii=False, separators=(",", ":")).encode()
+    headers = [*headers_of(refused), ("cache-control", "no-store")]
+    return Answer(status_of(refused), body, headers, refused=refused)
+
+
+def refusal(refused: Refused, family: Family) -> Answer:
+    """The same, noted for the access log and the metrics."""
+    note(refusal=str(refused.code))
+    return rendered(refused, family)
+
+
+def refusal_of(operation: Operation, refused: Refused) -> Answer:
+    """A refusal before the operation is dispatched. Pages of other sites may read it if they may call the operation."""
+    answer = refusal(refused, operation.family)
+    if operation.cors:
+        answer.headers += CORS
+    return answer
+
+
+def failure(name: str, error: Exception) -> Refused:
+    """The refusal for an error of the operation or page `name`. Logs the error, unless an actor has logged it."""
+    match error:
+        case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
+            log.warning("%s is unavailable: %s", name, str(error) or type(error).__name__)
+            return unavailable()
+        case ActorFailed():
+            return internal_error()
+        case _:
+            log.error("%s failed", name, exc_info=error)
+            return internal_error()

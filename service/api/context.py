@@ -1,0 +1,74 @@
+"""What operations and pages share: the actors' intents, snapshots, clock and settings of one node."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.actor import Actor, ActorStatistics
+from actors.bookings.actor import BookingLedger
+from actors.bookings.payments import Payments
+from actors.bookings.store import SponsorshipStore
+from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.clock import Clock, Entropy
+from actors.devices.actor import DeviceAuthorizer
+from actors.events.router import EventRouter
+from actors.events.windows import WindowReader
+from actors.keys.actor import KeyKeeper
+from actors.keys.cache import KeyCache
+from actors.keys.uses import KeyUses
+from actors.mail.actor import MailSender
+from actors.nodes.heartbeat import Heartbeat
+from actors.quota.actor import QuotaAccountant
+from actors.sessions.actor import SessionKeeper
+from actors.sessions.reader import SessionReader
+from service.api.rate_limits import Budgets
+from service.config import Config
+from service.observability.health import Health
+from service.observability.refusal_log import RefusalLog
+from service.payments.gateway import Webhook
+from service.snapshots.catalog import Catalog
+from service.snapshots.placements import Placements
+from service.tokens.cursors import Cursors
+from service.tokens.links import Links
+
+
+@dataclass(slots=True)
+class Services:
+    """The first argument of every handler."""
+
+    config: Config
+    base_url: str
+    clock: Clock
+    entropy: Entropy
+    keys: KeyKeeper
+    key_cache: KeyCache
+    key_uses: KeyUses
+    session_reader: SessionReader
+    devices: DeviceAuthorizer
+    sessions: SessionKeeper
+    quota: QuotaAccountant
+    mail: MailSender
+    catalog: Catalog
+    placements: Placements
+    ledger: BookingLedger
+    sponsorship: SponsorshipStore
+    sweeper: HoldAndRefundSweeper
+    events: EventRouter
+    windows: WindowReader
+    nodes: Heartbeat
+    cursors: Cursors
+    budgets: Budgets
+    health: Health
+    refusal_log: RefusalLog
+    links: Links
+    payments: Payments
+    webhook: Webhook | None
+
+    @property
+    def actors(self) -> list[Actor[Any, Any]]:
+        """All actors, in the order of their start."""
+        people = (self.session_reader, self.devices, self.sessions)
+        return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
+
+    def actor_statistics(self) -> list[ActorStatistics]:
+        """The statistics of all actors and of the mail sender."""
+        return [*(actor.statistics() for actor in self.actors), self.mail.statistics()]

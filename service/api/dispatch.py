@@ -1,0 +1,218 @@
+"""From a request to its response: authenticate, limit, authorize, charge, validate, then call the handler.
+
+Every operation is called through `dispatch`, by the fast path, by Quart and by pages. Imports no framework.
+"""
+
+import logging
+from http import HTTPStatus
+
+from actors.limits import Allowance
+from actors.quota.messages import Metered, Moved
+from actors.values import CallFailed, Code, Refused, Tenant
+from service.api.answers import CORS, failure, refusal, rendered
+from service.api.authentication import Caller, authenticate, no_session, signed_in
+from service.api.authorization import authorize
+from service.api.context import Services
+from service.api.cookies import from_our_page
+from service.api.deadlines import answer_seconds, best_effort, extend_deadline, pays, start_deadline, within_deadline
+from service.api.errors import too_fast, unavailable
+from service.api.messages import Answer, Headers, Request, note
+from service.api.operation import Call, Operation
+from service.api.policy import Access
+from service.api.rate_limits import rate_limit_headers
+from service.api.validation import FORM, form_as_json, parse_body, parse_query
+
+log = logging.getLogger(__name__)
+
+
+async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
+    """Answer one request of one operation within `http.answer_seconds`. Raises nothing but cancellation.
+
+    `viewer` is the caller of the page that asks. The page has authenticated the caller, has a limit and a deadline of its
+    own, and writes its own line in the log.
+    """
+    if viewer is None:
+        note(operation=operation.name)
+        start_deadline(answer_seconds(services.config, operation))
+    elif pays(services.config, operation):
+        extend_deadline(services.config.billing.timeout_seconds)
+    pipeline = RequestPipeline(services, operation, request, viewer)
+    outcome: Answer | Refused
+    try:
+        outcome = await (pipeline.outcome() if operation.hot else pipeline.outcome_within_deadline())
+    except Exception as error:
+        outcome = failure(operation.name, error)
+    answer_of = refusal if viewer is None else rendered
+    answer = answer_of(outcome, operation.family) if isinstance(outcome, Refused) else outcome
+    if answer.status >= 500 or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        await pipeline.refund()
+    answer.headers += pipeline.headers()
+    return answer
+
+
+class RequestPipeline:
+    """One request on its way through the steps."""
+
+    def __init__(self, services: Services, operation: Operation, request: Request, viewer: Caller | None) -> None:
+        self._services = services
+        self._operation = operation
+        self._request = request
+        self._viewer = viewer
+        self._charged: Tenant | None = None
+        # The key's limit per minute when it was last checked, and its counters if it was charged.
+        self._limits: tuple[Allowance, Tenant | None] | None = None
+
+    def headers(self) -> Headers:
+        """Headers of the response, whatever its status."""
+        headers: Headers = [*CORS] if self._operation.cors else []
+        if self._limits is not None:
+            headers += rate_limit_headers(*self._limits, self._services.quota.caps)
+        return headers
+
+    async def outcome(self) -> Answer | Refused:
+        caller = await self._authenticate()
+        if isinstance(caller, Refused):
+            return caller
+        refused = await self._admit(caller)
+        if refused is not None:
+            return refused
+        if caller.resolved is not None:
+            self._services.key_uses.note(caller.resolved.key.id)
+        call = self._validate(caller)
+        if isinstance(call, Refused):
+            return call
+        return await self._operation.handler(self._services, call)
+
+    async def outcome_within_deadline(self) -> Answer | Refused:
+        """The outcome; raises `trio.TooSlowError` at the deadline.
+
+        Hot operations go without this scope, which would cost as much as their handlers. They wait only for actors and
+        searches, and those observe the deadline themselves.
+        """
+        with within_deadline():
+            return await self.outcome()
+
+    async def refund(self) -> None:
+        """Give a charge back: neither a 5xx nor a request refused by its handler's own limit counts."""
+        if self._charged is None:
+            return
+        tenant, self._charged = self._charged, None
+        with best_effort():
+            try:
+                await self._services.quota.refund(tenant, usecase=self._operation.usecase)
+            except CallFailed as error:
+                log.warning("could not refund a charge of %s yet: %s", tenant.id, type(error).__name__)
+
+    async def _authenticate(self) -> Caller | Refused:
+        services, operation, request = self._services, self._operation, self._request
+        if operation.same_origin and not from_our_page(request, services.base_url):
+            return _cross_origin()
+        if self._viewer is not None:
+            return self._session_caller(self._viewer)
+        authorization = request.headers.get("authorization")
+        if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
+            # A cookie matters only where a caller must be known; elsewhere it changes nothing.
+            person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+            if person is not None and person.signed_in is not None:
+                services.sessions.touch(person.signed_in.session)
+            if person is not None or operation.access is Access.SESSION:
+                return self._session_caller(person)
+        caller = await authenticate(
+            authorization,
+            operation.access,
+            request.client,
+            services.key_cache,
+            services.clock,
+            fresh=operation.admin,
+        )
+        if isinstance(caller, Caller) and caller.resolved is not None:
+            note(caller=caller.resolved.key.prefix)
+        return caller
+
+    def _session_caller(self, caller: Caller | None) -> Caller | Refused:
+        """The caller of a browser session, if the operation needs one. Changes must come from a page of this service."""
+        operation = self._operation
+        if operation.access in (Access.PUBLIC, Access.OPTIONAL):
+            return Caller(self._request.client)
+        if caller is None or caller.signed_in is None:
+            return no_session()
+        note(caller=caller.signed_in.session.id)
+        if operation.changes and not from_our_page(self._request, self._services.base_url):
+            return _cross_origin()
+        return caller
+
+    async def _admit(self, caller: Caller) -> Refused | None:
+        """Check the limit per address or key, then authorization, then charge the quota. None admits the request."""
+        operation, services = self._operation, self._services
+        if operation.budget is not None:
+            refused = too_fast(services.budgets.spend(operation.budget, self._request.client))
+            if refused is not None:
+                return refused
+        if operation.access is Access.PUBLIC:
+            return None
+        if self._viewer is not None:
+            return authorize(operation, caller)
+        if caller.signed_in is not None:
+            # Requests of a browser session are limited per minute and do not count towards the quota.
+            allowance = services.quota.pace(f"{caller.tenant_id} session", caller.tier)
+            self._limits = allowance, None
+            return too_fast(allowance) or authorize(operation, caller)
+        if caller.resolved is None:
+            # A budget of the operation replaces the limit of keyless readers.
+            return None if operation.budget else too_fast(services.budgets.read(self._request.client))
+        subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
+        allowance = services.quota.pace(subject, caller.tier)
+        self._limits = allowance, None
+        refused = too_fast(allowance) or authorize(operation, caller)
+        if refused is not None or not operation.metered:
+            return refused
+        return await self._charge(caller, allowance)
+
+    async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:
+        """Charge the caller's tenant. If the key has just moved to another tenant, look it up again and charge that one."""
+        services, usecase = self._services, self._operation.usecase
+        answer = await services.quota.charge(caller.tenant_id, usecase=usecase)
+        if isinstance(answer, Moved):
+            assert caller.resolved is not None
+            services.key_cache.forget([caller.resolved.key.hash])
+            again = await self._authenticate()
+            if isinstance(again, Refused):
+                return again
+            answer = await services.quota.charge(again.tenant_id, usecase=usecase)
+        match answer:
+            case Metered(tenant):
+                self._charged = tenant
+                self._limits = allowance, tenant
+                return None
+            case Moved():
+                return unavailable("This key is being claimed. Try again in a moment.")
+            case Refused():
+                return answer
+
+    def _validate(self, caller: Caller) -> Call | Refused:
+        operation, request = self._operation, self._request
+        call = Call(request, caller)
+        if operation.query is not None:
+            query = parse_query(operation.query, request.query)
+            if isinstance(query, Refused):
+                return query
+            call.query = query
+        if operation.body is not None:
+            text = self._json_body()
+            if isinstance(text, Refused):
+                return text
+            body = parse_body(operation.body, text, optional=operation.body_optional)
+            if isinstance(body, Refused):
+                return body
+            call.body = body
+        return call
+
+    def _json_body(self) -> bytes | Refused:
+        """The body as JSON, also when it was sent as a form to an operation that takes forms."""
+        request = self._request
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return form_as_json(request.body) if self._operation.form and content_type == FORM else request.body
+
+
+def _cross_origin() -> Refused:
+    return Refused(Code.FORBIDDEN, "This request must come from a page of this service.")

@@ -1,0 +1,291 @@
+"""The OpenAPI 3.1 document, made from the table of operations and the wire models."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel, Field, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from actors.events.router import EventOutcome
+from actors.values import Code
+from service.api.errors import TABLE, Family
+from service.api.operation import Operation
+from service.api.policy import Access
+from service.api.validation import FORM
+from service.schemas.catalog import Slug
+from service.schemas.fields import Id
+from service.version import VERSION
+
+
+class CatalogError(BaseModel):
+    """Error body of the catalog, key lifecycle and usage operations."""
+
+    error: str = Field(description="Stable machine-readable code")
+    message: str = Field(description="For a person")
+    hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
+    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+
+
+class SponsorshipError(BaseModel):
+    """Error body of the sponsorship and admin operations."""
+
+    error: str = Field(description="Stable machine-readable code")
+    message: str = Field(description="For a person")
+    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+
+
+class DeviceError(CatalogError):
+    """Error body of polling a device login: with what a client reads that knows only RFC 8628."""
+
+    error_description: str = Field(description="The same as `message`, where RFC 6749 (5.2) has it")
+    interval: int | None = Field(default=None, description="With `slow_down`: the seconds between polls from now on")
+
+
+ERRORS: Mapping[Family, type[BaseModel]] = {
+    Family.CATALOG: CatalogError,
+    Family.SPONSORSHIP: SponsorshipError,
+    Family.DEVICE: DeviceError,
+}
+
+HEADERS: Mapping[str, Any] = {
+    "X-Request-Id": {"description": "Names this request in the service's log.", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string", "const": "Bearer"}},
+    "RateLimit-Policy": {"description": "The limits of the key, by window.", "schema": {"type": "string"}},
+    "RateLimit": {
+        "description": "What is left of each limit; of that by the minute, on the node that answers.",
+        "schema": {"type": "string"},
+    },
+    "Set-Cookie": {"description": "The session, given or taken away.", "schema": {"type": "string"}},
+    "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
+    "X-Event-Dropped": {
+        "description": "Why an event is not recorded; absent where it is.",
+        "schema": {"type": "string", "enum": [str(fate) for fate in EventOutcome if fate is not EventOutcome.RECORDED]},
+    },
+}
+
+
+PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
+"""What the parameters of paths look like. Where one looks otherwise there is nothing, and so 404."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The document of a table of operations, and its text. Making it takes a moment, so it is made once."""
+
+    document: dict[str, Any]
+    text: bytes
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation], base_url: str) -> "Described":
+        described = document(operations, base_url)
+        return cls(described, json.dumps(described, indent=1, ensure_ascii=False).encode())
+
+
+def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """The whole document. Every operation lists every status that it can answer with."""
+    schemas = _schemas(operations)
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Catalog and Sponsorship Service",
+            "version": VERSION,
+            "description": "A catalog of use cases and bot templates, API keys with exact quotas, and sponsorship.",
+        },
+        "servers": [{"url": base_url}],
+        "tags": [{"name": tag} for tag in dict.fromkeys(operation.tag for operation in operations)],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "headers": dict(HEADERS),
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "An API key"},
+                "session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "__Host-session",
+                    "description": "The session of a browser that has signed in; over plain http its name is `session`. "
+                    "What changes something has to come from a page of this service.",
+                },
+            },
+        },
+    }
+
+
+def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
+    inputs = [operation.body for operation in operations if operation.body is not None]
+    outputs = [*(operation.result for operation in operations), *ERRORS.values()]
+    _, definitions = models_json_schema(
+        [
+            *((model, "validation") for model in dict.fromkeys(inputs)),
+            *((model, "serialization") for model in dict.fromkeys(outputs)),
+        ],
+        ref_template="#/components/schemas/{model}",
+    )
+    schemas: dict[str, Any] = definitions["$defs"]
+    taken = {model.__name__ for model in inputs}
+    for name, schema in schemas.items():
+        if name not in taken:
+            _without_null(schema)
+    return schemas
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    """An optional field of an answer is left out, never null, unless it is required."""
+    required = set(schema.get("required", ()))
+    for name, field in schema.get("properties", {}).items():
+        if name in required:
+            continue
+        field.pop("default", None)
+        kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
+        if len(kinds) == 1:
+            del field["anyOf"]
+            field.update(kinds[0])
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": _description(operation),
+        "tags": [operation.tag],
+        "responses": _responses(operation),
+        "security": _security(operation),
+    }
+    parameters = [*_path_parameters(operation), *_query_parameters(operation)]
+    if parameters:
+        described["parameters"] = parameters
+    if operation.body is not None:
+        media: dict[str, Any] = {"schema": _reference(operation.body)}
+        if operation.example:
+            media["example"] = dict(operation.example)
+        content = {"application/json": media}
+        if operation.form:
+            content[FORM] = media
+        if operation.plain_text:
+            content["text/plain"] = _as_text(media)
+        described["requestBody"] = {"required": not operation.body_optional, "content": content}
+    elif operation.raw_body:
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
+    return described
+
+
+def _as_text(media: Mapping[str, Any]) -> dict[str, Any]:
+    """The same JSON, sent as text."""
+    schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": media["schema"]}
+    return {"schema": schema, "example": json.dumps(media["example"])}
+
+
+def _description(operation: Operation) -> str:
+    words = [operation.description]
+    if operation.scopes:
+        scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
+        words.append(f"A scoped key needs {scopes}.")
+    if operation.admin:
+        words.append("The key's account must be an administrator.")
+    return " ".join(words)
+
+
+def _security(operation: Operation) -> list[dict[str, list[str]]]:
+    match operation.access:
+        case Access.PUBLIC:
+            return []
+        case Access.OPTIONAL:
+            return [{}, {"bearer": []}]
+        case Access.REQUIRED:
+            return [{"bearer": []}, {"session": []}]
+        case Access.SESSION:
+            return [{"session": []}]
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": TypeAdapter(PATHS[name]).json_schema()}
+        for name in operation.path_names
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if operation.query is None:
+        return []
+    described_query = operation.query.model_json_schema()
+    needed = described_query.get("required", ())
+    parameters = []
+    for name, schema in described_query["properties"].items():
+        schema = {key: value for key, value in schema.items() if key != "title"}
+        described = {"name": name, "in": "query", "required": name in needed, "schema": schema}
+        if "description" in schema:
+            described["description"] = schema.pop("description")
+        parameters.append(described)
+    return parameters
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    success: dict[str, Any] = {
+        "description": "Success",
+        "headers": _header_references(_success_headers(operation)),
+        "content": {"application/json": {"schema": _reference(operation.result)}},
+    }
+    if operation.leads_to:
+        success["links"] = {
+            name: {"operationId": name, "parameters": {"id": f"$response.body#{pointer}"}}
+            for name, pointer in operation.leads_to.items()
+        }
+    responses = {"200": success}
+    if operation.cacheable:
+        responses["304"] = {
+            "description": "What If-None-Match names is still current (keyless requests)",
+            "headers": _header_references(["X-Request-Id", "ETag"]),
+        }
+    for status, codes in sorted(_by_status(operation.all_codes).items()):
+        responses[str(status)] = _error(status, codes, operation)
+    return responses
+
+
+def _success_headers(operation: Operation) -> list[str]:
+    names = ["X-Request-Id"]
+    if operation.access is not Access.PUBLIC:
+        names += ["RateLimit-Policy", "RateLimit"]
+    if operation.cacheable:
+        names.append("ETag")
+    return [*names, *operation.headers]
+
+
+def _error(status: int, codes: Iterable[Code], operation: Operation) -> dict[str, Any]:
+    words = [str(code) for code in codes]
+    model = ERRORS[operation.family]
+    names = ["X-Request-Id"]
+    if status in (429, 503):
+        names.append("Retry-After")
+    if status == 401:
+        names.append("WWW-Authenticate")
+    example = {"error": words[0], "message": "Words for a person."}
+    if operation.family is Family.DEVICE:
+        example["error_description"] = example["message"]
+    schema = {"allOf": [_reference(model), {"properties": {"error": {"enum": words}}}]}
+    return {
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(words)}",
+        "headers": _header_references(names),
+        "content": {"application/json": {"schema": schema, "example": example}},
+    }
+
+
+def _by_status(codes: Iterable[Code]) -> dict[int, list[Code]]:
+    statuses: dict[int, list[Code]] = {}
+    for code in codes:
+        statuses.setdefault(TABLE[code].status, []).append(code)
+    return statuses
+
+
+def _header_references(names: Iterable[str]) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _reference(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}

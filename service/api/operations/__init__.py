@@ -1,0 +1,40 @@
+"""The table of operations. A row added here is routed, authorized, metered, documented and tested."""
+
+from service.api.operation import Operation
+from service.api.operations.account import ROWS as ACCOUNT
+from service.api.operations.accounts import ROWS as ACCOUNTS
+from service.api.operations.admin import ROWS as ADMIN
+from service.api.operations.bookings import ROWS as BOOKINGS
+from service.api.operations.catalog import ROWS as CATALOG
+from service.api.operations.delivery import ROWS as DELIVERY
+from service.api.operations.devices import ROWS as DEVICES
+from service.api.operations.events import ROWS as EVENTS
+from service.api.operations.health import ROWS as HEALTH
+from service.api.operations.keys import ROWS as KEYS
+from service.api.operations.placements import ROWS as PLACEMENTS
+from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
+from service.api.operations.sessions import ROWS as SESSIONS
+from service.api.operations.sponsors import ROWS as SPONSORS
+from service.api.operations.usage import ROWS as USAGE
+from service.api.operations.watching import ROWS as WATCHING
+from service.api.operations.webhooks import ROWS as WEBHOOKS
+
+OPERATIONS: tuple[Operation, ...] = (
+    *KEYS,
+    *DEVICES,
+    *SESSIONS,
+    *USAGE,
+    *ACCOUNT,
+    *CATALOG,
+    *PLACEMENTS,
+    *EVENTS,
+    *SPONSORS,
+    *BOOKINGS,
+    *DELIVERY,
+    *SCOPED_KEYS,
+    *ADMIN,
+    *ACCOUNTS,
+    *WATCHING,
+    *WEBHOOKS,
+    *HEALTH,
+)

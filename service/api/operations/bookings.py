@@ -1,0 +1,220 @@
+"""Operations 17 to 19 and 22: reserving weeks, paying for them, cancelling, and what was delivered."""
+
+import logging
+from functools import partial
+
+from actors.bookings.changes import unknown_booking
+from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
+from actors.bookings.records import BookingView
+from actors.bookings.store import Before
+from actors.values import Code, Refused, Scope
+from service.api.context import Services
+from service.api.errors import Family, unavailable
+from service.api.messages import NO_STORE, Answer
+from service.api.operation import Call, Operation
+from service.api.operations.listing import listed
+from service.api.policy import Access
+from service.schemas.bookings import (
+    Booking,
+    BookingAnswer,
+    BookingBody,
+    BookingPage,
+    BookingStart,
+    BookingWithReceipt,
+    CheckoutAnswer,
+    Receipt,
+)
+from service.schemas.fields import may_exist
+from service.schemas.lists import SponsorshipQuery
+
+log = logging.getLogger(__name__)
+
+
+async def list_bookings(services: Services, call: Call) -> Answer | Refused:
+    return await listed(
+        services,
+        call,
+        "bookings",
+        partial(services.sponsorship.bookings, call.caller.owner),
+        place_of_booking,
+        partial(booking_of, services),
+        BookingPage,
+    )
+
+
+def place_of_booking(view: BookingView) -> Before:
+    return Before(view.booking.created_ms, view.booking.id)
+
+
+async def reserve(services: Services, call: Call) -> Answer | Refused:
+    body: BookingBody = call.body
+    if not (may_exist(body.campaignId) and may_exist(body.slotId)):
+        return Refused(Code.NOT_FOUND, "There is no such campaign or slot.")
+    view = await services.ledger.reserve(
+        call.caller.owner, body.campaignId, body.slotId, body.weekStart, body.idempotencyKey, call.caller.agent
+    )
+    return shown(services, view)
+
+
+async def start(services: Services, call: Call) -> Answer | Refused:
+    body: BookingStart = call.body
+    if not may_exist(body.slotId):
+        return Refused(Code.NOT_FOUND, "There is no such slot.")
+    view = await services.ledger.start(
+        call.caller.owner,
+        body.name,
+        body.website,
+        body.headline,
+        body.body,
+        body.slotId,
+        body.weekStart,
+        body.idempotencyKey,
+        call.caller.agent,
+    )
+    return shown(services, view)
+
+
+async def read_booking(services: Services, call: Call) -> Answer | Refused:
+    booking_id = call.path_values["id"]
+    view = await services.sponsorship.booking(call.caller.owner, booking_id) if may_exist(booking_id) else None
+    if view is None:
+        return unknown_booking()
+    booking = booking_of(services, view)
+    receipt = Receipt.of(view.booking, booking.receiptUrl)
+    return Answer.of(BookingWithReceipt(booking=booking, receipt=receipt), [*NO_STORE])
+
+
+async def open_checkout(services: Services, call: Call) -> Answer | Refused:
+    """The booking goes to checkout first, so that a payment always finds it there; asking again is harmless."""
+    booking_id = call.path_values["id"]
+    if not may_exist(booking_id):
+        return unknown_booking()
+    view = await services.ledger.open_checkout(call.caller.owner, booking_id, call.caller.agent)
+    if isinstance(view, Refused):
+        return view
+    try:
+        checkout = await services.payments.checkout(view.booking, view.campaign_name)
+    except PaymentsUnavailable as error:
+        log.warning("no checkout for %s: %s", booking_id, error)
+        return unavailable("The payment processor cannot be reached. Try again in a moment.")
+    except PaymentsRefused as error:
+        log.error("no checkout for %s: %s", booking_id, error)
+        return unavailable("The payment processor refuses the checkout. We have been told.")
+    return Answer.of(CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms), [*NO_STORE])
+
+
+async def cancel(services: Services, call: Call) -> Answer | Refused:
+    booking_id = call.path_values["id"]
+    if not may_exist(booking_id):
+        return unknown_booking()
+    return shown(services, await services.ledger.cancel(call.caller.owner, booking_id, call.caller.agent))
+
+
+def booking_of(services: Services, view: BookingView) -> Booking:
+    """A booking as it stands now, on the wire."""
+    return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking))
+
+
+def shown(services: Services, view: BookingView | Refused) -> Answer | Refused:
+    if isinstance(view, Refused):
+        return view
+    return Answer.of(BookingAnswer(booking=booking_of(services, view)), [*NO_STORE])
+
+
+_bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)
+_reserving = partial(_bookings, method="POST", result=BookingAnswer)
+LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "openCheckout", "cancelBooking"), "/booking/id")
+RESERVING_CODES = (
+    Code.NOT_FOUND,
+    Code.SLOT_UNAVAILABLE,
+    Code.HOLD_LIMIT,
+    Code.IDEMPOTENCY_CONFLICT,
+)
+KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+MONDAY_MS = 1_798_416_000_000
+"""28 December 2026."""
+
+ROWS = (
+    _bookings(
+        name="listBookings",
+        method="GET",
+        path="/api/v1/sponsors/bookings",
+        summary="List your bookings",
+        description="The newest first, each with its impressions and clicks.",
+        handler=list_bookings,
+        result=BookingPage,
+        query=SponsorshipQuery,
+        scopes=(Scope.SPONSOR_READ,),
+    ),
+    _reserving(
+        name="createBooking",
+        path="/api/v1/sponsors/bookings",
+        summary="Reserve a sponsorship week",
+        description="Holds the slot's weeks for a time; pay before it runs out. The same idempotencyKey with the same body "
+        "gives the same booking, as it stands by then; with another body it is refused.",
+        handler=reserve,
+        body=BookingBody,
+        leads_to=LEADS_TO,
+        example={
+            "campaignId": "cmp_1B2c3D4e5F6g7H8i9J0kLm",
+            "slotId": "left-top",
+            "weekStart": MONDAY_MS,
+            "idempotencyKey": KEY,
+        },
+        scopes=(Scope.BILLING_WRITE,),
+        codes=(*RESERVING_CODES, Code.CAMPAIGN_NOT_BOOKABLE, Code.PROFILE_REQUIRED),
+    ),
+    _reserving(
+        name="startBooking",
+        path="/api/v1/sponsors/bookings/start",
+        summary="Save brand details and reserve a package",
+        description="Profile, campaign and booking in one transaction, or nothing. The campaign is named after the brand, "
+        "leads to the website, and waits for review.",
+        handler=start,
+        body=BookingStart,
+        leads_to=LEADS_TO,
+        example={
+            "name": "Example Tools",
+            "website": "https://tools.example.com/",
+            "headline": "Ship your first agent today",
+            "body": "Example Tools turns a prompt into a bot that answers your mail.",
+            "slotId": "left-top",
+            "weekStart": MONDAY_MS,
+            "idempotencyKey": KEY,
+        },
+        scopes=(Scope.SPONSOR_WRITE, Scope.BILLING_WRITE),
+        codes=RESERVING_CODES,
+    ),
+    _bookings(
+        name="getBooking",
+        method="GET",
+        path="/api/v1/sponsors/bookings/{id}",
+        summary="Read one booking and its receipt",
+        description="A booking of yours; the receipt is null until it was paid.",
+        handler=read_booking,
+        result=BookingWithReceipt,
+        scopes=(Scope.SPONSOR_READ,),
+        codes=(Code.NOT_FOUND,),
+    ),
+    _bookings(
+        name="openCheckout",
+        pays=True,
+        method="POST",
+        path="/api/v1/sponsors/bookings/{id}/checkout",
+        summary="Go to checkout",
+        description="Where a person pays for a reserved booking. The hold begins anew, once. In test mode no money moves.",
+        handler=open_checkout,
+        result=CheckoutAnswer,
+        scopes=(Scope.BILLING_WRITE,),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.CAMPAIGN_NOT_BOOKABLE),
+    ),
+    _reserving(
+        name="cancelBooking",
+        path="/api/v1/sponsors/bookings/{id}/cancel",
+        summary="Cancel a booking",
+        description="Gives up a booking that is not paid; its weeks are free at once.",
+        handler=cancel,
+        scopes=(Scope.BILLING_WRITE,),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+    ),
+)

@@ -1,0 +1,116 @@
+"""Operations 6 to 9: list, search and read use cases and bot templates, from the snapshot in memory."""
+
+from functools import partial
+
+from actors.catalog.store import Kind
+from actors.values import Code, Refused, Scope
+from service.api.context import Services
+from service.api.messages import Answer
+from service.api.operation import Call, Operation
+from service.api.operations.caching import cached
+from service.api.policy import Access
+from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
+from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
+from service.snapshots.shelves import Position
+from service.tokens.cursors import BadCursor
+
+MAX_AGE_SECONDS = 60
+
+
+async def list_usecases(services: Services, call: Call) -> Answer | Refused:
+    return await _list(services, call, Kind.USECASES)
+
+
+async def read_usecase(services: Services, call: Call) -> Answer | Refused:
+    return _read(services, call, Kind.USECASES, "use case")
+
+
+async def list_bots(services: Services, call: Call) -> Answer | Refused:
+    return await _list(services, call, Kind.BOTS)
+
+
+async def read_bot(services: Services, call: Call) -> Answer | Refused:
+    return _read(services, call, Kind.BOTS, "bot template")
+
+
+async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
+    query: CatalogQuery = call.query
+    limit = query.limit or DEFAULT_LIMIT
+    if query.q is not None:
+        page = await services.catalog.search(kind, query.q, limit)
+        return cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
+    cursor_to = partial(services.cursors.encode, kind)
+    if query.cursor is None:
+        first = services.catalog.first_page(kind, limit, cursor_to)
+        return cached(call, first.body, first.etag, MAX_AGE_SECONDS)
+    try:
+        position = Position(*services.cursors.decode(kind, query.cursor))
+    except BadCursor as error:
+        return Refused(Code.INVALID_REQUEST, f"The query is not valid: cursor: {error}.")
+    page = services.catalog.snapshot.page(kind, position, limit)
+    cursor = None if page.last is None else cursor_to(page.last)
+    return cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS)
+
+
+def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Refused:
+    item = services.catalog.snapshot.item(kind, call.path_values["slug"])
+    if item is None:
+        return Refused(Code.NOT_FOUND, f"There is no {what} with this slug.")
+    return cached(call, item.body, item.etag, MAX_AGE_SECONDS)
+
+
+SEARCHING = "Newest first. With `q`: the best matches first, without a cursor."
+
+_reading = partial(
+    Operation,
+    method="GET",
+    tag="Catalog",
+    access=Access.OPTIONAL,
+    scopes=(Scope.LIBRARY_READ,),
+    metered=True,
+    cors=True,
+    cacheable=True,
+    hot=True,
+)
+"""What all four have in common."""
+
+ROWS = (
+    _reading(
+        name="listUseCases",
+        path="/api/v1/usecases",
+        summary="List or search use cases",
+        description=SEARCHING,
+        handler=list_usecases,
+        result=UseCasePage,
+        query=CatalogQuery,
+        usecase=True,
+    ),
+    _reading(
+        name="getUseCase",
+        path="/api/v1/usecases/{slug}",
+        summary="Read one use case",
+        description="A use case with its guide, where it has one.",
+        handler=read_usecase,
+        result=UseCase,
+        codes=(Code.NOT_FOUND,),
+        usecase=True,
+    ),
+    _reading(
+        name="listBots",
+        path="/api/v1/bots",
+        summary="List or search bot templates",
+        description=SEARCHING,
+        handler=list_bots,
+        result=BotPage,
+        query=CatalogQuery,
+    ),
+    _reading(
+        name="getBot",
+        path="/api/v1/bots/{slug}",
+        summary="Read one bot template",
+        description="A bot template.",
+        handler=read_bot,
+        result=Bot,
+        codes=(Code.NOT_FOUND,),
+    ),
+)

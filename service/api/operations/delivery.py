@@ -1,0 +1,65 @@
+"""What was delivered for a booking, day by day: an operation beside those of the specification."""
+
+from collections.abc import Iterable
+
+from actors.bookings.changes import unknown_booking
+from actors.bookings.records import Booking
+from actors.bookings.store import DayDelivered
+from actors.clock import DAY_MS, day_of
+from actors.values import Code, Refused, Scope
+from service.api.context import Services
+from service.api.errors import Family
+from service.api.messages import NO_STORE, Answer
+from service.api.operation import Call, Operation
+from service.api.policy import Access
+from service.schemas.bookings import Delivery, DeliveryDay
+from service.schemas.fields import may_exist
+
+
+async def read_delivery(services: Services, call: Call) -> Answer | Refused:
+    booking_id = call.path_values["id"]
+    view = await services.sponsorship.booking(call.caller.owner, booking_id) if may_exist(booking_id) else None
+    if view is None:
+        return unknown_booking()
+    counted = await services.sponsorship.delivered(booking_id)
+    return Answer.of(delivery_of(view.booking, counted, services.clock.now_ms()), [*NO_STORE])
+
+
+def delivery_of(booking: Booking, counted: Iterable[DayDelivered], now_ms: int) -> Delivery:
+    """Each day of the run that has begun, those with nothing too; and days beside the run on which something was counted:
+    what comes in just before its end may be counted just after."""
+    days = dict.fromkeys(_run(booking, now_ms), (0, 0))
+    days |= {each.day: (each.impressions, each.clicks) for each in counted}
+    items = [
+        DeliveryDay(day=day * DAY_MS, impressions=impressions, clicks=clicks)
+        for day, (impressions, clicks) in sorted(days.items())
+    ]
+    impressions, clicks = sum(item.impressions for item in items), sum(item.clicks for item in items)
+    ctr = clicks / impressions if impressions else None
+    return Delivery(items=items, impressions=impressions, clicks=clicks, ctr=ctr)
+
+
+def _run(booking: Booking, now_ms: int) -> range:
+    """The days of the booking's weeks up to today; what was never paid has no run."""
+    if booking.paid_ms is None:
+        return range(0)
+    return range(day_of(booking.week_start_ms), min(day_of(booking.week_end_ms), day_of(now_ms) + 1))
+
+
+ROWS = (
+    Operation(
+        name="getDelivery",
+        method="GET",
+        path="/api/v1/sponsors/bookings/{id}/delivery",
+        summary="What was delivered for a booking, by day",
+        description="Each day of a paid booking's run up to today, in order, also those on which nothing was counted.",
+        tag="Bookings",
+        handler=read_delivery,
+        result=Delivery,
+        access=Access.REQUIRED,
+        family=Family.SPONSORSHIP,
+        metered=True,
+        scopes=(Scope.SPONSOR_READ,),
+        codes=(Code.NOT_FOUND,),
+    ),
+)

@@ -1,0 +1,183 @@
+"""Operations that only pages of this service call. They are dispatched like all others, but not routed or documented.
+
+A checkout or receipt link is a capability: its token is the permission, and an unknown token is a 404. The ledger alone
+decides whether a booking is paid.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from pydantic import BaseModel
+
+from actors.bookings.records import OPEN, Booking, BookingView, Mode
+from actors.mail.messages import RenderedMessage
+from actors.values import Agent, Code, Refused
+from service.api.context import Services
+from service.api.messages import NO_STORE, Answer, Request
+from service.api.operation import Call, Operation
+from service.api.policy import Access
+from service.config import Config
+from service.http.addresses import is_loopback
+from service.schemas.internal import CatalogSize, OutboxMail, OutboxMails, Purchase
+from service.tokens.links import Page
+
+CHECKOUT_AGENT = Agent("system", "checkout page")
+OUTBOX_MAILS = 50
+"""Most mails that the outbox page shows."""
+
+Change = Callable[[Services, Booking], Awaitable[BookingView | Refused]]
+
+
+async def count_catalog(services: Services, call: Call) -> Answer | Refused:
+    statistics = services.catalog.statistics()
+    return Answer.of(CatalogSize(usecases=statistics.usecases, bots=statistics.bots))
+
+
+async def list_outbox(services: Services, call: Call) -> Answer | Refused:
+    if not outbox_is_open(services.config, call.request):
+        return _not_found()
+    mails = [_outbox_mail(rendered) for rendered in await services.mail.recent(OUTBOX_MAILS)]
+    return Answer.of(OutboxMails(mails=mails), [*NO_STORE])
+
+
+def outbox_is_open(config: Config, request: Request) -> bool:
+    """Whether the caller may see the outbox: no SMTP server is configured, and the caller is on this machine.
+
+    A request that a local proxy forwards does not count as local, whether the proxy is trusted or not.
+    """
+    forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    return not config.mail.smtp_url and not forwarded and is_loopback(request.client)
+
+
+def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
+    message, mail = rendered.message, rendered.mail
+    return OutboxMail(
+        id=message.id,
+        recipient=message.recipient,
+        template=message.template,
+        subject=None if mail is None else mail.subject,
+        text=None if mail is None else mail.text,
+        createdAt=message.created_ms,
+        expiresAt=message.expires_ms,
+        sentAt=message.sent_ms,
+        failedAt=message.failed_ms,
+        attempts=message.attempts,
+        lastError=message.last_error,
+    )
+
+
+async def view_checkout(services: Services, call: Call) -> Answer | Refused:
+    view = await _payable(services, call)
+    return view if isinstance(view, Refused) else _purchase(services, view)
+
+
+async def pay_checkout(services: Services, call: Call) -> Answer | Refused:
+    return await _change(services, call, _pay)
+
+
+async def cancel_checkout(services: Services, call: Call) -> Answer | Refused:
+    return await _change(services, call, _cancel)
+
+
+async def view_receipt(services: Services, call: Call) -> Answer | Refused:
+    booking_id = services.links.booking_id(Page.RECEIPT, call.path_values["token"])
+    view = await services.sponsorship.booking(None, booking_id) if booking_id is not None else None
+    return _not_found() if view is None else _purchase(services, view)
+
+
+async def _change(services: Services, call: Call, change: Change) -> Answer | Refused:
+    """Apply a change to an open booking, and answer with the booking as it is now."""
+    before = await _payable(services, call)
+    if isinstance(before, Refused):
+        return before
+    if before.booking.status_at(services.clock.now_ms()) not in OPEN:
+        return _purchase(services, before)
+    changed = await change(services, before.booking)
+    if not isinstance(changed, Refused):
+        return _purchase(services, changed, changed=True)
+    # Another request has closed the booking in the meantime, for example the other button in a second tab.
+    return await view_checkout(services, call)
+
+
+async def _pay(services: Services, booking: Booking) -> BookingView | Refused:
+    """No money moves. All clicks use the same payment id, so they are one payment."""
+    payment_id = f"test_{booking.id}"
+    return await services.ledger.take_payment(
+        payment_id, booking.id, payment_id, booking.amount_cents, booking.currency
+    )
+
+
+async def _cancel(services: Services, booking: Booking) -> BookingView | Refused:
+    return await services.ledger.cancel(booking.tenant_id, booking.id, CHECKOUT_AGENT)
+
+
+async def _payable(services: Services, call: Call) -> BookingView | Refused:
+    """The booking that a checkout token is for. Only bookings of test mode are paid on our own page."""
+    booking_id = services.links.booking_id(Page.CHECKOUT, call.path_values["token"])
+    if booking_id is None or services.config.billing.mode != "test":
+        return _not_found()
+    view = await services.sponsorship.booking(None, booking_id)
+    if view is None or view.booking.mode is not Mode.TEST:
+        return _not_found()
+    return view
+
+
+def _not_found() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is nothing at this address.")
+
+
+def _purchase(services: Services, view: BookingView, *, changed: bool = False) -> Answer:
+    booking = view.booking
+    purchase = Purchase(
+        bookingId=booking.id,
+        tenantId=booking.tenant_id,
+        status=booking.status_at(services.clock.now_ms()).value,
+        sponsor=view.sponsor_name,
+        campaign=view.campaign_name,
+        slot=booking.slot_name,
+        package=booking.package_description,
+        weeks=booking.weeks,
+        weekStart=booking.week_start_ms,
+        weekEnd=booking.week_end_ms,
+        amountCents=booking.amount_cents,
+        currency=booking.currency,
+        holdUntil=booking.hold_ms,
+        testMode=booking.mode is Mode.TEST,
+        demo=booking.demo,
+        receiptUrl=services.links.receipt_url(booking),
+        paidAt=booking.paid_ms,
+        refundedCents=booking.refunded_cents,
+        paymentId=booking.payment_id,
+        paymentIssue=booking.payment_issue,
+        changed=changed,
+    )
+    return Answer.of(purchase, [*NO_STORE])
+
+
+def _row(
+    name: str,
+    path: str,
+    handler: Callable[[Services, Call], Awaitable[Answer | Refused]],
+    result: type[BaseModel],
+    method: str = "GET",
+) -> Operation:
+    return Operation(
+        name=name,
+        method=method,
+        path=f"/internal/{path}",
+        summary=name,
+        description="For pages of this service only.",
+        tag="Internal",
+        handler=handler,
+        result=result,
+        access=Access.PUBLIC,
+    )
+
+
+INTERNAL = (
+    _row("countCatalog", "catalog", count_catalog, CatalogSize),
+    _row("listOutbox", "outbox", list_outbox, OutboxMails),
+    _row("viewCheckout", "checkout/{token}", view_checkout, Purchase),
+    _row("payCheckout", "checkout/{token}", pay_checkout, Purchase, "POST"),
+    _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
+    _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
+)

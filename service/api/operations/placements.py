@@ -1,0 +1,97 @@
+"""Operations 10 and 11: the inventory of a week and the placements that are live, from the snapshot in memory. And the
+inventory of several weeks at once, for who plans."""
+
+from functools import partial
+
+from actors.clock import SECOND_MS
+from actors.values import Code, Refused
+from service.api.context import Services
+from service.api.errors import Family
+from service.api.messages import Answer
+from service.api.operation import Call, Operation
+from service.api.operations.caching import cached
+from service.api.policy import Access
+from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList
+from service.snapshots.placements import WEEKS_BACK, Rendered
+
+MAX_AGE_SECONDS = 15
+
+
+async def get_inventory(services: Services, call: Call) -> Answer | Refused:
+    query: InventoryQuery = call.query
+    now_ms = services.clock.now_ms()
+    week_ms = services.placements.week_for(query.weekStart, now_ms)
+    if week_ms is None:
+        return _too_far(services)
+    return _fresh(call, services.placements.inventory(week_ms, now_ms), now_ms)
+
+
+async def get_calendar(services: Services, call: Call) -> Answer | Refused:
+    query: CalendarQuery = call.query
+    now_ms = services.clock.now_ms()
+    first_ms = services.placements.week_for(query.weekStart, now_ms)
+    if first_ms is None:
+        return _too_far(services)
+    return _fresh(call, services.placements.calendar(first_ms, query.weeks, now_ms), now_ms)
+
+
+def _too_far(services: Services) -> Refused:
+    ahead = services.config.bookings.horizon_weeks
+    words = f"must be from {WEEKS_BACK} week back to {ahead} weeks ahead"
+    return Refused(Code.INVALID_REQUEST, f"The query is not valid: weekStart: {words}.")
+
+
+async def list_placements(services: Services, call: Call) -> Answer | Refused:
+    now_ms = services.clock.now_ms()
+    return _fresh(call, services.placements.placements(now_ms), now_ms)
+
+
+def _fresh(call: Call, rendered: Rendered, now_ms: int) -> Answer:
+    """To be kept for a moment, and never beyond the one at which it changes: 0 in the last second before that."""
+    left_seconds = (rendered.until_ms - now_ms) // SECOND_MS
+    return cached(call, rendered.body, rendered.etag, min(MAX_AGE_SECONDS, left_seconds))
+
+
+_showing = partial(
+    Operation,
+    method="GET",
+    tag="Sponsorship",
+    family=Family.SPONSORSHIP,
+    access=Access.OPTIONAL,
+    metered=True,
+    cors=True,
+    cacheable=True,
+    hot=True,
+)
+"""What they have in common."""
+
+ROWS = (
+    _showing(
+        name="getInventory",
+        path="/api/v1/sponsors/inventory",
+        summary="Slots and their availability",
+        description="The slots of a week. `available` ones can be booked now, from this week on.",
+        handler=get_inventory,
+        result=Inventory,
+        query=InventoryQuery,
+    ),
+    _showing(
+        name="getCalendar",
+        path="/api/v1/sponsors/calendar",
+        summary="Availability of several weeks",
+        description="The inventory of consecutive weeks in one answer, as far as weeks can be booked.",
+        handler=get_calendar,
+        result=Calendar,
+        query=CalendarQuery,
+        cors=False,
+        hot=False,
+    ),
+    _showing(
+        name="listPlacements",
+        path="/api/v1/sponsors/placements",
+        summary="Live placements",
+        description="What sponsors have paid for and is approved, as it is to be shown now.",
+        handler=list_placements,
+        result=PlacementList,
+    ),
+)

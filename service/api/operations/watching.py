@@ -1,0 +1,146 @@
+"""How the node is: the same that `/metrics` and `/readyz` know, and what was refused of late, in one answer."""
+
+from actors.actor import ActorStatistics
+from actors.clock import SECOND_MS
+from actors.events.router import EventOutcome
+from actors.nodes.heartbeat import Heartbeat
+from actors.values import Refused, Scope
+from service.api.context import Services
+from service.api.errors import Family
+from service.api.messages import NO_STORE, Answer
+from service.api.operation import Call, Operation
+from service.api.policy import Access
+from service.observability.health import not_ready
+from service.observability.refusal_log import Pool, RefusalLog
+from service.schemas.watching import (
+    ActorStatus,
+    EventsStatus,
+    LiveNode,
+    NodeStatus,
+    OperationsStatus,
+    PoolStatus,
+    RefusalCount,
+    RefusalRecord,
+    RefusalStatus,
+    SnapshotStatus,
+)
+from service.snapshots.follower import SnapshotFollower
+from service.version import VERSION
+
+
+async def read_status(services: Services, call: Call) -> Answer | Refused:
+    problems = await not_ready(services.health)
+    now_ms = services.clock.now_ms()
+    watch = services.refusal_log
+    shown = OperationsStatus(
+        ready=not problems,
+        problems=problems,
+        node=NodeStatus(
+            id=watch.node,
+            version=VERSION,
+            startedAt=watch.started_ms,
+            now=now_ms,
+            uptimeSeconds=max(0, now_ms - watch.started_ms) // SECOND_MS,
+        ),
+        liveNodes=_live_nodes(services.nodes),
+        actors=[_actor(actor) for actor in services.health.actors()],
+        database=_pool(watch.pool()),
+        snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
+        events=EventsStatus(**{fate.value: services.events.outcomes.get(fate, 0) for fate in EventOutcome}),
+        refusals=_refusals(watch),
+    )
+    return Answer.of(shown, [*NO_STORE])
+
+
+def _live_nodes(nodes: Heartbeat) -> list[LiveNode]:
+    return [
+        LiveNode(
+            id=each.node.id,
+            host=each.node.host,
+            pid=each.node.pid,
+            url=each.node.url,
+            version=each.node.version,
+            startedAt=each.node.started_ms,
+            beatAgeSeconds=round(each.age_seconds, 1),
+            thisOne=each.node.id == nodes.node.id,
+        )
+        for each in nodes.nodes()
+    ]
+
+
+def _actor(actor: ActorStatistics) -> ActorStatus:
+    batches = max(1, actor.batches)
+    return ActorStatus(
+        name=actor.name,
+        state=actor.state.value,
+        accepting=actor.accepting,
+        waiting=actor.waiting,
+        capacity=actor.capacity,
+        peak=actor.peak,
+        batches=actor.batches,
+        messages=actor.messages,
+        lastBatch=actor.last_batch,
+        meanBatch=round(actor.messages / batches, 1),
+        meanCommitMs=round(actor.commit_seconds / batches * SECOND_MS, 2),
+        refused=actor.refused,
+        unavailable=actor.unavailable,
+        settled=actor.settled,
+        restarts=actor.restarts,
+    )
+
+
+def _pool(pool: Pool) -> PoolStatus:
+    return PoolStatus(
+        open=pool.open,
+        busy=pool.busy,
+        waiting=pool.waiting,
+        transactions=pool.transactions,
+        contended=pool.contended,
+        unavailable=pool.unavailable,
+        unknown=pool.unknown,
+        refused=pool.refused,
+        loopErrors=pool.loop_errors,
+    )
+
+
+def _snapshot(follower: SnapshotFollower) -> SnapshotStatus:
+    age = follower.age_seconds
+    return SnapshotStatus.model_validate(
+        {
+            "name": follower.name,
+            "revision": follower.revision,
+            "away": follower.away,
+            "ageSeconds": None if age is None else round(age, 1),
+            "loads": follower.loads,
+        }
+    )
+
+
+def _refusals(watch: RefusalLog) -> RefusalStatus:
+    most = sorted(watch.last_hour().items(), key=lambda pair: (-pair[1], pair[0]))
+    return RefusalStatus(
+        lastHour=[RefusalCount(operation=operation, error=code, count=count) for (operation, code), count in most],
+        recent=[
+            RefusalRecord(at=each.at_ms, operation=each.operation, error=each.code, status=each.status)
+            for each in watch.recent()
+        ],
+    )
+
+
+ROWS = (
+    Operation(
+        name="getOperationsStatus",
+        method="GET",
+        path="/api/v1/admin/operations/status",
+        summary="How the node is",
+        description="Live nodes; of the one that answers readiness, actors, connections, snapshots, events, late refusals.",
+        tag="Administration",
+        handler=read_status,
+        result=OperationsStatus,
+        access=Access.REQUIRED,
+        family=Family.SPONSORSHIP,
+        scopes=(Scope.ADMIN_READ,),
+        admin=True,
+        metered=True,
+    ),
+)

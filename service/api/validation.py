@@ -1,0 +1,77 @@
+"""From bytes to wire models: JSON bodies, forms and query strings. Whatever does not fit becomes a refusal. Pure."""
+
+import json
+from functools import cache
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ValidationError
+
+from actors.values import Code, Refused
+from service.schemas.problems import problems_of
+
+M = TypeVar("M", bound=BaseModel)
+
+FORM = "application/x-www-form-urlencoded"
+MOST_FIELDS = 100
+"""Most fields of a form or a query string."""
+
+
+def read_form(body: bytes) -> dict[str, str]:
+    """The fields of a form, the last of equal names each; empty when the body is not a form."""
+    return dict(_fields(body))
+
+
+def form_as_json(body: bytes) -> bytes | Refused:
+    """A form as a JSON object; refused when a field is repeated (RFC 6749, 3.2)."""
+    fields = _fields(body)
+    if len(dict(fields)) != len(fields):
+        return Refused(Code.INVALID_REQUEST, "The form is not valid: each field may be given only once.")
+    return json.dumps(dict(fields)).encode()
+
+
+def _fields(body: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return []
+
+
+def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
+    """The body as a model; None for an `optional` body that is empty."""
+    if optional and not body.strip():
+        return None
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=problems_of(error))
+    except RecursionError:
+        return Refused(Code.INVALID_REQUEST, "The body is nested too deeply.")
+
+
+def parse_query(model: type[M], query: str) -> M | Refused:
+    """The query string as a model. Unknown parameters are ignored; a known one may be given only once."""
+    return _read_query(model, query) if query else _empty_query(model)
+
+
+@cache
+def _empty_query(model: type[M]) -> M | Refused:
+    """Most requests have no query string, and models are frozen, so all of them share one."""
+    return _read_query(model, "")
+
+
+def _read_query(model: type[M], query: str) -> M | Refused:
+    values: dict[str, str] = {}
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return Refused(Code.INVALID_REQUEST, "The query string is not valid.")
+    for name, value in pairs:
+        if name in values:
+            return Refused(Code.INVALID_REQUEST, f"The query is not valid: {name} is given more than once.")
+        if name in model.model_fields:
+            values[name] = value
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=problems_of(error))

@@ -1,0 +1,275 @@
+"""The one place that wires actors, snapshots and services. The running node, the app tests and the simulation all use it.
+
+They differ only in the arguments: stores in Postgres or in memory, real or simulated ports, and limits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from actors.bookings.actor import BookingLedger
+from actors.bookings.store import LedgerStore, SponsorshipStore
+from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.catalog.store import CatalogStore
+from actors.clock import DAY_MS, Clock, Entropy
+from actors.credentials import code_from
+from actors.devices.actor import DeviceAuthorizer
+from actors.devices.store import DeviceStore
+from actors.events.actor import EventDeduper
+from actors.events.keeper import PartitionKeeper
+from actors.events.router import EventRouter
+from actors.events.shards import ShardMap
+from actors.events.state import VisitorHasher
+from actors.events.store import EventStore
+from actors.events.windows import WindowReader
+from actors.keys.actor import KeyKeeper
+from actors.keys.cache import KeyCache
+from actors.keys.store import KeyStore
+from actors.keys.uses import KeyUses
+from actors.mail.actor import MailSender
+from actors.mail.rendering import MailRenderer
+from actors.mail.store import Outbox, Transport
+from actors.nodes.heartbeat import Heartbeat
+from actors.nodes.messages import NodeInfo
+from actors.nodes.store import NodeStore
+from actors.pruner import Pruner, Pruning
+from actors.quota.actor import QuotaAccountant
+from actors.quota.store import QuotaStore
+from actors.sessions.actor import SessionKeeper
+from actors.sessions.reader import SessionReader
+from actors.sessions.store import SessionStore
+from actors.supervision import Member
+from service.api.context import Services
+from service.api.rate_limits import Budgets
+from service.config import Config
+from service.limits import Limits
+from service.observability.health import Health
+from service.observability.metrics import Metrics
+from service.observability.refusal_log import Pool, RefusalLog
+from service.payments.factory import PaymentGateway, payment_gateway
+from service.server_secret import Secrets
+from service.smtp import ConsoleTransport, SmtpTransport
+from service.snapshots.catalog import Catalog
+from service.snapshots.invalidation import Announcements, CacheInvalidator
+from service.snapshots.placements import Placements
+from service.tokens.cursors import Cursors
+from service.tokens.links import Links
+from service.user_errors import ConfigError
+
+
+class Database(Protocol):
+    """What health checks and metrics ask of the database."""
+
+    async def ping(self) -> None: ...
+    def statistics(self) -> Pool: ...
+
+
+class Stores(Protocol):
+    """One store for each concern, and how changes of other nodes are announced. `shards` is None on one Postgres."""
+
+    @property
+    def database(self) -> Database: ...
+    @property
+    def announcements(self) -> Announcements: ...
+    @property
+    def keys(self) -> KeyStore: ...
+    @property
+    def quota(self) -> QuotaStore: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+    @property
+    def devices(self) -> DeviceStore: ...
+    @property
+    def outbox(self) -> Outbox: ...
+    @property
+    def catalog(self) -> CatalogStore: ...
+    @property
+    def sponsorship(self) -> SponsorshipStore: ...
+    @property
+    def ledger(self) -> LedgerStore: ...
+    @property
+    def events(self) -> EventStore: ...
+    @property
+    def nodes(self) -> NodeStore: ...
+    @property
+    def shards(self) -> ShardMap | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes that are instantiated. The simulation replaces single ones by recording or faulty subclasses."""
+
+    keys: type[KeyKeeper] = KeyKeeper
+    key_cache: type[KeyCache] = KeyCache
+    sessions: type[SessionKeeper] = SessionKeeper
+    session_reader: type[SessionReader] = SessionReader
+    devices: type[DeviceAuthorizer] = DeviceAuthorizer
+    quota: type[QuotaAccountant] = QuotaAccountant
+    mail: type[MailSender] = MailSender
+    ledger: type[BookingLedger] = BookingLedger
+    sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
+    hasher: type[VisitorHasher] = VisitorHasher
+    deduper: type[EventDeduper] = EventDeduper
+    windows: type[WindowReader] = WindowReader
+    partitions: type[PartitionKeeper] = PartitionKeeper
+    placements: type[Placements] = Placements
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world: time, randomness, secrets, mail and payments. `node` names this process among the nodes.
+
+    Mail and payments follow the configuration when they are None.
+    """
+
+    node: NodeInfo
+    clock: Clock
+    entropy: Entropy
+    secrets: Secrets
+    mail: Transport | None = None
+    payments: PaymentGateway | None = None
+    classes: Classes = field(default_factory=Classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A node that does not run yet. `members` are started in this order and stopped in the reverse order."""
+
+    services: Services
+    metrics: Metrics
+    partitions: PartitionKeeper
+    members: Sequence[Member]
+
+
+def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None = None) -> Assembly:
+    """Wire a node. `limits` follow the configuration when they are None. Raises `ConfigError` for unusable mail settings."""
+    limits = limits or Limits.of(config)
+    services = _services(config, stores, ports, limits)
+    actors, clock, sweep_seconds = services.actors, ports.clock, limits.event_sweep_seconds
+    catalog, placements = services.catalog, services.placements
+    partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
+    invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
+    background = (services.mail, services.sweeper, services.key_uses, services.nodes, partitions)
+    return Assembly(
+        services=services,
+        metrics=_metrics(services, stores.database.statistics),
+        partitions=partitions,
+        members=[invalidator, catalog, placements, *actors, *background, Pruner(_prunings(stores), clock)],
+    )
+
+
+def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
+    base_url = config.server.base_url or ports.node.url
+    clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
+    node, bounds = ports.node.id, limits.actors
+    nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
+    links = Links(base_url, secrets.links)
+    gateway = ports.payments or payment_gateway(config, links, clock)
+    ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
+    services = Services(
+        config=config,
+        base_url=base_url,
+        clock=clock,
+        entropy=entropy,
+        keys=key_keeper(stores.keys, ports, limits),
+        key_cache=classes.key_cache(
+            stores.keys,
+            clock,
+            node=node,
+            limits=bounds,
+            life_seconds=limits.key_cache_seconds,
+            capacity=limits.key_cache_size,
+        ),
+        key_uses=KeyUses(stores.keys, clock, write_seconds=limits.key_uses_seconds, capacity=limits.key_cache_size),
+        session_reader=classes.session_reader(stores.sessions, node=node, limits=bounds),
+        devices=classes.devices(stores.devices, clock, entropy, limits.devices, node=node, limits=bounds),
+        sessions=classes.sessions(
+            stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
+        ),
+        quota=classes.quota(
+            stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
+        ),
+        mail=_mail_sender(config, base_url, stores.outbox, ports, limits),
+        catalog=Catalog(stores.catalog, limits.catalog),
+        placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
+        ledger=ledger,
+        sponsorship=stores.sponsorship,
+        sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
+        events=_event_router(stores, ports, limits),
+        windows=classes.windows(stores.events, node=node, limits=limits.events),
+        nodes=nodes,
+        cursors=Cursors(secrets.cursors),
+        budgets=Budgets(config, clock, nodes.live),
+        health=Health(stores.database.ping, lambda: services.actor_statistics()),
+        refusal_log=RefusalLog(clock, node, stores.database.statistics),
+        links=links,
+        payments=gateway.payments,
+        webhook=gateway.webhook,
+    )
+    return services
+
+
+def key_keeper(store: KeyStore, ports: Ports, limits: Limits) -> KeyKeeper:
+    """The key keeper alone, for commands that need nothing else."""
+    return ports.classes.keys(
+        store,
+        ports.clock,
+        ports.entropy,
+        ports.secrets.codes,
+        limits.keys,
+        node=ports.node.id,
+        limits=limits.actors,
+    )
+
+
+def _mail_sender(config: Config, base_url: str, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
+    url, seconds = config.mail.smtp_url, config.mail.timeout_seconds
+    try:
+        transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
+        writer = MailRenderer(config.mail.sender, base_url, partial(code_from, ports.secrets.codes))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
+
+
+def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
+    """One deduper for each shard of the store, or as many as configured on one Postgres."""
+    shards, hasher = stores.shards, ports.classes.hasher(ports.secrets.visitors)
+    count = len(shards) if shards else limits.event_shards
+    dedupers = [
+        ports.classes.deduper(
+            stores.events,
+            ports.clock,
+            hasher,
+            limits.event_rules,
+            node=ports.node.id,
+            limits=limits.events,
+            shard=shard,
+            remember=max(1, limits.event_keys_remembered // count),
+        )
+        for shard in range(count)
+    ]
+    return EventRouter(dedupers, shards.place_of if shards else None)
+
+
+def _prunings(stores: Stores) -> list[Pruning]:
+    """Rows that are deleted after a time. Sign-ins stay for two days: a node whose clock is behind still counts the codes
+    of its day."""
+    return [
+        Pruning("sign-ins", 2 * DAY_MS, stores.sessions.prune_sign_ins),
+        Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
+        Pruning("forms", DAY_MS, stores.sessions.prune_forms),
+        Pruning("device logins", DAY_MS, stores.devices.prune),
+    ]
+
+
+def _metrics(services: Services, pool: Callable[[], Pool]) -> Metrics:
+    metrics = Metrics()
+    for actor in services.actors:
+        actor.observer = partial(metrics.committed, actor.name)
+    metrics.watch(services.health.actors, pool)
+    metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
+    metrics.watch_events(services.events.outcomes)
+    metrics.watch_nodes(services.nodes)
+    return metrics

@@ -1,0 +1,141 @@
+"""The commands for keys, tiers and administrators."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from actors.clock import SystemEntropy
+from actors.keys.actor import KeyKeeper
+from actors.supervision import running
+from actors.values import Scope, Tier
+from service.cli.command import AGENT, CommandError, Commands, accepted, open_beside
+from service.config import Config
+from service.main import lone_key_keeper
+from service.schemas.keys import Email
+from service.schemas.texts import one_line
+
+NAME_CHARACTERS = 64
+
+
+def add_account_commands(commands: Commands) -> None:
+    issue = commands.add(
+        "issue-key",
+        "Issue a full or a scoped key for an account; it is printed once.",
+        issue_key,
+        "email",
+        "scopes",
+        "name",
+    )
+    issue.add_argument("--email", required=True, help="the account; created if it does not exist")
+    issue.add_argument(
+        "--scopes", metavar="A,B", help="scopes, separated by commas; without them the key is a full one"
+    )
+    issue.add_argument("--name", help="what the key is for")
+    revoke = commands.add("revoke-key", "Revoke a key for good.", revoke_key, "key")
+    revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")
+    tier = commands.add("set-tier", "Set an account's tier.", set_tier, "email", "tier")
+    tier.add_argument("--email", required=True)
+    tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
+    grant = commands.add("grant-admin", "Make an account an administrator.", grant_admin, "email")
+    grant.add_argument("email", metavar="EMAIL", help="the account; it need not exist yet")
+    dismiss = commands.add(
+        "revoke-admin",
+        "Make an account no longer an administrator; takes effect with the next request on every node.",
+        revoke_admin,
+        "email",
+    )
+    dismiss.add_argument("email", metavar="EMAIL")
+
+
+async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> None:
+    address, wanted = _email(email), _scopes(scopes)
+    if name is not None:
+        _check_name(name)
+    async with _open_keys(config, data_dir) as keys:
+        issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name))
+        print(issued.api_key)
+        print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
+
+
+async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
+    async with _open_keys(config, data_dir) as keys:
+        key_id = key if key.startswith("key_") else await _only(keys, key)
+        revoked = accepted(await keys.revoke(key_id, AGENT)).key
+        print(f"revoked {revoked.prefix}... ({revoked.id})")
+
+
+async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
+    address = _email(email)
+    async with _open_keys(config, data_dir) as keys:
+        tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
+        print(f"{address} is {tenant.tier}")
+
+
+async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
+    address = _email(email)
+    async with _open_keys(config, data_dir) as keys:
+        outcome = await keys.grant_admin(address, AGENT)
+        print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
+
+
+async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
+    address = _email(email)
+    async with _open_keys(config, data_dir) as keys:
+        outcome = await keys.revoke_admin(address, AGENT)
+        if not outcome.changed:
+            raise CommandError(f"{address} is not an administrator")
+        print(f"{address} is no longer an administrator")
+        if not outcome.administrators:
+            print("warning: there is no administrator left; add one with grant-admin", file=sys.stderr)
+            if config.admin.emails:
+                print("warning: the next start makes admin.emails administrators again", file=sys.stderr)
+
+
+@asynccontextmanager
+async def _open_keys(config: Config, data_dir: Path) -> AsyncIterator[KeyKeeper]:
+    """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
+    async with open_beside(config, data_dir) as opened:
+        keys = await lone_key_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        async with running([keys]):
+            yield keys
+
+
+async def _only(keys: KeyKeeper, text: str) -> str:
+    """The id of the one key with this text or displayed prefix. A whole key is never printed again."""
+    found = await keys.find(text)
+    if len(found) == 1:
+        return found[0].key.id
+    if not found:
+        raise CommandError("there is no such key")
+    ids = ", ".join(resolved.key.id for resolved in found)
+    raise CommandError(f"{len(found)} keys have this prefix; use one of their ids: {ids}")
+
+
+def _check_name(name: str) -> None:
+    if not 1 <= len(name) <= NAME_CHARACTERS:
+        raise CommandError(f"--name must have 1 to {NAME_CHARACTERS} characters")
+    try:
+        one_line(name)
+    except ValueError as error:
+        raise CommandError(f"--name {error}") from None
+
+
+def _email(text: str) -> str:
+    try:
+        return TypeAdapter(Email).validate_python(text)
+    except ValidationError:
+        raise CommandError(f"{text!r} is not an email address") from None
+
+
+def _scopes(text: str | None) -> tuple[Scope, ...] | None:
+    if text is None:
+        return None
+    names = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    unknown = [name for name in names if name not in set(Scope)]
+    if unknown or not names:
+        problem = f"unknown scope {unknown[0]}" if unknown else "no scope given"
+        raise CommandError(f"{problem}; scopes are {', '.join(Scope)}")
+    return tuple(Scope(name) for name in names)

@@ -1,0 +1,62 @@
+"""The commands that back up and restore the embedded database."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from actors.clock import SECOND_MS, SystemClock
+from service.cli.command import CommandError, Commands
+from service.config import Config
+from service.main import storage_options
+from storage.backup import BackupError, back_up, restore
+from storage.embedded import EmbeddedError
+from storage.opening import open_storage
+
+
+def add_backup_commands(commands: Commands) -> None:
+    backup = commands.add(
+        "backup",
+        "Write the embedded database and the server's secret to one file; works while the server runs.",
+        back_up_to,
+        "file",
+    )
+    backup.add_argument(
+        "file", type=Path, metavar="FILE", help="must not exist yet; will hold personal data and the secret"
+    )
+    restoring = commands.add(
+        "restore",
+        "Restore the embedded database from a backup into an empty --data-dir.",
+        restore_from,
+        "file",
+    )
+    restoring.add_argument("file", type=Path, metavar="FILE")
+
+
+async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
+    _embedded_only(config)
+    try:
+        await back_up(data_dir, file, SystemClock().now_ms(), os_user=config.database.os_user or None)
+    except (BackupError, EmbeddedError) as error:
+        raise CommandError(str(error)) from None
+    print(f"wrote {file}")
+    if config.server.secret:
+        print("server.secret is not in the file: keep a copy of it, too")
+
+
+async def restore_from(config: Config, data_dir: Path, *, file: Path) -> None:
+    _embedded_only(config)
+    try:
+        manifest = await restore(file, data_dir, os_user=config.database.os_user or None)
+    except (BackupError, EmbeddedError) as error:
+        raise CommandError(str(error)) from None
+    # Opening storage migrates a backup that an older version wrote.
+    async with open_storage(storage_options(config), data_dir):
+        made = datetime.fromtimestamp(manifest.made_ms / SECOND_MS, UTC)
+        print(f"restored {data_dir} as it was at {made:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _embedded_only(config: Config) -> None:
+    if config.database.url:
+        raise CommandError(
+            "database.url is set, and this command works on the embedded database only: use your database's own tools, "
+            "such as pg_dump"
+        )

@@ -1,0 +1,74 @@
+"""The command that checks a service from outside."""
+
+from pathlib import Path
+
+from service.cli.command import Commands, open_beside
+from service.config import Config
+from service.main import storage_options
+from service.process.exit_status import SUCCESS, USAGE
+from service.server_secret import Secrets
+from service.user_errors import ConfigError
+from storage.opening import Opened
+from storage.pool import connections_of
+from storage.schema import room_for_connections, server_version, unsafe_settings
+
+
+def add_doctor_command(commands: Commands) -> None:
+    commands.add("doctor", "Check for problems that keep the service from running well.", doctor)
+
+
+async def doctor(config: Config, data_dir: Path) -> int:
+    """Print what was checked, then the problems. Returns 0 if there are none, otherwise 2."""
+    async with open_beside(config, data_dir) as opened:
+        problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
+        revision = await opened.catalog.revision()
+        print(f"ok: the catalog is at revision {revision}" if revision else "note: the catalog is empty")
+        administrators = await opened.keys.count_administrators()
+        print(
+            f"ok: administrators: {administrators}"
+            if administrators
+            else "note: there is no administrator; add one with grant-admin"
+        )
+        live = await opened.nodes.live(config.nodes.live_seconds)
+        print(f"ok: live nodes: {len(live)}" if live else "note: no node is live")
+        for each in live:
+            node, age = each.node, each.age_seconds
+            print(f"ok: node {node.id} on {node.host}, process {node.pid}, at {node.url}, heartbeat {age:.1f} s ago")
+    if not config.mail.smtp_url:
+        print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
+    for problem in problems:
+        print(f"PROBLEM: {problem}")
+    return USAGE if problems else SUCCESS
+
+
+async def _check_database(config: Config, opened: Opened) -> list[str]:
+    version = await server_version(opened.database)
+    print(f"ok: the database answers, version {version // 10_000}.{version % 10_000}, and its schema is up to date")
+    unsafe = await unsafe_settings(opened.database)
+    problems = [f"{setting}: a confirmed write can be lost in a crash" for setting in unsafe]
+    if config.database.url:
+        # The embedded database is started with room for all.
+        problems += too_few_connections(config, await room_for_connections(opened.database))
+    return problems
+
+
+async def _check_secret(config: Config, data_dir: Path, opened: Opened) -> list[str]:
+    try:
+        await Secrets.load(config.server.secret, data_dir, opened.identity)
+    except ConfigError as error:
+        return [str(error)]
+    print("ok: the server's secret is that of the database")
+    return []
+
+
+def too_few_connections(config: Config, room: int) -> list[str]:
+    """A problem if the nodes of this machine alone may open more connections than the database allows (`room`)."""
+    workers, each = config.server.workers, connections_of(storage_options(config).limits)
+    needed = workers * each + (workers > 1)  # the parent of several workers keeps one of its own
+    if needed <= room:
+        print(f"ok: the database allows {room} connections; the nodes here use at most {needed}")
+        return []
+    return [
+        f"the database allows {room} connections, but server.workers = {workers} nodes use up to {each} each: "
+        "raise max_connections, or lower database.connections"
+    ]

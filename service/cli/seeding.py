@@ -1,0 +1,87 @@
+"""The commands that import a catalog file and write the demo data."""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from actors.catalog.store import Import, Kind
+from actors.clock import SystemClock, SystemEntropy
+from service.cli.command import AGENT, CommandError, Commands, open_beside
+from service.config import Config
+from service.seed.catalog_file import Parsed, parse, unknown_bots
+from service.seed.demo_seeding import replace_demo
+from service.seed.retries import retried
+
+
+def add_seeding_commands(commands: Commands) -> None:
+    imports = commands.add(
+        "import-catalog",
+        "Import use cases and bots from a JSON or JSON lines file: all or nothing.",
+        import_catalog,
+        "file",
+        "prune",
+        "dry_run",
+    )
+    imports.add_argument("file", type=Path, metavar="FILE")
+    imports.add_argument("--prune", action="store_true", help="remove entries that are not in the file")
+    imports.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
+    demo = commands.add(
+        "seed-demo",
+        "Replace the demo sponsors, slots and bookings with new ones for this week; real ones stay.",
+        seed_demo,
+        "remove",
+    )
+    demo.add_argument("--remove", action="store_true", help="remove the demo, also for later starts")
+
+
+async def import_catalog(config: Config, data_dir: Path, *, file: Path, prune: bool, dry_run: bool) -> None:
+    parsed = _parsed(file)
+    batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=_show_progress)
+    async with open_beside(config, data_dir, create=True) as opened:
+        present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
+        counts = await retried(partial(opened.catalog.replace, batch))
+    for warning in unknown_bots(parsed, present):
+        print(f"warning: {warning}", file=sys.stderr)
+    for kind, count in counts.by_kind.items():
+        print(
+            f"{kind}: {count.added} added, {count.changed} changed, {count.unchanged} unchanged, {count.removed} removed"
+        )
+    if dry_run:
+        print("nothing was changed: this was a dry run")
+
+
+def _parsed(file: Path) -> Parsed:
+    try:
+        with file.open("rb") as stream:
+            parsed = parse(stream)
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror}") from None
+    if parsed.errors:
+        for line in parsed.report():
+            print(line, file=sys.stderr)
+        raise CommandError(f"{file}: {len(parsed.errors) + parsed.more_errors} errors; nothing was imported")
+    return parsed
+
+
+def _show_progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done} of {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+
+
+async def seed_demo(config: Config, data_dir: Path, *, remove: bool) -> None:
+    async with open_beside(config, data_dir) as opened:
+        counts = await replace_demo(opened.demo, SystemClock(), SystemEntropy(), AGENT, remove=remove)
+    assert counts is not None, "only seeding with `first` may return None"
+    if counts.removed:
+        print(f"removed {counts.removed} rows of the previous demo")
+    if not remove:
+        print(
+            f"wrote {counts.sponsors} sponsors, {counts.slots} slots, {counts.campaigns} campaigns, "
+            f"{counts.bookings} bookings and {counts.days} days of delivery"
+        )
+    elif not counts.removed:
+        print("there was no demo; later starts will not add one")
+    if counts.retired:
+        print(f"retired {counts.retired} slots instead of removing them, because real bookings use them")
+    if counts.left_out:
+        print(f"left out {counts.left_out} rows because real rows take their place")

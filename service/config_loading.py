@@ -1,0 +1,111 @@
+"""Reads the configuration: the shipped `config.toml`, over it a file, over both the environment."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from service.config import Config
+from service.schemas.problems import problems_of
+from service.user_errors import ConfigError
+
+PREFIX = "CATALOG__"
+
+
+def _defaults() -> Path:
+    """The project's `config.toml`: in an installed package beside this file, in a checkout at its root."""
+    here = Path(__file__).resolve().parent
+    installed = here / "config.toml"
+    return installed if installed.exists() else here.parent / "config.toml"
+
+
+DEFAULTS = _defaults()
+
+
+def load(path: Path | None, environment: Mapping[str, str]) -> Config:
+    """The configuration: the project's `config.toml`, over it `path` where given, over both the environment.
+
+    Raises `ConfigError`.
+    """
+    settings = deepcopy(_shipped())
+    if path is not None:
+        _overlay(settings, _read(path), str(path))
+    _overlay(settings, _from_environment(environment), "the environment")
+    try:
+        return Config.model_validate(settings)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_lines(error))) from None
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    """The settings of the project's own `config.toml`, for copies."""
+    return _read(DEFAULTS)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply") from None
+
+
+def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, place: str = "") -> None:
+    """Lay `over` onto `settings` in place; what `settings` does not have is unknown."""
+    for name, value in over.items():
+        where = f"{place}.{name}" if place else name
+        if name not in settings:
+            raise ConfigError(f"unknown setting {where} in {source}")
+        if isinstance(settings[name], dict):
+            if not isinstance(value, dict):
+                raise ConfigError(f"{where} in {source} is a section, not a value")
+            _overlay(settings[name], value, source, where)
+        elif isinstance(value, dict):
+            raise ConfigError(f"unknown setting {where}.{next(iter(value), '')} in {source}")
+        else:
+            settings[name] = _like(settings[name], value)
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A text from the environment as a list where the setting is one: JSON, or words between commas."""
+    if not isinstance(default, list) or not isinstance(value, str):
+        return value
+    if value.startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for variable, value in sorted(environment.items()):
+        if not variable.startswith(PREFIX):
+            continue
+        *sections, name = variable.removeprefix(PREFIX).lower().split("__")
+        place = settings
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"unknown setting {variable} in the environment")
+        place[name] = value
+    return settings
+
+
+def _lines(error: ValidationError) -> list[str]:
+    """One line for each problem. An alternative of a union that does not fit is not a problem of its own."""
+    lines = {
+        each.field: f"{each.field}: {each.message}" if each.field and each.field not in each.message else each.message
+        for each in problems_of(error)
+    }
+    return list(lines.values())

@@ -1,0 +1,75 @@
+"""Client addresses: behind trusted proxies, grouped for limits, and matched against networks. Pure."""
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+ADDRESSES = 10_000
+"""Size of each cache of parsed addresses. Parsing one costs more than the rest of rate limiting."""
+
+LONGEST_ADDRESS = 64
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
+    """The peer or, if that is a trusted proxy, the rightmost address in X-Forwarded-For that is not one."""
+    if not trusted:
+        return peer
+    address = peer
+    for hop in reversed((forwarded_for or "").split(",")):
+        if not is_in(address, trusted):
+            break
+        hop = _without_port(hop.strip())
+        if not hop:
+            break
+        address = hop
+    return address
+
+
+def _without_port(hop: str) -> str:
+    """Drop the port that some proxies add, because each connection would otherwise get its own limit."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def limited_as(address: str) -> str:
+    """The key that a client's limits are counted under: an IPv4 address, or the /64 of an IPv6 address."""
+    return _limited_as(address[:LONGEST_ADDRESS])
+
+
+@lru_cache(ADDRESSES)
+def _limited_as(address: str) -> str:
+    parsed = _parsed(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return address if parsed is None else str(parsed)
+
+
+def is_in(address: str, networks: Sequence[Network]) -> bool:
+    """Whether `address` is valid and in one of the networks. IPv4 addresses may be written as IPv6 (dual-stack sockets)."""
+    return bool(networks) and _is_in(address[:LONGEST_ADDRESS], tuple(networks))
+
+
+@lru_cache(ADDRESSES)
+def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in network for network in networks)
+
+
+@lru_cache(ADDRESSES)
+def _parsed(address: str) -> Address | None:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

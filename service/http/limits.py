@@ -1,0 +1,34 @@
+"""Limits of HTTP connections."""
+
+from dataclasses import dataclass, field
+
+from service.http.addresses import Network
+
+MINIMUM_RATE = 16 * 1024
+"""Minimum bytes per second at which a client must read a response, after the first `stall_seconds`."""
+
+MINIMUM_BODY_RATE = 1024
+"""Minimum bytes per second at which a client must send a body, after the first `stall_seconds`."""
+
+LINGER_SECONDS = 2.0
+"""Time to keep reading from a connection before closing it, so that the client gets the response and not a reset."""
+
+LINGER_BYTES = 1024 * 1024
+"""Maximum bytes read and dropped in that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingLimits:
+    """Configurable limits; see `[http]` in config.toml."""
+
+    head_seconds: float
+    request_seconds: float
+    stall_seconds: float
+    connections: int
+    connections_per_address: int
+    graceful_seconds: float
+    exempt_networks: tuple[Network, ...] = field(default=())
+    backlog: int = 1_024
+    lame_duck_seconds: float = 0.0
+    """Time for a stopping server to take requests on idle connections before closing them; 0 if no other process serves
+    the same port."""

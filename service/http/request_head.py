@@ -1,0 +1,222 @@
+"""Parses the head of an HTTP/1.1 request. Pure.
+
+A strict pattern first rejects ambiguous heads: bare CR or LF, folded lines, misplaced blanks, other versions. llhttp
+parses the rest. Headers that determine the body are then checked against RFC 9112.
+"""
+
+import re
+from functools import lru_cache
+
+import httptools
+
+from service.http.request_body import Body, ChunkedReader, ContentLengthReader
+
+LONGEST_LINE = 8 * 1024
+"""Bytes of a request line; then 414."""
+
+LONGEST_HEAD = 16 * 1024
+"""Bytes of a whole head, including the empty line; then 431."""
+
+MOST_FIELDS = 64
+"""Header fields; then 431."""
+
+_METHOD = rb"[A-Z][A-Z-]{0,39}"
+_TARGET = rb"[!\"$-~]++"
+_HEAD = re.compile(
+    rb"(" + _METHOD + rb") " + _TARGET + rb" HTTP/1\.([01])\r\n"
+    rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
+)
+_OTHER_VERSION = re.compile(_METHOD + rb" " + _TARGET + rb" HTTP/(?!1\.[01]\r)[0-9]\.[0-9]\r\n")
+_BROKEN_LINE = re.compile(rb"\r(?!\n|\Z)|(?<!\r)\n|\0")
+_LABEL = rb"[A-Za-z0-9_~-]{1,63}"
+_HOST = re.compile(
+    # A name has no empty label and none of more than 63 bytes (RFC 1035, section 2.3.4).
+    rb"(?=[^:]{1,255}(?::|\Z)|\[)(?:"
+    + _LABEL
+    + rb"(?:\."
+    + _LABEL
+    + rb")*+\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+_ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?]*)(.*)")
+_LENGTH = re.compile(rb"[0-9]{1,18}")
+_NAMED = re.compile(rb"(" + _METHOD + rb") (/[!\"$->@-~]*)[ ?]")
+
+_SLASH = ord("/")
+_SPECIAL = frozenset((b"host", b"connection", b"content-length", b"transfer-encoding", b"expect"))
+
+
+class BadRequest(Exception):
+    """A request that is rejected before the application sees it. The text is for the client."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class Head:
+    """A parsed head. llhttp calls `on_url` and `on_header`; `parse_head` sets the rest."""
+
+    __slots__ = (
+        "body",
+        "expects_continue",
+        "headers",
+        "keep_alive",
+        "method",
+        "path",
+        "query",
+        "special",
+        "target",
+        "version",
+    )
+
+    def __init__(self, method: str, version: str) -> None:
+        self.method = method
+        self.version = version
+        """`1.0` or `1.1`."""
+        self.target = b""
+        self.path = b""
+        """Still percent-encoded, without the query."""
+        self.query = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        """Names are in lower case."""
+        self.special: list[tuple[bytes, bytes]] = []
+        """The headers that determine the host, the connection and the body."""
+        self.keep_alive = False
+        self.body: Body | None = None
+        self.expects_continue = False
+
+    def on_url(self, url: bytes) -> None:
+        self.target = url  # called once, because the head is fed whole
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # llhttp keeps the blanks after a value, which are not part of it.
+        pair = name.lower(), value.rstrip(b" \t")
+        self.headers.append(pair)
+        if pair[0] in _SPECIAL:
+            self.special.append(pair)
+
+
+def find_head(data: bytes, scanned: int = 0) -> int:
+    """The index after the head at the front of `data`, or 0 if its end has not arrived.
+
+    The first `scanned` bytes were searched before. Raises `BadRequest` as soon as `data` is too long or malformed.
+    """
+    end = data.find(b"\r\n\r\n", scanned and max(0, scanned - 3))
+    if 0 <= end <= LONGEST_HEAD - 4:
+        return end + 4
+    if len(data) > LONGEST_LINE and data.find(b"\r\n", 0, LONGEST_LINE + 2) < 0:
+        raise BadRequest(414, "The request line is longer than 8 KiB.")
+    if end >= 0 or len(data) >= LONGEST_HEAD:
+        raise BadRequest(431, "The request's head is longer than 16 KiB.")
+    if _BROKEN_LINE.search(data, max(0, scanned - 1)):
+        raise BadRequest(400, "A line of the request's head does not end in CR LF.")
+    return 0
+
+
+def parse_head(data: bytes) -> Head:
+    """Parse one whole head. Raises `BadRequest`."""
+    match = _HEAD.fullmatch(data)
+    if match is None:
+        raise _rejection_of(data)
+    method, minor = match.groups()
+    if len(data) > LONGEST_LINE and data.find(b"\r\n") > LONGEST_LINE:
+        raise BadRequest(414, "The request line is longer than 8 KiB.")
+    head = Head(method.decode(), "1.1" if minor == b"1" else "1.0")
+    try:
+        httptools.HttpRequestParser(head).feed_data(data)
+    except httptools.HttpParserUpgrade:
+        pass  # A server may ignore the request to upgrade (RFC 9110, section 7.8).
+    except httptools.HttpParserInvalidMethodError:
+        # llhttp has a fixed list of methods. The application decides which ones a path allows.
+        other = parse_head(b"GET" + data[match.end(1) :])
+        other.method = head.method
+        return other
+    except httptools.HttpParserError:
+        raise BadRequest(400, "The request's head cannot be read.") from None
+    if len(head.headers) > MOST_FIELDS:
+        raise BadRequest(431, "The request has more than 64 header fields.")
+    host = _check_special(head)
+    target = head.target
+    if target[0] != _SLASH or method == b"CONNECT":
+        target = _origin_form(method, target, host)
+    if b"?" in target:
+        head.path, _, head.query = target.partition(b"?")
+    else:
+        head.path = target
+    return head
+
+
+def head_of_unreadable(data: bytes) -> Head:
+    """Method and path of an invalid head as far as they can be read, for the log and the error response."""
+    match = _NAMED.match(data, 0, LONGEST_LINE)
+    head = Head(match[1].decode() if match else "-", "1.1")
+    head.path = match[2] if match else b"-"
+    return head
+
+
+def _rejection_of(data: bytes) -> BadRequest:
+    if _OTHER_VERSION.match(data):
+        return BadRequest(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
+    line, _, _ = data.partition(b"\r\n")
+    if len(line) > LONGEST_LINE:
+        return BadRequest(414, "The request line is longer than 8 KiB.")
+    return BadRequest(400, "The request's head is not well formed.")
+
+
+def _check_special(head: Head) -> bytes | None:
+    """Check the special headers against RFC 9112, and set `body` and `keep_alive`. Returns the host. Raises `BadRequest`."""
+    host = length = coding = None
+    is_1_1 = head.version == "1.1"
+    closes, keeps = False, is_1_1
+    for name, value in head.special:
+        if name == b"host":
+            if host is not None or not _is_host(value):
+                raise BadRequest(400, "Send one Host header with a name or address, with or without a port.")
+            host = value
+        elif name == b"content-length":
+            if length is not None or not _LENGTH.fullmatch(value):
+                raise BadRequest(400, "Content-Length is repeated or is not a number.")
+            length = int(value)
+        elif name == b"transfer-encoding":
+            if coding is not None or value.lower() != b"chunked" or not is_1_1:
+                raise BadRequest(400, "Transfer-Encoding is not 'chunked'.")
+            coding = value
+        elif name == b"connection":
+            options = [option.strip(b" \t") for option in value.lower().split(b",")]
+            closes = closes or b"close" in options
+            keeps = keeps or b"keep-alive" in options
+        elif is_1_1:  # RFC 9110, section 10.1.1: from HTTP/1.0 it is ignored
+            if value.lower() != b"100-continue":
+                raise BadRequest(417, "Only 'Expect: 100-continue' is supported.")
+            head.expects_continue = True
+    if host is None and is_1_1:
+        raise BadRequest(400, "The request has no Host header.")
+    if coding is not None:
+        if length is not None:
+            raise BadRequest(400, "Content-Length and Transfer-Encoding cannot be combined.")
+        head.body = ChunkedReader()
+    elif length:
+        head.body = ContentLengthReader(length)
+    head.keep_alive = keeps and not closes  # RFC 9112, section 9.3: `close` wins
+    head.expects_continue = head.expects_continue and head.body is not None
+    return host
+
+
+@lru_cache(256)
+def _is_host(value: bytes) -> bool:
+    """Whether `value` is a host with or without a port."""
+    return _HOST.fullmatch(value) is not None
+
+
+def _origin_form(method: bytes, target: bytes, host: bytes | None) -> bytes:
+    """The target as path and query. An absolute target must name the same host as the Host header."""
+    if target == b"*" and method == b"OPTIONS":
+        return target
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None or method == b"CONNECT":
+        raise BadRequest(400, "The request's target is neither a path nor an address of this service.")
+    authority, rest = absolute.groups()
+    if not _is_host(authority) or (host is not None and authority.lower() != host.lower()):
+        raise BadRequest(400, "The request's target and its Host header name different hosts.")
+    return rest if rest.startswith(b"/") else b"/" + rest

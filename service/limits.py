@@ -1,0 +1,193 @@
+"""From the configuration to the rules and limits of every concern. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actors.actor import ActorLimits
+from actors.bookings.records import Mode
+from actors.bookings.state import BookingRules
+from actors.bookings.sweeper import SweeperLimits
+from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from actors.codes import CodeRules
+from actors.devices.state import DeviceRules
+from actors.events.state import EventRules
+from actors.keys.state import KeyRules
+from actors.mail.actor import MailLimits
+from actors.nodes.state import NodeRules
+from actors.quota.state import Caps
+from actors.sessions.state import SessionRules
+from actors.supervision import Intensity
+from actors.values import Tier
+from service.config import Config
+from service.http.limits import ServingLimits
+from service.snapshots.catalog import CatalogLimits
+from service.snapshots.placements import PlacementsLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rules and limits of every concern of one node.
+
+    The simulation passes smaller ones than a configuration can express, so that each limit is met within seconds.
+    """
+
+    actors: ActorLimits
+    intensity: Intensity
+    drain_seconds: float
+    keys: KeyRules
+    key_cache_seconds: int
+    key_cache_size: int
+    key_uses_seconds: float
+    sessions: SessionRules
+    devices: DeviceRules
+    caps: Mapping[Tier, Caps]
+    per_minute: Mapping[Tier, int]
+    mail: MailLimits
+    bookings: BookingRules
+    sweeper: SweeperLimits
+    events: ActorLimits
+    event_rules: EventRules
+    event_keys_remembered: int
+    event_sweep_seconds: float
+    event_shards: int
+    nodes: NodeRules
+    catalog: CatalogLimits
+    placements: PlacementsLimits
+
+    @classmethod
+    def of(cls, config: Config) -> "Limits":
+        events, keys = config.events, config.keys
+        return cls(
+            actors=actor_limits(config),
+            intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
+            drain_seconds=config.actors.drain_seconds,
+            keys=key_rules(config),
+            key_cache_seconds=keys.remember_seconds,
+            key_cache_size=keys.remember_keys,
+            key_uses_seconds=keys.uses_seconds,
+            sessions=session_rules(config),
+            devices=device_rules(config),
+            caps=caps(config),
+            per_minute=per_minute(config),
+            mail=mail_limits(config),
+            bookings=booking_rules(config),
+            sweeper=SweeperLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds),
+            events=ActorLimits(events.mailbox, events.batch, events.answer_seconds),
+            event_rules=EventRules(events.bucket_hours, events.keep_days, events.ahead_days),
+            event_keys_remembered=events.remember,
+            event_sweep_seconds=events.sweep_seconds,
+            event_shards=events.shards,
+            nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
+            catalog=catalog_limits(config),
+            placements=PlacementsLimits(config.bookings.check_seconds, config.bookings.horizon_weeks),
+        )
+
+
+def code_rules(config: Config) -> CodeRules:
+    claim = config.claim
+    return CodeRules(
+        life_ms=claim.code_minutes * MINUTE_MS,
+        attempts=claim.code_attempts,
+        pause_ms=claim.code_pause_seconds * SECOND_MS,
+        per_day=claim.codes_per_day,
+    )
+
+
+def session_rules(config: Config) -> SessionRules:
+    sessions = config.sessions
+    return SessionRules(
+        life_ms=sessions.days * DAY_MS,
+        touch_ms=sessions.touch_seconds * SECOND_MS,
+        per_account=sessions.per_account,
+        codes=code_rules(config),
+    )
+
+
+def booking_rules(config: Config) -> BookingRules:
+    bookings = config.bookings
+    return BookingRules(
+        hold_ms=bookings.hold_minutes * MINUTE_MS,
+        open_holds=bookings.open_holds,
+        horizon_weeks=bookings.horizon_weeks,
+        mode=Mode(config.billing.mode),
+    )
+
+
+def catalog_limits(config: Config) -> CatalogLimits:
+    catalog = config.catalog
+    return CatalogLimits(
+        check_seconds=catalog.check_seconds,
+        searches=catalog.searches,
+        search_waiters=catalog.search_waiters,
+        search_seconds=catalog.search_seconds,
+    )
+
+
+def actor_limits(config: Config) -> ActorLimits:
+    actors = config.actors
+    return ActorLimits(mailbox=actors.mailbox, batch=actors.batch, answer_seconds=actors.answer_seconds)
+
+
+def caps(config: Config) -> dict[Tier, Caps]:
+    tiers = config.tiers
+    return {
+        Tier.ANONYMOUS: Caps(
+            daily=tiers.anonymous.daily,
+            lifetime=tiers.anonymous.lifetime,
+            usecase_reads=tiers.anonymous.usecase_reads,
+        ),
+        Tier.CLAIMED: Caps(daily=tiers.claimed.daily, monthly=tiers.claimed.monthly),
+        Tier.UPGRADED: Caps(daily=tiers.upgraded.daily, monthly=tiers.upgraded.monthly),
+    }
+
+
+def per_minute(config: Config) -> dict[Tier, int]:
+    tiers = config.tiers
+    return {
+        Tier.ANONYMOUS: tiers.anonymous.per_minute,
+        Tier.CLAIMED: tiers.claimed.per_minute,
+        Tier.UPGRADED: tiers.upgraded.per_minute,
+    }
+
+
+def key_rules(config: Config) -> KeyRules:
+    return KeyRules(
+        anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
+        codes=code_rules(config),
+        full_keys_per_account=config.keys.full_per_account,
+        scoped_keys_per_account=config.keys.scoped_per_account,
+    )
+
+
+def device_rules(config: Config) -> DeviceRules:
+    device = config.device
+    return DeviceRules(
+        life_ms=device.expires_seconds * SECOND_MS,
+        interval_seconds=device.interval_seconds,
+        wrong_codes=device.wrong_codes,
+        lock_ms=device.lock_minutes * MINUTE_MS,
+        full_keys_per_account=config.keys.full_per_account,
+    )
+
+
+def mail_limits(config: Config) -> MailLimits:
+    send_seconds = config.mail.timeout_seconds + 5.0
+    return MailLimits(
+        send_seconds=send_seconds,
+        lease_seconds=max(60.0, 3 * send_seconds),
+        close_seconds=0.8 * config.actors.drain_seconds,
+    )
+
+
+def serving_limits(config: Config) -> ServingLimits:
+    http = config.http
+    return ServingLimits(
+        head_seconds=http.head_seconds,
+        request_seconds=http.request_seconds,
+        stall_seconds=http.stall_seconds,
+        connections=http.connections,
+        connections_per_address=http.connections_per_address,
+        graceful_seconds=config.server.graceful_seconds,
+        # All clients behind a proxy share its address.
+        exempt_networks=(*config.events.exempt_networks, *config.server.trusted_proxies),
+    )

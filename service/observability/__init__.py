@@ -1,0 +1,1 @@
+"""Logs, metrics, readiness and the record of refused requests."""

@@ -1,0 +1,131 @@
+"""Logging: one line a record, as text or JSON. Neither control characters nor secrets ever reach the output."""
+
+import json
+import logging
+import re
+import sys
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Literal, TextIO
+
+from actors.clock import SECOND_MS, SystemClock
+from actors.credentials import CLAIM_PREFIX, DEVICE_PREFIX, SESSION_PREFIX, Kind
+from actors.mailbox import request_id
+from service.tokens.links import LINK_PREFIX
+
+STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+LONGEST = 8_000
+
+_TOKENS = (CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX)
+_SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
+"""A key behind the part that may be displayed, and tokens; also one that was cut short."""
+
+_LINK = re.compile(rf"({LINK_PREFIX})[0-9A-Za-z_-]+")
+"""The token of a page that only its bearer may see."""
+
+_BEGINNINGS = ("cs_", *_TOKENS, LINK_PREFIX)
+"""Where none of these stands, neither pattern is found."""
+
+
+def set_up(
+    level: str, form: Literal["text", "json"], stream: TextIO | None = None, *, worker: int | None = None
+) -> None:
+    """Send all records of this process to `stream` (standard error). Those of a worker say which one it is."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    always = {} if worker is None else {"worker": worker}
+    handler.setFormatter(JsonLines(always) if form == "json" else TextLines(always))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    logging.getLogger("hypercorn").setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+_BLANK = vars(logging.LogRecord("", logging.INFO, "-", 0, "", None, None))
+
+
+class Line(logging.LogRecord):
+    """A record that is made for each request: without what `LogRecord` finds out of its caller, thread and process."""
+
+    def __init__(self, name: str, message: str, facts: Mapping[str, object]) -> None:
+        now_ms = SystemClock().now_ms()
+        vars(self).update(_BLANK)
+        vars(self).update(facts)
+        self.name, self.msg, self.facts = name, message, facts
+        self.created, self.msecs = now_ms / SECOND_MS, now_ms % SECOND_MS
+
+
+def _extra(record: logging.LogRecord) -> Mapping[str, Any]:
+    if isinstance(record, Line):
+        return record.facts
+    return {name: value for name, value in vars(record).items() if name not in STANDARD}
+
+
+def _flat(text: str) -> str:
+    """One line: what would break it, or a terminal, is escaped."""
+    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return safe[:LONGEST]
+
+
+def masked(line: str) -> str:
+    """Without the secrets that a client put where they do not belong, such as a key into a path."""
+    # Nearly no line has one, and looking for fixed words is many times as fast as looking for patterns.
+    if not any(word in line for word in _BEGINNINGS):
+        return line
+    return _LINK.sub(r"\1***", _SECRET.sub(r"\1***", line))
+
+
+@lru_cache(maxsize=2)
+def _second(moment: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
+
+
+def _time_of(record: logging.LogRecord) -> str:
+    """The moment of a record in UTC, to the millisecond. Many records share a second."""
+    return f"{_second(int(record.created))}.{int(record.msecs):03d}Z"
+
+
+class Lines(logging.Formatter):
+    """What both forms share: the facts that `always` stand in a line."""
+
+    def __init__(self, always: Mapping[str, object] = MappingProxyType({})) -> None:
+        super().__init__()
+        self._always = always
+
+
+class TextLines(Lines):
+    """Time (UTC), level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {**self._always, **_extra(record)}
+        if request_id.get():
+            fields.setdefault("request_id", request_id.get())
+        words = [record.getMessage(), *[f"{name}={value}" for name, value in fields.items()]]
+        line = " ".join(words)
+        if len(line) > LONGEST or not line.isprintable():
+            line = " ".join(map(_flat, words))
+        line = f"{_time_of(record)} {record.levelname.lower()} {record.name} {line}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return masked(line)
+
+
+class JsonLines(Lines):
+    """One JSON object a record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, Any] = {
+            "time": _time_of(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage()[:LONGEST],
+            **self._always,
+        }
+        if request_id.get():
+            fields["request_id"] = request_id.get()
+        fields.update(_extra(record))
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return masked(json.dumps(fields, ensure_ascii=True, default=str))

@@ -1,0 +1,1 @@
+"""Payments and refunds: the port, the test mode, and Stripe."""

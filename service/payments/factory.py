@@ -1,0 +1,37 @@
+"""Creates the configured payment gateway: test mode or Stripe."""
+
+from dataclasses import dataclass
+
+from actors.bookings.payments import Payments
+from actors.clock import MINUTE_MS, Clock
+from service.config import Config
+from service.payments.gateway import Webhook
+from service.payments.test_mode import TestPayments
+from service.tokens.links import Links
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentGateway:
+    """The configured payments, and the webhook for the processor's events (None in test mode)."""
+
+    payments: Payments
+    webhook: Webhook | None
+
+
+def payment_gateway(config: Config, links: Links, clock: Clock) -> PaymentGateway:
+    """Stripe in live mode, otherwise test payments. A booking is paid and refunded only in the mode it was made in."""
+    billing = config.billing
+    if billing.mode == "test":
+        return PaymentGateway(TestPayments(links), None)
+    # Imported here, because the library costs 0.2 s and 20 MB, which test mode does not need.
+    from service.payments.stripe_gateway import StripePayments
+    from service.payments.stripe_webhook import StripeWebhook
+
+    payments = StripePayments(
+        billing.stripe_secret_key,
+        links,
+        seconds=billing.timeout_seconds,
+        hold_ms=config.bookings.hold_minutes * MINUTE_MS,
+        url=billing.stripe_url or None,
+    )
+    return PaymentGateway(payments, StripeWebhook(billing.stripe_webhook_secret, clock))

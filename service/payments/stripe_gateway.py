@@ -1,0 +1,225 @@
+"""Live mode: Stripe Checkout and refunds, through Stripe's library.
+
+The library blocks, so each call runs in a thread. Time and number of calls are limited, so that a slow processor never
+delays the event loop. Bookings change only when the webhook reports to the ledger.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import stripe
+import trio
+
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.records import Booking
+from actors.clock import MINUTE_MS, SECOND_MS
+from service.payments.stripe_webhook import BOOKING
+from service.tokens.links import Links
+
+if TYPE_CHECKING:
+    from stripe.params import RefundCreateParams
+    from stripe.params.checkout import SessionCreateParams
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+CALLS, WAITING = 8, 32
+"""Maximum concurrent calls, and calls waiting for a thread. Further calls are refused."""
+
+SHORTEST_SESSION_MS = 30 * MINUTE_MS
+"""Stripe's minimum lifetime of a session. `MARGIN_MS` allows for network latency and clock differences."""
+
+MARGIN_MS = 2 * MINUTE_MS
+
+KEYS = 3
+"""Maximum idempotency keys per call, in case Stripe repeats an old failure."""
+
+_SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
+
+
+class StripePayments:
+    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking.
+
+    `hold_ms` is the duration of a hold. `url` is another address of the processor, for tests.
+    """
+
+    def __init__(
+        self,
+        secret_key: str,
+        links: Links,
+        *,
+        seconds: float,
+        hold_ms: int,
+        url: str | None = None,
+        calls: int = CALLS,
+        waiting: int = WAITING,
+    ) -> None:
+        self._links = links
+        self._seconds = seconds
+        self._extra_ms = max(0, SHORTEST_SESSION_MS + MARGIN_MS - hold_ms)
+        self._limiter = trio.CapacityLimiter(calls)
+        self._waiting = waiting
+        # At lower levels the library logs its requests, which contain the links of our pages.
+        logging.getLogger("stripe").setLevel(logging.WARNING)
+        self._client = stripe.StripeClient(
+            secret_key,
+            base_addresses={"api": url} if url else {},
+            http_client=stripe.RequestsClient(timeout=seconds),
+            max_network_retries=0,  # callers retry with their own pauses and limits
+        )
+
+    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+        return await self._in_thread(partial(self._checkout, booking, campaign_name))
+
+    async def refund(self, booking: Booking) -> bool:
+        if booking.payment_id is None:
+            raise PaymentsRefused(f"{booking.id} has no payment to refund")
+        return await self._in_thread(partial(self._refund, booking, booking.payment_id))
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        if self._limiter.available_tokens < 1 and self._limiter.statistics().tasks_waiting >= self._waiting:
+            raise PaymentsUnavailable("too many Stripe calls are in progress")
+        with trio.move_on_after(self._seconds):
+            # An abandoned thread keeps its slot until its socket times out, so the number of threads stays limited.
+            return await trio.to_thread.run_sync(_translated, call, abandon_on_cancel=True, limiter=self._limiter)
+        raise PaymentsUnavailable(f"Stripe did not answer within {self._seconds:g} s")
+
+    # In the thread.
+
+    def _checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+        """Create the booking's one session. Its end depends on the hold, not on the time of the call.
+
+        Sessions last at least 30 minutes. One created late in the hold, because Stripe was unreachable before, therefore
+        ends half an hour after the hold. The ledger decides on payments after the hold.
+        """
+        first_ms = booking.hold_ms + self._extra_ms
+        late_ms = booking.hold_ms + SHORTEST_SESSION_MS + MARGIN_MS
+        try:
+            session = self._session(booking, campaign_name, first_ms)
+        except stripe.InvalidRequestError as error:
+            if error.param != "expires_at":
+                raise
+            # Stripe would have repeated an earlier session, so there is none yet.
+            session = self._session(booking, campaign_name, late_ms)
+        if not isinstance(session.url, str) or type(session.expires_at) is not int:
+            raise PaymentsUnavailable("Stripe's session has no url or no expires_at")
+        return Checkout(session.url, session.expires_at * SECOND_MS)
+
+    def _session(self, booking: Booking, campaign_name: str, expires_ms: int) -> stripe.checkout.Session:
+        expires = expires_ms // SECOND_MS
+        metadata = {BOOKING: booking.id}
+        params: SessionCreateParams = {
+            "mode": "payment",
+            "client_reference_id": booking.id,
+            "metadata": metadata,
+            "payment_intent_data": {"metadata": metadata},
+            "line_items": [
+                {
+                    "quantity": 1,
+                    "price_data": {
+                        "currency": booking.currency,
+                        "unit_amount": booking.amount_cents,
+                        "product_data": {"name": product_name(booking), "description": f"Campaign: {campaign_name}"},
+                    },
+                }
+            ],
+            "expires_at": expires,
+            "success_url": self._links.result_url(booking),
+            "cancel_url": f"{self._links.base_url}/checkout-cancelled",
+        }
+        return self._keyed(
+            f"checkout-{booking.id}-{expires}",
+            lambda key: self._client.v1.checkout.sessions.create(params, {"idempotency_key": key}),
+        )
+
+    def _refund(self, booking: Booking, payment_id: str) -> bool:
+        """Refund the rest of the payment. Stripe does this once, whatever the key. Returns whether it is complete."""
+        params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
+        try:
+            refund = self._keyed(f"refund-{booking.id}", partial(self._refunded, params))
+        except stripe.InvalidRequestError as error:
+            if error.code == "charge_already_refunded":
+                return True
+            raise
+        match refund.status:
+            case "succeeded":
+                return True
+            case "pending" | "requires_action":
+                return False
+            case "failed" | "canceled":
+                raise PaymentsRefused(f"Stripe: the refund is {refund.status}: {refund.failure_reason}")
+            case _:
+                raise PaymentsUnavailable(f"Stripe's refund has an unknown status: {refund.status}")
+
+    def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
+        """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""
+        refund = self._client.v1.refunds.create(params, {"idempotency_key": key})
+        if _is_repeated(refund.last_response):
+            refund = self._client.v1.refunds.retrieve(refund.id)
+            if refund.status in ("failed", "canceled"):
+                raise _StaleFailure
+        return refund
+
+    def _keyed(self, key: str, call: Callable[[str], T]) -> T:
+        """Make a call under an idempotency key.
+
+        For a day, Stripe repeats failures under their key too. The call is then made again under the next key.
+        """
+        for number in range(1, KEYS):
+            try:
+                return call(key if number == 1 else f"{key}-{number}")
+            except _StaleFailure:
+                pass
+            except stripe.IdempotencyError:
+                log.warning("idempotency key %s was used with other parameters; trying a new key", key)
+            except stripe.StripeError as error:
+                if not _is_repeated(error):
+                    raise
+        return call(f"{key}-{KEYS}")
+
+
+class _StaleFailure(Exception):
+    """Stripe repeated a response whose refund has failed since."""
+
+
+def _is_repeated(answer: Any) -> bool:
+    """Whether Stripe repeated its response to an earlier call under the same key."""
+    headers = getattr(answer, "headers", None) or {}
+    return str(headers.get("idempotent-replayed", "")).lower() == "true"
+
+
+def product_name(booking: Booking) -> str:
+    """The name on the processor's page: the slot and its weeks."""
+    first = datetime.fromtimestamp(booking.week_start_ms / SECOND_MS, UTC)
+    weeks = "1 week" if booking.weeks == 1 else f"{booking.weeks} weeks"
+    return f"{booking.slot_name}, {weeks} from {first:%d %B %Y}"
+
+
+def _translated(call: Callable[[], T]) -> T:
+    """Run a call and translate the library's errors into those of the port."""
+    try:
+        return call()
+    except _StaleFailure:
+        raise PaymentsRefused("Stripe: every attempt at the refund has failed") from None
+    except (stripe.CardError, stripe.InvalidRequestError) as error:
+        raise PaymentsRefused(_words(error)) from None
+    except stripe.StripeError as error:
+        # Network errors, 5xx, 429, invalid JSON, and a rejected API key, which the operator can fix.
+        raise PaymentsUnavailable(_words(error)) from None
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        # JSON of an unexpected shape.
+        raise PaymentsUnavailable(f"Stripe sent an unexpected response: {type(error).__name__}") from None
+
+
+def _words(error: stripe.StripeError) -> str:
+    """The error as one line for the operator, without secrets."""
+    known = [str(error.http_status or ""), str(error.code or ""), str(error.request_id or "")]
+    message = " ".join((error.user_message or type(error).__name__).split())
+    words = f"Stripe: {message[:200]}"
+    facts = ", ".join(fact for fact in known if fact)
+    return _SECRET.sub("***", f"{words} ({facts})" if facts else words)

@@ -1,0 +1,138 @@
+"""Verifies and reads the events that Stripe posts.
+
+Stripe's library checks the signature. Events are parsed field by field, because an endpoint may use any version of the
+API, and other systems of the account may have caused an event. Parsing is pure.
+"""
+
+import json
+import re
+from typing import Any
+
+from stripe import SignatureVerificationError, WebhookSignature
+
+from actors.clock import SECOND_MS, Clock
+from actors.values import Code, Refused
+from service.payments.gateway import PaymentEvent, PaymentSucceeded, RefundUpdated
+
+TOLERANCE_SECONDS = 300
+"""Maximum age of a signature, as in Stripe's libraries. Events are handled once, whatever their age."""
+
+BOOKING = "booking_id"
+"""The metadata key for the booking's id in all our objects at Stripe."""
+
+LARGEST_AMOUNT = 2**53
+
+_ID = re.compile(r"[A-Za-z0-9_]{1,255}")
+_BOOKING_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_CURRENCY = re.compile(r"[a-z]{3}")
+
+
+class StripeWebhook:
+    """Reads events that are signed with the endpoint's secret."""
+
+    def __init__(self, secret: str, clock: Clock) -> None:
+        self._secret = secret
+        self._clock = clock
+
+    def read(self, body: bytes, signature: str | None) -> PaymentEvent | Refused | None:
+        refused = self._not_stripes(body, signature or "")
+        if refused is not None:
+            return refused
+        try:
+            event = json.loads(body)
+        except (ValueError, RecursionError):
+            return Refused(Code.INVALID_REQUEST, "The body is not valid JSON.")
+        return event_of(event)
+
+    def _not_stripes(self, body: bytes, signature: str) -> Refused | None:
+        """The refusal if Stripe did not sign the body.
+
+        The age is checked here, because the library uses the system's clock. `_signed_seconds` reads the time exactly as
+        the library does, so it is the time that was verified.
+        """
+        try:
+            WebhookSignature.verify_header(body, signature, self._secret)
+        except (SignatureVerificationError, ValueError, TypeError):
+            # ValueError: the body is not UTF-8. TypeError: the header is not ASCII. Stripe sends neither.
+            return Refused(Code.INVALID_REQUEST, "The Stripe-Signature header is missing or does not match the body.")
+        if _signed_seconds(signature) < self._clock.now_ms() // SECOND_MS - TOLERANCE_SECONDS:
+            return Refused(Code.INVALID_REQUEST, f"The signature is older than {TOLERANCE_SECONDS} s.")
+        return None
+
+
+def _signed_seconds(signature: str) -> int:
+    return next(int(part[1]) for part in (text.split("=", 2) for text in signature.split(",")) if part[0] == "t")
+
+
+def event_of(event: Any) -> PaymentEvent | None:
+    """Parse an event. None if its kind is unknown, it concerns another system, or it is malformed."""
+    event_id, kind, thing = _text(event, "id", _ID), _field(event, "type"), _field(_field(event, "data"), "object")
+    if event_id is None or not isinstance(thing, dict):
+        return None
+    match kind:
+        case "checkout.session.completed" | "checkout.session.async_payment_succeeded":
+            return _session_paid(event_id, thing)
+        case "charge.refunded":
+            return _charge_refunded(event_id, thing)
+        case "refund.updated" | "refund.failed" | "charge.refund.updated":
+            return _refund_settled(thing)
+        case _:
+            return None
+
+
+def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | None:
+    if session.get("payment_status") != "paid":
+        return None  # a payment method that takes days: `async_payment_succeeded` may follow
+    booking_id = _booking_of(session) or _text(session, "client_reference_id", _BOOKING_ID)
+    return _payment(event_id, booking_id, session, "amount_total")
+
+
+def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | None:
+    """A fully refunded charge. Partial refunds, made by hand, are ignored."""
+    payment = _payment(f"{event_id}.payment", _booking_of(charge), charge, "amount")
+    if charge.get("refunded") is not True or payment is None:
+        return None
+    return RefundUpdated(event_id, payment.booking_id, None, payment)
+
+
+def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
+    """A refund that we requested: one made by hand has no booking in its metadata.
+
+    Stripe reports a failure in two events. The event id is built from the refund and its status, so that the second one,
+    which may arrive after the refund was requested again, is a duplicate.
+    """
+    refund_id, booking_id, status = _text(refund, "id", _ID), _booking_of(refund), refund.get("status")
+    if refund_id is None or booking_id is None:
+        return None
+    match status:
+        case "succeeded":
+            return RefundUpdated(f"{refund_id}.{status}", booking_id)
+        case "failed" | "canceled":
+            reason = _text(refund, "failure_reason", _ID) or "no reason given"
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, f"{status} at the processor: {reason}")
+        case _:
+            return None
+
+
+def _payment(event_id: str, booking_id: str | None, thing: dict[str, Any], amount_name: str) -> PaymentSucceeded | None:
+    payment_id, currency = _text(thing, "payment_intent", _ID), _text(thing, "currency", _CURRENCY)
+    amount = thing.get(amount_name)
+    if booking_id is None or payment_id is None or currency is None:
+        return None
+    if type(amount) is not int or not 0 <= amount <= LARGEST_AMOUNT:
+        return None
+    return PaymentSucceeded(event_id, booking_id, payment_id, amount, currency)
+
+
+def _booking_of(thing: dict[str, Any]) -> str | None:
+    return _text(thing.get("metadata"), BOOKING, _BOOKING_ID)
+
+
+def _text(thing: Any, name: str, form: re.Pattern[str]) -> str | None:
+    """The text if it matches `form`. No form allows NUL or lone surrogates, which Postgres cannot store."""
+    value = _field(thing, name)
+    return value if isinstance(value, str) and form.fullmatch(value) else None
+
+
+def _field(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, dict) else None

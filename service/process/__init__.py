@@ -1,0 +1,1 @@
+"""Processes: the parent, its workers, the sockets they share, and exit codes."""

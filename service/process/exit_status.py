@@ -1,0 +1,53 @@
+"""Exit codes, and the mapping of errors to them. Shared by the command line and the workers."""
+
+import logging
+from collections.abc import Callable
+
+from service.http.listeners import ListenError
+from service.process.supervisor import DiesTooOften, WorkerFailed
+from service.user_errors import UserError
+from storage.opening import StorageError
+
+SUCCESS, BUG, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+EXPECTED = (UserError, ListenError, StorageError, WorkerFailed)
+"""Errors that an operator can fix, shown without a traceback."""
+
+log = logging.getLogger(__name__)
+
+
+def outcome_of(work: Callable[[], int], report: Callable[[str], None]) -> int:
+    """Run `work` and return its exit code. An expected error is passed to `report` and returns `USAGE`."""
+    try:
+        return work()
+    except EXPECTED as error:
+        report(str(error))
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BaseExceptionGroup as group:
+        return _of_group(group, report)
+
+
+def _of_group(group: BaseExceptionGroup[BaseException], report: Callable[[str], None]) -> int:
+    """The exit code for errors from nested nurseries. Logs a traceback if any of them is unexpected."""
+    known, rest = group.split(EXPECTED)
+    if rest is None and known is not None:
+        report(str(first_of(known)))
+        return USAGE
+    if group.split(KeyboardInterrupt)[1] is None:
+        return INTERRUPTED
+    dying, rest = group.split(DiesTooOften)
+    if rest is None and dying is not None:
+        log.critical("the service is stopping: %s", first_of(dying))
+        return BUG
+    log.critical("the service is stopping after an unexpected error", exc_info=group)
+    return BUG
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error in a group that may hold other groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,151 @@
+"""The parent of several workers. It opens the database and the sockets, keeps the workers alive, and serves no requests."""
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import trio
+
+from service.config import Config
+from service.http.listeners import ListenError
+from service.http.server import LAST_MOMENT_SECONDS
+from service.main import foundation, listen_addresses
+from service.observability.logs import set_up
+from service.process.shared_sockets import Reservation, reserve
+from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
+from service.process.worker import Process, spawn
+from service.signals import heed_signals
+from service.user_errors import ConfigError
+
+FIXED = (
+    "server.bind",
+    "server.workers",
+    "tls.bind",
+    "database.url",
+    "database.os_user",
+    "database.connections",
+)
+"""Settings that a reload cannot change."""
+
+SPARE_SECONDS = 5.0
+"""Extra time for a worker to exit beyond its own limits."""
+
+log = logging.getLogger(__name__)
+
+
+class WorkerLauncher:
+    """Launches workers with the current configuration, each on the sockets of its number."""
+
+    def __init__(self, config: Config, data_dir: Path, reservation: Reservation) -> None:
+        self.config = config
+        self._data_dir = data_dir
+        self._reservation = reservation
+
+    async def launch(self, number: int) -> Process:
+        sockets = self._reservation.of(number)
+        return await spawn(number, self.config, self._data_dir, self._reservation.urls, sockets)
+
+    def give_up_queue(self, number: int) -> None:
+        try:
+            self._reservation.renew(number)
+        except OSError as error:
+            raise ConfigError(f"server.bind, tls.bind: cannot bind the port again: {error.strerror}") from None
+
+
+async def run(
+    config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None], reread: Callable[[], Config]
+) -> None:
+    """Run several nodes until a signal stops them. Calls `ready` with their URLs once all accept connections.
+
+    `reread` loads the configuration again on SIGHUP; it may raise `ConfigError`.
+    """
+    stop, hangup = trio.Event(), _Hangup()
+    with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
+        launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(heed_signals, stop, hangup.set, shutdown.hurry)
+            nursery.start_soon(shutdown.run, stop)
+            async with foundation(config, data_dir):
+                with shutdown.scope:
+                    async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
+                        shutdown.supervisor = supervisor
+                        log.info("%d workers are ready", config.server.workers)
+                        ready(reservation.urls)
+                        await _replace_on_hangup(hangup, launcher, supervisor, reread)
+                log.info("all workers have exited")
+            nursery.cancel_scope.cancel()
+
+
+class _Shutdown:
+    """Stops all workers gracefully."""
+
+    def __init__(self, reservation: Reservation) -> None:
+        self.scope = trio.CancelScope()  # around the workers
+        self.supervisor: Supervisor | None = None
+        self._reservation = reservation
+
+    async def run(self, stop: trio.Event) -> None:
+        """On `stop`, close our sockets first, so that each queue closes with the worker that empties it."""
+        await stop.wait()
+        self._reservation.close()
+        self.scope.cancel()
+
+    def hurry(self) -> None:
+        """Signal the workers again."""
+        if self.supervisor is not None:
+            self.supervisor.end()
+
+
+class _Hangup:
+    """An event that resets when it is received. Signals that arrive before count once."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+        self._event = trio.Event()
+
+
+async def _replace_on_hangup(
+    hangup: _Hangup, launcher: WorkerLauncher, supervisor: Supervisor, reread: Callable[[], Config]
+) -> None:
+    """Reload on each hangup: replace all workers. An invalid configuration is logged and changes nothing."""
+    while True:
+        await hangup.wait()
+        before = launcher.config
+        try:
+            launcher.config = checked(before, reread())
+        except (ConfigError, ListenError) as error:
+            log.error("configuration not reloaded, keeping the workers: %s", " ".join(str(error).split()))
+            continue
+        log.info("replacing %d workers, one after the other", before.server.workers)
+        try:
+            await supervisor.replace_all()
+        except WorkerFailed as error:
+            launcher.config = before
+            log.error("reload failed, keeping the remaining workers: %s", error)
+        else:
+            set_up(launcher.config.log.level, launcher.config.log.format)
+            log.info("all workers are replaced")
+
+
+def checked(before: Config, after: Config) -> Config:
+    """`after`, if a reload may change `before` to it. Raises `ConfigError` and `ListenError`."""
+    for name in FIXED:
+        section, setting = name.split(".")
+        if getattr(getattr(before, section), setting) != getattr(getattr(after, section), setting):
+            raise ConfigError(f"{name} cannot change in a reload: restart the service")
+    listen_addresses(after)
+    return after
+
+
+def limits_of(config: Config) -> SupervisionLimits:
+    """The supervisor's limits. A worker within its own limits is never killed."""
+    own = config.server.graceful_seconds + LAST_MOMENT_SECONDS + config.actors.drain_seconds
+    return SupervisionLimits(end_seconds=own + SPARE_SECONDS, starts_at_once=max(2, os.cpu_count() or 1))

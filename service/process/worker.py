@@ -1,0 +1,141 @@
+"""The parent's side of a worker process: starting it, waiting until it is ready, and ending it.
+
+Over a socket the parent sends one line, the assignment. The worker replies `ready`, or `refused` and a line for the
+operator. The socket closes when the parent dies for any reason, which stops the worker.
+"""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import trio
+from pydantic import ValidationError
+
+from service.config import Config
+from service.process.shared_sockets import Sockets
+from service.process.supervisor import WorkerFailed
+from service.user_errors import ConfigError
+
+READY = b"ready"
+REFUSED = b"refused "
+LINE_BYTES = 4_096
+"""Maximum length of a worker's reply."""
+
+Descriptors = tuple[tuple[int, ...], ...]
+"""The file descriptors of one worker's sockets, by listen address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The instructions that a worker receives when it starts. `urls` and `sockets` are by listen address."""
+
+    number: int
+    config: Config
+    data_dir: Path
+    urls: tuple[str, ...]
+    sockets: Descriptors
+
+    def line(self) -> bytes:
+        """The assignment as one line of JSON."""
+        facts = {
+            "number": self.number,
+            "config": self.config.model_dump(mode="json"),
+            "data_dir": str(self.data_dir),
+            "urls": self.urls,
+            "sockets": self.sockets,
+        }
+        return json.dumps(facts).encode() + b"\n"
+
+    @classmethod
+    def read(cls, line: bytes) -> Self:
+        """Parse `line`. Raises `ConfigError` if the parent's version has different settings."""
+        facts = json.loads(line)
+        try:
+            config = Config.model_validate(facts["config"])
+        except ValidationError:
+            raise ConfigError("this version's settings differ from its parent's: restart the service") from None
+        return cls(
+            number=facts["number"],
+            config=config,
+            data_dir=Path(facts["data_dir"]),
+            urls=tuple(facts["urls"]),
+            sockets=tuple(map(tuple, facts["sockets"])),
+        )
+
+
+class Process:
+    """A worker process on this machine."""
+
+    def __init__(self, assignment: Assignment, process: trio.Process, channel: trio.SocketStream) -> None:
+        self._assignment = assignment
+        self._process = process
+        self._channel = channel
+
+    def __repr__(self) -> str:
+        return f"<worker {self._assignment.number}, pid {self._process.pid}>"
+
+    async def until_ready(self) -> None:
+        number, reply = self._assignment.number, b""
+        try:
+            await self._channel.send_all(self._assignment.line())
+            while not reply.endswith(b"\n") and len(reply) < LINE_BYTES:
+                more = await self._channel.receive_some(LINE_BYTES)
+                if not more:
+                    break
+                reply += more
+        except trio.BrokenResourceError:
+            pass
+        if reply.strip() == READY:
+            return
+        if reply.startswith(REFUSED):
+            raise WorkerFailed(reply.removeprefix(REFUSED).decode(errors="replace").strip())
+        raise WorkerFailed(f"worker {number} {await self.until_dead()} before it was ready")
+
+    async def until_dead(self) -> str:
+        code = await self._process.wait()
+        self._channel.socket.close()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
+        return f"(pid {self._process.pid}) {how}"
+
+    def end(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+async def spawn(number: int, config: Config, data_dir: Path, urls: Sequence[str], sockets: Sockets) -> Process:
+    """Start a worker on these sockets, in its own session, so that a terminal's signals reach only the parent.
+
+    Raises `WorkerFailed` if the system cannot create the process or the interpreter is missing.
+    """
+    descriptors = tuple(tuple(each.fileno() for each in group) for group in sockets)
+    assignment = Assignment(number, config, data_dir, tuple(urls), descriptors)
+    try:
+        ours, process = await _open_process(descriptors)
+    except OSError as error:
+        raise WorkerFailed(f"cannot start worker {number}: {error.strerror}") from None
+    return Process(assignment, process, trio.SocketStream(trio.socket.from_stdlib_socket(ours)))
+
+
+async def _open_process(descriptors: Descriptors) -> tuple[socket.socket, trio.Process]:
+    """Start a process that inherits the descriptors. Returns the socket to it, and the process."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = await trio.lowlevel.open_process(
+                [sys.executable, "-m", "service.process.worker_process", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), *(each for group in descriptors for each in group)],
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return ours, process

@@ -1,0 +1,76 @@
+"""A worker process: one node on sockets bound by its parent. See `service.process.worker` for the protocol.
+
+Run as `python -m service.process.worker_process DESCRIPTOR`, with the descriptor of the socket to the parent.
+"""
+
+import contextlib
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import trio
+
+from actors.clock import SystemClock
+from service.http.listeners import adopted_listeners
+from service.limits import serving_limits
+from service.main import join, listen_addresses
+from service.observability.logs import set_up
+from service.process.exit_status import SUCCESS, outcome_of
+from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
+from service.signals import heed_signals, not_renewed
+
+LAME_DUCK_SECONDS = 1.0
+"""Time for clients of a stopping worker to send another request, whose response tells them to reconnect elsewhere."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve as assigned. Returns the exit code."""
+    with socket.socket(fileno=int(arguments[0])) as channel:
+        line = _line_of(channel)
+        if not line:
+            return SUCCESS  # the parent has ended already
+        return outcome_of(lambda: _serve(line, channel), lambda text: _reply(channel, REFUSED + text.encode()))
+
+
+def _line_of(channel: socket.socket) -> bytes:
+    """The parent's line, or nothing if it has ended."""
+    with channel.makefile("rb") as file:
+        line = file.readline()
+    return line if line.endswith(b"\n") else b""
+
+
+def _reply(channel: socket.socket, text: bytes) -> None:
+    with contextlib.suppress(OSError):  # if the parent has ended, its closed socket stops this process
+        channel.send(text[: LINE_BYTES - 1] + b"\n")
+
+
+def _serve(line: bytes, channel: socket.socket) -> int:
+    assignment = Assignment.read(line)
+    log = assignment.config.log
+    set_up(log.level, log.format, worker=assignment.number)
+    trio.run(_work, assignment, channel)
+    return SUCCESS
+
+
+async def _work(assignment: Assignment, channel: socket.socket) -> None:
+    config, stop = assignment.config, trio.Event()
+    limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
+    sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(heed_signals, stop, not_renewed)
+        nursery.start_soon(_stop_without_parent, channel, stop)
+        with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
+            await join(config, assignment.data_dir, server, stop, lambda: _reply(channel, READY))
+        nursery.cancel_scope.cancel()
+
+
+async def _stop_without_parent(channel: socket.socket, stop: trio.Event) -> None:
+    """Set `stop` when the parent's end closes. The parent sends nothing after the assignment."""
+    channel.setblocking(False)
+    await trio.lowlevel.wait_readable(channel)
+    stop.set()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

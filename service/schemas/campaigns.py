@@ -1,0 +1,112 @@
+"""Wire models of campaigns and their review (specification, "Resources and their fields")."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+from actors.bookings.records import CampaignView, Content
+from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
+from service.schemas.lists import Page
+from service.schemas.texts import ONE_LINE, Note
+from service.schemas.urls import SponsorUrl
+
+CampaignName = Annotated[str, Field(min_length=1, max_length=80), ONE_LINE]
+Headline = Annotated[str, Field(min_length=1, max_length=55), ONE_LINE]
+Copy = Annotated[str, Field(min_length=1, max_length=140), ONE_LINE]
+Cta = Annotated[str, Field(min_length=1, max_length=24), ONE_LINE]
+LogoText = Annotated[str, Field(min_length=1, max_length=3), ONE_LINE]
+
+
+class CampaignBody(Strict):
+    name: CampaignName
+    headline: Headline
+    body: Copy
+    cta: Cta
+    targetUrl: SponsorUrl
+    logoText: LogoText
+
+    def content(self) -> Content:
+        return Content(self.headline, self.body, self.cta, self.targetUrl, self.logoText)
+
+
+class CampaignEdit(Edit):
+    """Changes to a campaign; absent fields stay."""
+
+    name: CampaignName = absent()
+    headline: Headline = absent()
+    body: Copy = absent()
+    cta: Cta = absent()
+    targetUrl: SponsorUrl = absent()
+    logoText: LogoText = absent()
+
+
+class Seen(Strict):
+    """The content of a campaign as the reviewer read it, optionally with the sponsor's name."""
+
+    headline: str
+    body: str
+    cta: str
+    targetUrl: str
+    logoText: str
+    sponsorName: str | None = None
+
+
+class Review(Strict):
+    """An administrator's decision on a campaign. A rejection needs a `note` with the reason.
+
+    Send the content that you reviewed as `seen`: if the campaign was edited or the sponsor renamed since, the API
+    returns 409.
+    """
+
+    decision: Literal["approve", "reject", "pause", "resume"]
+    note: Note | None = None
+    seen: Seen | None = None
+
+    @model_validator(mode="after")
+    def _reason(self) -> "Review":
+        if self.decision == "reject" and self.note is None:
+            raise ValueError("a rejection needs a note with the reason")
+        return self
+
+
+class Campaign(BaseModel):
+    """A sponsor's creative."""
+
+    id: str
+    name: str
+    headline: str
+    body: str
+    cta: str
+    targetUrl: str
+    logoText: str
+    status: Literal["draft", "pending", "approved", "rejected", "paused"]
+    createdAt: Milliseconds
+    reviewNote: str | None = optional("The administrator's note of the last review")
+    sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
+
+    @classmethod
+    def of(cls, view: CampaignView) -> "Campaign":
+        campaign, content = view.campaign, view.campaign.content
+        return cls(
+            id=campaign.id,
+            name=campaign.name,
+            headline=content.headline,
+            body=content.body,
+            cta=content.cta,
+            targetUrl=content.target_url,
+            logoText=content.logo_text,
+            status=campaign.status.value,
+            createdAt=campaign.created_ms,
+            reviewNote=campaign.review_note,
+            sponsorName=view.sponsor_name,
+        )
+
+
+class CampaignAnswer(BaseModel):
+    campaign: Campaign
+
+
+class CampaignPage(Page):
+    """Campaigns, newest first."""
+
+    items: list[Campaign]

@@ -1,0 +1,57 @@
+"""Results of the operations that only pages of this service call. They are not part of the public API."""
+
+from pydantic import BaseModel
+
+
+class CatalogSize(BaseModel):
+    """How many entries the catalog has."""
+
+    usecases: int
+    bots: int
+
+
+class OutboxMail(BaseModel):
+    """One mail of the outbox, codes included. `subject` and `text` are None if this node cannot render it."""
+
+    id: str
+    recipient: str
+    template: str
+    subject: str | None
+    text: str | None
+    createdAt: int
+    expiresAt: int
+    sentAt: int | None
+    failedAt: int | None
+    attempts: int
+    lastError: str | None
+
+
+class OutboxMails(BaseModel):
+    mails: list[OutboxMail]
+
+
+class Purchase(BaseModel):
+    """A booking as its checkout page and its receipt show it. Times are epoch milliseconds."""
+
+    bookingId: str
+    tenantId: str
+    status: str
+    sponsor: str | None
+    campaign: str
+    slot: str
+    package: str | None
+    weeks: int
+    weekStart: int
+    weekEnd: int
+    amountCents: int
+    currency: str
+    holdUntil: int
+    testMode: bool
+    demo: bool
+    receiptUrl: str | None
+    paidAt: int | None
+    refundedCents: int
+    paymentId: str | None
+    paymentIssue: str | None
+    changed: bool = False
+    """Whether this call paid for the booking or cancelled it."""

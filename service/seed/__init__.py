@@ -1,0 +1,1 @@
+"""The sample catalog, the demo, and the import of catalog files."""

@@ -1,0 +1,145 @@
+"""The catalog in memory: an immutable snapshot that requests read, and the holder that follows the store.
+
+Serving is joining bytes: entries are kept as the JSON that goes over the wire. Knows nothing of HTTP, and of cursors
+only that a page may carry one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+from actors.catalog.store import CatalogStore, Kind
+from actors.mailbox import answer_due
+from actors.values import Overloaded
+from service.snapshots.follower import SnapshotFollower
+from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
+
+SEARCH_CHARACTERS = 200
+"""The longest `q` (ADR 0015)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogLimits:
+    """Bounds of the catalog. A search that finds `search_waiters` waiting behind `searches` at work is refused. At most
+    `remembered_pages` are kept as they were answered, each of `remembered_page_bytes` at most. A search that has no answer
+    within `search_seconds` is given up."""
+
+    check_seconds: float = 0.5
+    searches: int = 4
+    search_waiters: int = 64
+    remembered_searches: int = 256
+    search_seconds: float = 4.0
+    remembered_pages: int = 16
+    remembered_page_bytes: int = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogStatistics:
+    """A picture of the catalog; counts are since the process began. `away` while the store does not answer."""
+
+    revision: int
+    usecases: int
+    bots: int
+    loads: int
+    load_seconds: float
+    away: bool
+    searches: int
+    remembered: int
+
+
+class Catalog(SnapshotFollower):
+    """Holds the newest snapshot. A member of the troupe: `run` loads it, then follows the store's revision.
+
+    While the store is away the last snapshot is served; searches that are not remembered are refused.
+    """
+
+    name = "catalog"
+
+    def __init__(self, store: CatalogStore, limits: CatalogLimits | None = None) -> None:
+        self._limits = limits or CatalogLimits()
+        super().__init__(self._limits.check_seconds)
+        self.snapshot = CatalogSnapshot()
+        self._store = store
+        self._slots = trio.CapacityLimiter(self._limits.searches)
+        # (kind, q, limit) -> slugs, oldest use first. A new snapshot brings a new dict, so that a search which began
+        # before it cannot leave its result behind.
+        self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
+        self._searches = 0
+        # (kind, limit) -> first page as it is answered. A new snapshot brings a new dict here, too.
+        self._first_pages: dict[tuple[Kind, int], Item] = {}
+
+    # What requests use.
+
+    def first_page(self, kind: Kind, limit: int, cursor_to: Callable[[Position], str]) -> Item:
+        """The newest entries as they are answered, which is what most readers of a list ask for.
+
+        `cursor_to` gives one position always the same cursor.
+        """
+        known = self._first_pages.get((kind, limit))
+        if known is not None:
+            return known
+        page = self.snapshot.page(kind, None, limit)
+        cursor = None if page.last is None else cursor_to(page.last)
+        item = Item(page.body(cursor), page.etag(cursor))
+        if len(item.body) <= self._limits.remembered_page_bytes:
+            self._first_pages[kind, limit] = item
+            if len(self._first_pages) > self._limits.remembered_pages:
+                del self._first_pages[next(iter(self._first_pages))]
+        return item
+
+    async def search(self, kind: Kind, q: str, limit: int) -> Page:
+        """At most `limit` entries that match `q`, best first, within `search_seconds` and before the request is due. Raises
+        `Overloaded`, `StorageUnavailable` or `trio.TooSlowError`."""
+        assert len(q) <= SEARCH_CHARACTERS, "a longer q is refused by the handler"
+        remembered, key = self._remembered, (kind, q, limit)
+        slugs = remembered.pop(key, None)
+        if slugs is None:
+            with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
+                slugs = await self._search(kind, q, limit)
+        else:
+            await trio.lowlevel.checkpoint()
+        remembered[key] = slugs
+        while len(remembered) > self._limits.remembered_searches:
+            del remembered[next(iter(remembered))]
+        return self.snapshot.pick(kind, slugs)
+
+    async def _search(self, kind: Kind, q: str, limit: int) -> tuple[str, ...]:
+        if self._slots.statistics().tasks_waiting >= self._limits.search_waiters:
+            raise Overloaded
+        async with self._slots:
+            self._searches += 1
+            return tuple(await self._store.search(kind, q, limit))
+
+    def statistics(self) -> CatalogStatistics:
+        return CatalogStatistics(
+            revision=self.snapshot.revision,
+            usecases=len(self.snapshot.shelves[Kind.USECASES]),
+            bots=len(self.snapshot.shelves[Kind.BOTS]),
+            loads=self._loads,
+            load_seconds=self._load_seconds,
+            away=self._failing,
+            searches=self._searches,
+            remembered=len(self._remembered),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Catalog {self.snapshot!r}{' away' if self._failing else ''}{' closed' if self._closed else ''}>"
+
+    # Following.
+
+    @property
+    def revision(self) -> int:
+        return self.snapshot.revision
+
+    async def _is_current(self) -> bool:
+        return await self._store.revision() == self.revision
+
+    async def _take(self) -> None:
+        started = trio.current_time()
+        building = Building(self.snapshot)
+        revision = await self._store.load(building.take)
+        self.snapshot = building.finished(revision)
+        self._remembered = {}
+        self._first_pages = {}
+        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)

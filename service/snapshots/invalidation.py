@@ -1,0 +1,87 @@
+"""Follows what other nodes and commands announce: keys and tenants that changed, the catalog, and what sponsors show."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import trio
+
+from actors.keys.cache import KeyCache
+from service.snapshots.catalog import Catalog
+from service.snapshots.placements import Placements
+
+CHANNEL = "catalog"
+
+log = logging.getLogger(__name__)
+
+
+class Announcements(Protocol):
+    """Where announcements come from."""
+
+    def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
+
+
+class CacheInvalidator:
+    """A member of the troupe that turns announcements into forgetting.
+
+    An announcement may be lost while the connection is away; then everything is forgotten, and the time limits of the
+    caches bound what was missed before that was noticed.
+    """
+
+    def __init__(
+        self, announcements: Announcements, directory: KeyCache, catalog: Catalog, placements: Placements
+    ) -> None:
+        self.name = "changes"
+        self._announcements = announcements
+        self._directory = directory
+        self._catalog = catalog
+        self._placements = placements
+        self._scope = trio.CancelScope()
+        self._closed = False
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Listen until closed."""
+        task_status.started()
+        self._scope = trio.CancelScope()
+        if self._closed:
+            return
+        with self._scope:
+            await self._announcements.listen(CHANNEL, self.on_topic, self.on_gap)
+
+    def close(self) -> None:
+        self._closed = True
+        self._scope.cancel()
+
+    def abandon(self) -> None:
+        self.close()
+
+    def on_topic(self, topic: str) -> None:
+        """One announcement: `key:<hash in hex>`, `tenant:<id>`, `catalog` or `sponsorship`. Others are a newer version's."""
+        kind, _, name = topic.partition(":")
+        match kind:
+            case "key":
+                self._directory.forget(hashes=[_hash(name)])
+            case "tenant":
+                self._directory.forget(tenants=[name])
+            case "catalog":
+                self._catalog.refresh_soon()
+            case "sponsorship":
+                self._placements.refresh_soon()
+            case _:
+                log.debug("an announcement of an unknown kind: %s", kind[:20])
+
+    def on_gap(self) -> None:
+        """Announcements may have been lost."""
+        self._directory.forget_all()
+        self._catalog.refresh_soon()
+        self._placements.refresh_soon()
+
+    def __repr__(self) -> str:
+        return f"<CacheInvalidator on {CHANNEL!r}>"
+
+
+def _hash(name: str) -> bytes:
+    try:
+        return bytes.fromhex(name)
+    except ValueError:
+        return b""

@@ -1,0 +1,251 @@
+"""Placements and inventory in memory: an immutable snapshot that is asked with the moment, and the holder that follows.
+
+A week's turn, the end of a hold and the end of an offer are no changes of the store: what is true then follows from the
+snapshot and the moment alone, so it is right on every node at once, also while the store is away. Knows nothing of HTTP.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from actors.bookings.records import Side, Slot
+from actors.bookings.slots import sells
+from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
+from actors.bookings.unit_of_work import Week
+from actors.clock import Clock
+from actors.events.messages import Window
+from actors.weeks import WEEK_MS, week_of, weeks_from
+from service.schemas.fields import BillingMode
+from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of
+from service.snapshots.etags import digest_of, etag_of
+from service.snapshots.follower import SnapshotFollower
+
+WEEKS_BACK = 1
+"""How far back the inventory can be read (ADR 0023)."""
+
+NEVER_MS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementsSnapshot:
+    """What the public may see, as of one revision. `taken` says until when a week of a slot is not free,
+    `windows` when the placement of a booking is shown.
+
+    It holds weeks from `from_week_ms` on without an end, so it stays right however long nothing changes.
+    """
+
+    revision: int = -1
+    from_week_ms: int = 0
+    slots: Sequence[Slot] = ()
+    sold: Sequence[SoldPlacement] = ()
+    taken: Mapping[Week, int] = field(default_factory=lambda: MappingProxyType({}))
+    windows: Mapping[str, Window] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, overview: Overview, from_week_ms: int) -> "PlacementsSnapshot":
+        """The snapshot of an overview, the same whatever the order of its rows."""
+        return cls(
+            revision=overview.revision,
+            from_week_ms=from_week_ms,
+            slots=tuple(sorted(overview.slots, key=lambda slot: slot.id)),
+            sold=tuple(sorted(overview.placements, key=_place)),
+            taken=MappingProxyType(
+                {
+                    (week.slot_id, week.week_ms): NEVER_MS if week.until_ms is None else week.until_ms
+                    for week in overview.taken
+                }
+            ),
+            windows=MappingProxyType(
+                {each.booking_id: Window(each.week_start_ms, each.week_end_ms) for each in overview.placements}
+            ),
+        )
+
+    def placements(self, now_ms: int) -> list[SoldPlacement]:
+        """Those that are live: on the left first, then by the start of their weeks, then by booking."""
+        return [each for each in self.sold if each.week_start_ms <= now_ms < each.week_end_ms]
+
+    def placements_change_ms(self, now_ms: int) -> int:
+        """The next moment at which `placements` gives something else."""
+        moments = (moment for each in self.sold for moment in (each.week_start_ms, each.week_end_ms))
+        return min((moment for moment in moments if moment > now_ms), default=NEVER_MS)
+
+    def inventory(self, week_ms: int, now_ms: int) -> list[tuple[Slot, bool]]:
+        """Each slot, and whether it can be booked from the week on."""
+        return [(slot, self.available(slot, week_ms, now_ms)) for slot in self.slots]
+
+    def inventory_change_ms(self, week_ms: int, now_ms: int) -> int:
+        """The next moment at which `inventory` gives something else."""
+        return min((self._turn_of(slot, week_ms, now_ms) for slot in self.slots), default=NEVER_MS)
+
+    def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool:
+        """Whether a slot is sold now, the week is not over, and none of the weeks that a booking takes is taken."""
+        over = week_ms + WEEK_MS <= now_ms
+        return not over and sells(slot, now_ms) and all(until_ms <= now_ms for until_ms in self._taken(slot, week_ms))
+
+    def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
+        """The next moment at which a slot becomes available, or ceases to be."""
+        moments = [week_ms + WEEK_MS, *self._taken(slot, week_ms)]
+        if slot.offer_ends_ms is not None:
+            moments.append(slot.offer_ends_ms)
+        now = self.available(slot, week_ms, now_ms)
+        turns = (each for each in moments if each > now_ms and self.available(slot, week_ms, each) != now)
+        return min(turns, default=NEVER_MS)
+
+    def _taken(self, slot: Slot, week_ms: int) -> Iterator[int]:
+        """Until when each week is taken that a booking from `week_ms` on would take."""
+        return (self.taken.get((slot.id, week), 0) for week in weeks_from(week_ms, slot.weeks))
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.slots)} slots, {len(self.taken)} taken weeks, {len(self.sold)} placements"
+        return f"<PlacementsSnapshot revision {self.revision}: {sizes}>"
+
+
+def _place(each: SoldPlacement) -> tuple[bool, int, str]:
+    return each.side is not Side.LEFT, each.week_start_ms, each.booking_id
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An answer as JSON with its strong ETag; it is the answer from `from_ms` on, and before `until_ms`."""
+
+    body: bytes
+    etag: str
+    from_ms: int
+    until_ms: int
+
+    def holds(self, now_ms: int) -> bool:
+        return self.from_ms <= now_ms < self.until_ms
+
+
+def render_placements(snapshot: PlacementsSnapshot, now_ms: int) -> Rendered:
+    shown = PlacementList(placements=[placement_of(each) for each in snapshot.placements(now_ms)])
+    return _rendered(shown, now_ms, snapshot.placements_change_ms(now_ms))
+
+
+def render_inventory(snapshot: PlacementsSnapshot, week_ms: int, now_ms: int, mode: BillingMode) -> Rendered:
+    shown = Inventory(
+        weekStart=week_ms,
+        weekEnd=week_ms + WEEK_MS,
+        billingMode=mode,
+        slots=[slot_of(slot, available) for slot, available in snapshot.inventory(week_ms, now_ms)],
+    )
+    return _rendered(shown, now_ms, snapshot.inventory_change_ms(week_ms, now_ms))
+
+
+def _rendered(shown: PlacementList | Inventory, now_ms: int, change_ms: int) -> Rendered:
+    body = shown.model_dump_json().encode()
+    # At a week's turn another week is the current one, and the earliest one can be read no more.
+    until_ms = min(change_ms, week_of(now_ms) + WEEK_MS)
+    return Rendered(body, etag_of(digest_of(body)), now_ms, until_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementsLimits:
+    """How often to look for changes, and how far ahead the inventory can be read."""
+
+    check_seconds: float = 0.5
+    horizon_weeks: int = 26
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementsStatistics:
+    """A picture of the holder; `loads` counts since the process began. `away` while the store does not answer."""
+
+    revision: int
+    slots: int
+    sold: int
+    live: int
+    loads: int
+    load_seconds: float
+    away: bool
+    rendered: int
+
+
+class Placements(SnapshotFollower):
+    """Holds the newest snapshot and the answers that were made of it. A member of the troupe."""
+
+    name = "placements"
+
+    def __init__(
+        self, store: SponsorshipStore, clock: Clock, mode: BillingMode, limits: PlacementsLimits | None = None
+    ) -> None:
+        self._limits = limits or PlacementsLimits()
+        super().__init__(self._limits.check_seconds)
+        self.snapshot = PlacementsSnapshot()
+        self._store = store
+        self._clock = clock
+        self._mode = mode
+        # By week, None for the placements; oldest first. A new snapshot brings a new dict.
+        self._rendered: dict[int | None, Rendered] = {}
+
+    # What requests use.
+
+    def placements(self, now_ms: int) -> Rendered:
+        """The placements that are live."""
+        known = self._rendered.get(None)
+        if known is not None and known.holds(now_ms):
+            return known
+        return self._remember(None, render_placements(self.snapshot, now_ms))
+
+    def inventory(self, week_ms: int, now_ms: int) -> Rendered:
+        """The inventory of a week, which `week_for` has given."""
+        known = self._rendered.get(week_ms)
+        if known is not None and known.holds(now_ms):
+            return known
+        return self._remember(week_ms, render_inventory(self.snapshot, week_ms, now_ms, self._mode))
+
+    def calendar(self, first_ms: int, weeks: int, now_ms: int) -> Rendered:
+        """The inventories of so many weeks from one that `week_for` has given, as far as the horizon."""
+        latest_ms = week_of(now_ms) + self._limits.horizon_weeks * WEEK_MS
+        shown = [self.inventory(each, now_ms) for each in weeks_from(first_ms, weeks) if each <= latest_ms]
+        body = b'{"weeks":[' + b",".join(each.body for each in shown) + b"]}"
+        return Rendered(body, etag_of(digest_of(body)), now_ms, min(each.until_ms for each in shown))
+
+    def week_for(self, moment_ms: int | None, now_ms: int) -> int | None:
+        """The week that holds a moment, by default the current one; None where it is too far from now."""
+        this_week = week_of(now_ms)
+        week_ms = this_week if moment_ms is None else week_of(moment_ms)
+        earliest_ms, latest_ms = this_week - WEEKS_BACK * WEEK_MS, this_week + self._limits.horizon_weeks * WEEK_MS
+        return week_ms if earliest_ms <= week_ms <= latest_ms else None
+
+    def _remember(self, key: int | None, rendered: Rendered) -> Rendered:
+        self._rendered.pop(key, None)
+        self._rendered[key] = rendered
+        # As many as can be asked for at one time: each week, and the placements.
+        if len(self._rendered) > WEEKS_BACK + 1 + self._limits.horizon_weeks + 1:
+            del self._rendered[next(iter(self._rendered))]
+        return rendered
+
+    def statistics(self) -> PlacementsStatistics:
+        return PlacementsStatistics(
+            revision=self.revision,
+            slots=len(self.snapshot.slots),
+            sold=len(self.snapshot.sold),
+            live=len(self.snapshot.placements(self._clock.now_ms())),
+            loads=self._loads,
+            load_seconds=self._load_seconds,
+            away=self._failing,
+            rendered=len(self._rendered),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Placements {self.snapshot!r}{' away' if self._failing else ''}{' closed' if self._closed else ''}>"
+
+    # Following.
+
+    @property
+    def revision(self) -> int:
+        return self.snapshot.revision
+
+    async def _is_current(self) -> bool:
+        # What lies before the earliest week is of no use any more, so each week's turn brings a load as well.
+        return self._from_week_ms() == self.snapshot.from_week_ms and await self._store.revision() == self.revision
+
+    async def _take(self) -> None:
+        from_week_ms = self._from_week_ms()
+        self.snapshot = PlacementsSnapshot.of(await self._store.overview(from_week_ms), from_week_ms)
+        self._rendered = {}
+        self._log.debug("loaded %r", self.snapshot)
+
+    def _from_week_ms(self) -> int:
+        return week_of(self._clock.now_ms()) - WEEKS_BACK * WEEK_MS

@@ -1,0 +1,173 @@
+"""Catalog snapshots: immutable shelves of entries, kept as the JSON that goes over the wire. Pure."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from actors.catalog.store import Entry, Kind
+from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
+
+_NEWEST_FIRST = 2**63 - 1
+"""Subtracting a time from it turns 'newest first' into the order of bytes."""
+
+
+class Position(NamedTuple):
+    """A place in a list: newest first, then by slug. It stays a place when its entry is removed."""
+
+    added_ms: int
+    slug: str
+
+
+class Item(NamedTuple):
+    """One entry, or a page of them, as JSON with its strong ETag."""
+
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries as JSON, in order. `last` is the position of the last one when more follow it."""
+
+    documents: Sequence[bytes]
+    digests: bytes
+    last: Position | None = None
+
+    def body(self, cursor: str | None = None) -> bytes:
+        """The list as JSON: `{"data": [...], "nextCursor": ...}`."""
+        next_cursor = "null" if cursor is None else f'"{cursor}"'
+        return b'{"data":[' + b",".join(self.documents) + b'],"nextCursor":' + next_cursor.encode() + b"}"
+
+    def etag(self, cursor: str | None = None) -> str:
+        """The strong ETag of `body(cursor)`: the same on every node, and after an import that left this page alone."""
+        return etag_of(digest_of(self.digests + (cursor or "").encode()))
+
+
+class Shelf:
+    """The entries of one kind in the order of their list.
+
+    Holds bytes in tuples, which the cyclic collector does not track, so 100,000 entries cost it nothing.
+    """
+
+    __slots__ = ("_digests", "_documents", "_keys", "_places")
+
+    def __init__(
+        self, keys: Sequence[bytes], documents: Sequence[bytes], digests: bytes, places: Mapping[str, int]
+    ) -> None:
+        assert len(keys) == len(documents) == len(digests) // DIGEST_BYTES == len(places)
+        self._keys = tuple(keys)
+        self._documents = tuple(documents)
+        self._digests = digests
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def item(self, slug: str) -> Item | None:
+        place = self._places.get(slug)
+        return None if place is None else Item(self._documents[place], etag_of(self.digest(place)))
+
+    def page(self, position: Position | None, limit: int) -> Page:
+        """At most `limit` entries strictly after `position`, or from the start."""
+        assert limit > 0
+        start = 0 if position is None else bisect_right(self._keys, _key(*position))
+        end = min(start + limit, len(self._keys))
+        last = _position_of(self._keys[end - 1]) if end < len(self._keys) else None
+        return Page(self._documents[start:end], self._digests[start * DIGEST_BYTES : end * DIGEST_BYTES], last)
+
+    def pick(self, slugs: Iterable[str]) -> Page:
+        """The entries with these slugs, in this order; those that are not here are left out."""
+        places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
+        return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
+
+    def digest(self, place: int) -> bytes:
+        return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
+
+    def find(self, slug: str) -> tuple[bytes, bytes] | None:
+        """The document and digest under a slug."""
+        place = self._places.get(slug)
+        return None if place is None else (self._documents[place], self.digest(place))
+
+
+EMPTY = Shelf((), (), b"", {})
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSnapshot:
+    """The whole catalog as of one revision. A request reads one snapshot, whatever is imported meanwhile."""
+
+    revision: int = -1
+    shelves: Mapping[Kind, Shelf] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
+
+    def item(self, kind: Kind, slug: str) -> Item | None:
+        """One entry, or None."""
+        return self.shelves[kind].item(slug)
+
+    def page(self, kind: Kind, position: Position | None, limit: int) -> Page:
+        """The entries after `position`. Walking a list gives each entry once, also while others are added."""
+        return self.shelves[kind].page(position, limit)
+
+    def pick(self, kind: Kind, slugs: Iterable[str]) -> Page:
+        """The entries with these slugs, in this order; those that are not here are left out."""
+        return self.shelves[kind].pick(slugs)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(shelf)} {kind}" for kind, shelf in self.shelves.items())
+        return f"<CatalogSnapshot revision {self.revision}: {sizes}>"
+
+
+class Building:
+    """A snapshot on its way: takes a load in chunks, and shares with the previous snapshot what did not change."""
+
+    def __init__(self, previous: CatalogSnapshot) -> None:
+        self._shelves = {kind: _ShelfBuilding(previous.shelves[kind]) for kind in Kind}
+
+    def take(self, kind: Kind, entries: Sequence[Entry]) -> None:
+        """Add the next entries of a kind, which come in the order of its list."""
+        for entry in entries:
+            self._shelves[kind].add(entry)
+
+    def finished(self, revision: int) -> CatalogSnapshot:
+        shelves = {kind: building.finished() for kind, building in self._shelves.items()}
+        return CatalogSnapshot(revision, MappingProxyType(shelves))
+
+
+class _ShelfBuilding:
+    """All costly work is done in `add`, because `finished` is one step that nothing else can run beside."""
+
+    def __init__(self, previous: Shelf) -> None:
+        self._previous = previous
+        self._keys: list[bytes] = []
+        self._documents: list[bytes] = []
+        self._digests = bytearray()
+        self._places: dict[str, int] = {}
+
+    def add(self, entry: Entry) -> None:
+        key = _key(entry.added_ms, entry.slug)
+        assert not self._keys or self._keys[-1] < key, f"the store gave {entry.slug} out of order"
+        known = self._previous.find(entry.slug)
+        if known is not None and known[0] == entry.document:
+            document, digest = known
+        else:
+            document, digest = entry.document, digest_of(entry.document)
+        self._places[entry.slug] = len(self._keys)
+        self._keys.append(key)
+        self._documents.append(document)
+        self._digests += digest
+
+    def finished(self) -> Shelf:
+        return Shelf(self._keys, self._documents, bytes(self._digests), self._places)
+
+
+def _key(added_ms: int, slug: str) -> bytes:
+    return (_NEWEST_FIRST - added_ms).to_bytes(8, "big") + slug.encode()
+
+
+def _position_of(key: bytes) -> Position:
+    return Position(_NEWEST_FIRST - int.from_bytes(key[:8], "big"), _slug_of(key))
+
+
+def _slug_of(key: bytes) -> str:
+    return key[8:].decode()

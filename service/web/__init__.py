@@ -1,0 +1,1 @@
+"""The web edge: the Quart-Trio application, the fast path, request middleware, pages and static files."""

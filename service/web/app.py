@@ -1,0 +1,194 @@
+"""The Quart-Trio application: a route for every operation and every page, and JSON for everything that goes wrong."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, cast
+
+import trio
+from quart import Response, abort, request
+from quart_trio import QuartTrio
+from quart_trio.asgi import TrioASGIHTTPConnection
+from quart_trio.wrappers import TrioRequest
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from actors.values import Code, Refused
+from service.api.answers import failure, refusal, refusal_of
+from service.api.context import Services
+from service.api.dispatch import dispatch
+from service.api.errors import Family, internal_error, not_valid, too_large
+from service.api.messages import Answer, note
+from service.api.openapi import Described
+from service.api.operation import Operation
+from service.http.asgi import App, Scope
+from service.observability.metrics import Metrics
+from service.web.documents import document_views
+from service.web.fast_path import FastPath
+from service.web.middleware import RequestMiddleware
+from service.web.page_views import page_view, prepare_templates, refusal_response
+from service.web.pages.page import Page
+from service.web.pages.table import PAGES
+from service.web.requests import headers_of, request_of
+from service.web.routing import Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
+
+View = Callable[..., Awaitable[Response]]
+
+RESPONSE_SECONDS = 60.0
+PREFLIGHT_SECONDS = 86_400
+
+
+class ShieldedConnection(TrioASGIHTTPConnection):
+    """Sends a response to its end also when the server says `http.disconnect` in the middle of its own clean-up.
+
+    Without the shield that message cancels the clean-up, and connections that should close stay open.
+    """
+
+    async def _send_response(self, send: Any, response: Any) -> None:
+        with trio.move_on_after(RESPONSE_SECONDS, shield=True):
+            await super()._send_response(send, response)
+
+
+def build_app(
+    services: Services,
+    operations: Sequence[Operation],
+    described: Described,
+    metrics: Metrics,
+    pages: Sequence[Page] = PAGES,
+    routing: Routing | None = None,
+) -> App:
+    """The ASGI application of a node. `routing` is made of `operations` and `pages` where it is not at hand."""
+    app = QuartTrio("service.web", template_folder="templates", static_folder="static", static_url_path="/static")
+    app.asgi_http_class = ShieldedConnection
+    app.request_class = _bounded({each.path: each.body_bytes for each in operations if each.body_bytes is not None})
+    app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
+    app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
+    app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
+    # Static files have an ETag; a longer life would let a new page meet an old script after an upgrade.
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 0
+    prepare_templates(app)
+    routing = routing or Routing.of(operations, pages)
+    app.url_map = routing.url_map
+    app.view_functions |= {
+        **{operation.name: _operation_view(services, operation) for operation in operations},
+        **{preflight_endpoint(path): _preflight_view(path, operations) for path in called_from_elsewhere(operations)},
+        **document_views(services, described, metrics),
+        **{page_endpoint(page): page_view(services, page) for page in pages},
+    }
+    assert app.view_functions.keys() == routing.endpoints, "each rule leads to a view, and each view has one"
+    _refuse_doubled_slash(app)
+    _add_errors(app, services, {operation.name: operation for operation in operations})
+    lane = FastPath(cast(App, app), services, operations)
+    return RequestMiddleware(lane, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
+
+
+def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
+    """Requests whose body has a bound of its own at some paths. Quart gives all of them the same."""
+
+    class BoundedRequest(TrioRequest):
+        def __init__(self, method: str, scheme: str, path: str, *rest: Any, **named: Any) -> None:
+            named["max_content_length"] = limits.get(path, named.get("max_content_length"))
+            super().__init__(method, scheme, path, *rest, **named)
+
+    return BoundedRequest
+
+
+def _operation_view(services: Services, operation: Operation) -> View:
+    async def view(**path_values: str) -> Response:
+        note(operation=operation.name)
+        reads = operation.body is not None or operation.raw_body
+        body = cast(bytes, await request.get_data(cache=False)) if reads else b""
+        scope = cast(Scope, request.scope)
+        asked = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
+        return _response(await dispatch(services, operation, asked))
+
+    return view
+
+
+def _preflight_view(path: str, operations: Sequence[Operation]) -> View:
+    """Answer a browser's question whether another site's page may call these operations: yes, without credentials."""
+    methods = ", ".join(operation.method for operation in operations if operation.path == path)
+
+    async def view(**_: str) -> Response:
+        headers = [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-methods", methods),
+            ("access-control-allow-headers", "authorization, content-type, if-none-match, x-request-id"),
+            ("access-control-max-age", str(PREFLIGHT_SECONDS)),
+        ]
+        return _response(Answer(204, headers=headers))
+
+    return view
+
+
+def _refuse_doubled_slash(app: QuartTrio) -> None:
+    """Werkzeug routes `//metrics` as `/metrics`, and so past a proxy that guards the latter."""
+
+    @app.before_request
+    async def look() -> None:
+        if _doubled():
+            abort(404)
+
+
+def _doubled() -> bool:
+    return bool(request.scope["path"].startswith("//"))
+
+
+def _response(answer: Answer) -> Response:
+    # Bytes in any case: without a body Quart sends by way of asyncio, which does not run here.
+    response = Response(answer.body, status=answer.status, content_type=answer.content_type)
+    if answer.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+        # They cannot have a body, so a length or type would be that of another answer (RFC 9110, 8.6 and 15.4.5).
+        del response.headers["content-length"], response.headers["content-type"]
+    for name, value in answer.headers:
+        response.headers.add(name, value)
+    return response
+
+
+def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Operation]) -> None:
+    async def told(refused: Refused) -> Response:
+        """A refusal of the operation that was on its way to be asked, or of a path that is no operation's."""
+        operation = operations.get(request.endpoint or "")
+        if operation is not None and not _doubled():
+            return _response(refusal_of(operation, refused))
+        if request.path.startswith("/api/"):
+            return _response(refusal(refused, family_of(request.path)))
+        return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
+
+    @app.errorhandler(HTTPException)
+    async def on_http_error(error: HTTPException) -> Response:
+        response = await told(_refused(error))
+        if isinstance(error, MethodNotAllowed) and error.valid_methods:
+            response.headers["allow"] = ", ".join(sorted(error.valid_methods))
+        return response
+
+    @app.errorhandler(OSError)
+    async def on_unusable_name(error: OSError) -> Response:
+        if request.path.startswith("/static/"):
+            return await told(Refused(Code.NOT_FOUND, "There is nothing at this address."))
+        return await on_bug(error)
+
+    @app.errorhandler(Exception)
+    async def on_bug(error: Exception) -> Response:
+        return await told(failure("a page", error))
+
+
+def family_of(path: str) -> Family:
+    """Which error body stands for a path that is no operation's."""
+    if path.startswith(("/api/v1/sponsors", "/api/v1/admin")):
+        return Family.SPONSORSHIP
+    return Family.CATALOG
+
+
+def _refused(error: HTTPException) -> Refused:
+    match error.code:
+        case 404:
+            return Refused(Code.NOT_FOUND, "There is nothing at this address.")
+        case 405:
+            return Refused(Code.METHOD_NOT_ALLOWED, "This address does not take this method.")
+        case 413:
+            return too_large()
+        case 415:
+            return Refused(Code.UNSUPPORTED_MEDIA_TYPE, "This content type is not taken.")
+        case code if code is not None and code >= 500:
+            return internal_error()
+        case _:
+            return not_valid()

@@ -1,0 +1,47 @@
+"""Error responses to requests that reach no operation, and to requests that fail on the way. The HTTP engine calls them."""
+
+import json
+
+from actors.values import Code, Refused
+from service.api.errors import Family, body_of
+from service.api.messages import note, trace
+from service.http.asgi import App, Handlers, Headers, Message, Receive, Scope, Send
+from service.web.middleware import API_POLICY, SECURITY_HEADERS
+
+
+def render_error(status: int, message: str) -> tuple[Headers, bytes]:
+    """Headers and body that replace the application's response.
+
+    Nothing outside adds the common headers at this point, so they are added here.
+    """
+    headers, body = _rendered(status, message)
+    notes = trace.get()
+    if notes is not None:
+        notes.status = status
+        headers.append((b"x-request-id", notes.request_id.encode()))
+    return [*headers, *SECURITY_HEADERS, API_POLICY], body
+
+
+async def reject(scope: Scope, receive: Receive, send: Send) -> None:
+    """An ASGI application that answers with `scope["refusal"]`, a status and a message.
+
+    Run it behind `RequestMiddleware`, which adds the request id, the log line and the common headers.
+    """
+    status, message = scope["refusal"]
+    headers, body = _rendered(status, message)
+    start: Message = {"type": "http.response.start", "status": status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def handlers(app: App, rejected: App = reject) -> Handlers:
+    """The server's handlers, with the error responses of this module."""
+    return Handlers(app, rejected, render_error)
+
+
+def _rendered(status: int, message: str) -> tuple[Headers, bytes]:
+    """The status says more than the code: all malformed requests share one code."""
+    code = Code.INTERNAL_ERROR if status >= 500 and status != 505 else Code.INVALID_REQUEST
+    note(refusal=str(code))
+    body = json.dumps(body_of(Refused(code, message), Family.CATALOG)).encode()
+    return [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())], body

@@ -1,0 +1,162 @@
+"""The lane: hot operations straight from ASGI, by the same dispatcher, without a framework around it.
+
+It takes what is plain, and leaves all else to the application behind it, which answers the same, only slower: other
+methods (HEAD and OPTIONS, too), a path that does not stand in the table letter by letter, a GET with a body.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+
+import trio
+
+from actors.values import Refused
+from service.api.answers import failure, refusal_of
+from service.api.context import Services
+from service.api.dispatch import dispatch
+from service.api.errors import not_valid, too_large
+from service.api.messages import Answer, note
+from service.api.operation import Operation
+from service.http.asgi import BOUNDED, App, Message, Receive, Scope, Send
+from service.web.requests import headers_of, request_of
+
+_PLAIN = re.compile(r"[0-9A-Za-z_-]+")
+"""Values of a path's parameter that look the same however the path is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A hot operation, and what its body may have."""
+
+    operation: Operation
+    reads: bool
+    most_bytes: int
+
+
+class FastPath:
+    """An ASGI application before another, which is asked for what is not hot."""
+
+    def __init__(self, app: App, services: Services, operations: Sequence[Operation]) -> None:
+        self._app = app
+        self._services = services
+        self._paths = {operation.path for operation in operations}
+        # By method and path. Those whose last part is a parameter: by method and what is above it, with its name.
+        self._exact: dict[tuple[str, str], _Route] = {}
+        self._below: dict[tuple[str, str], tuple[_Route, str]] = {}
+        for operation in operations:
+            if operation.hot:
+                self._add(operation)
+
+    def _add(self, operation: Operation) -> None:
+        most_bytes = self._services.config.http.body_bytes if operation.body_bytes is None else operation.body_bytes
+        route = _Route(operation, operation.body is not None or operation.raw_body, most_bytes)
+        above, _, last = operation.path.rpartition("/")
+        assert "{" not in above, f"{operation.name}: only the last part of a hot path may be a parameter"
+        if operation.path_names:
+            self._below[operation.method, above] = route, last.strip("{}")
+        else:
+            self._exact[operation.method, operation.path] = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = self._find(scope)
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        route, path_values = found
+        headers = headers_of(scope)
+        if not route.reads and ("content-length" in headers or "transfer-encoding" in headers):
+            # Nobody here would read that body, and some servers hold a connection until somebody has.
+            await self._app(scope, receive, send)
+            return
+        note(operation=route.operation.name)
+        try:
+            answer = await self._answer(route, path_values, scope, headers, receive)
+        except Exception as error:
+            answer = refusal_of(route.operation, failure(route.operation.name, error))
+        if answer is not None:
+            await _send(answer, send)
+
+    def _find(self, scope: Scope) -> tuple[_Route, Mapping[str, str]] | None:
+        """The operation that a request is for, and the values of its path, where it is one of this lane."""
+        if scope["type"] != "http" or scope.get("root_path"):
+            return None
+        method, path = scope["method"], scope["path"]
+        route = self._exact.get((method, path))
+        if route is not None:
+            return route, {}
+        above, _, last = path.rpartition("/")
+        below = self._below.get((method, above))
+        if below is None or path in self._paths or not _PLAIN.fullmatch(last):
+            return None
+        route, parameter = below
+        return route, {parameter: last}
+
+    async def _answer(
+        self, route: _Route, path_values: Mapping[str, str], scope: Scope, headers: Mapping[str, str], receive: Receive
+    ) -> Answer | None:
+        """The answer, or None when the client left before it had sent its request."""
+        operation, body = route.operation, b""
+        if route.reads:
+            if _declared(headers) > route.most_bytes:
+                return refusal_of(operation, too_large())
+            read = await self._body(scope, receive, route.most_bytes)
+            if read is None:
+                return None
+            if isinstance(read, Refused):
+                return refusal_of(operation, read)
+            body = read
+        request = request_of(scope, headers, path_values, body, self._services.config.server.trusted_proxies)
+        return await dispatch(self._services, operation, request)
+
+    async def _body(self, scope: Scope, receive: Receive, most_bytes: int) -> bytes | Refused | None:
+        """The whole body; a refusal where it is too large or too slow; None when the client has left."""
+        if BOUNDED in scope.get("extensions", ()):
+            # The server bounds each wait for a body, and a bound here would cost as much as the reading.
+            return await _read(receive, most_bytes)
+        with trio.move_on_after(self._services.config.http.request_seconds):
+            return await _read(receive, most_bytes)
+        return not_valid()
+
+
+def _declared(headers: Mapping[str, str]) -> int:
+    """The length in bytes that the body is said to have; 0 where that is not known."""
+    said = headers.get("content-length", "").partition(",")[0].strip()
+    if not (said.isascii() and said.isdigit()) or "chunked" in headers.get("transfer-encoding", "").lower():
+        return 0
+    return int(said[:20])
+
+
+async def _read(receive: Receive, most_bytes: int) -> bytes | Refused | None:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most_bytes:
+            return too_large()
+        if not message.get("more_body", False):
+            return b"".join((*parts, part)) if parts else part
+        parts.append(part)
+
+
+async def _send(answer: Answer, send: Send) -> None:
+    headers: list[tuple[bytes, bytes]] = []
+    if answer.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+        headers.append((b"content-type", answer.content_type.encode()))
+        headers.append((b"content-length", b"%d" % len(answer.body)))
+    headers += map(_encoded, answer.headers)
+    start: Message = {"type": "http.response.start", "status": answer.status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+
+@lru_cache(1_024)
+def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
+    """A header as ASGI wants it. Nearly all are the same again and again."""
+    name, value = header
+    return name.encode(), value.encode()

@@ -1,0 +1,130 @@
+"""Around every request, whoever answers it: its id, its line in the log, its metrics, and the headers all answers have."""
+
+import logging
+import re
+from collections.abc import Callable
+from http import HTTPStatus
+
+import trio
+
+from actors.clock import Entropy
+from actors.mailbox import request_id
+from service.api.messages import RequestTrace, trace
+from service.http.asgi import App, Message, Receive, Scope, Send
+from service.observability.logs import Line, masked
+from service.observability.metrics import Metrics
+from service.observability.refusal_log import LEFT, RefusalLog
+
+log = logging.getLogger("service.access")
+
+_REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
+
+ID_BYTES = 12
+IDS_AT_ONCE = 64
+
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
+API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+COMMON = (*SECURITY_HEADERS, API_POLICY)
+_OURS = frozenset(name for name, _ in COMMON)
+
+
+class RequestMiddleware:
+    """An ASGI application around another."""
+
+    def __init__(
+        self,
+        app: App,
+        metrics: Metrics,
+        watch: RefusalLog,
+        entropy: Entropy,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._app = app
+        self._stopping = stopping
+        self._metrics = metrics
+        self._watch = watch
+        self._entropy = entropy
+        self._ids: list[str] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            # Nothing here speaks it. Closed before it is accepted, it is a 403 to the client.
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        notes = RequestTrace(self._request_id(scope))
+        trace.set(notes)
+        request_id.set(notes.request_id)
+        started = trio.current_time()
+        status = LEFT
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(message, notes.request_id)
+                if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
+                    # Whoever is told does not send another request into a connection that is about to close.
+                    message["headers"].append((b"connection", b"close"))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            if status == LEFT:
+                status = HTTPStatus.INTERNAL_SERVER_ERROR.value  # what the server will say
+            raise
+        finally:
+            status = notes.status or status
+            seconds = trio.current_time() - started
+            self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
+            if status >= HTTPStatus.BAD_REQUEST:
+                self._watch.refused(notes.operation or "other", notes.refusal or "-", status)
+            self._log(scope, notes, status, seconds)
+
+    def _request_id(self, scope: Scope) -> str:
+        """The client's own X-Request-Id where it is harmless, else a fresh one: it is logged and kept in the audit."""
+        for name, value in scope["headers"]:
+            if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+                text = str(value, "ascii")
+                if masked(text) == text:
+                    return text
+        if not self._ids:
+            # Many at once: asking the system costs as much for one as for all of them.
+            fresh = self._entropy.token(ID_BYTES * IDS_AT_ONCE).hex()
+            self._ids = [fresh[at : at + 2 * ID_BYTES] for at in range(0, len(fresh), 2 * ID_BYTES)]
+        return self._ids.pop()
+
+    def _log(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
+        if not log.isEnabledFor(logging.INFO):
+            return
+        peer = (scope.get("client") or ("-", 0))[0]
+        facts = {
+            "status": status,
+            "ms": round(seconds * 1000, 2),
+            "operation": notes.operation or "-",
+            "caller": notes.caller or "-",
+            "refusal": notes.refusal or "-",
+            "client": notes.client or peer,
+        }
+        # The path only: a query may hold what a person typed.
+        log.handle(Line(log.name, f"{scope['method']} {scope['path'][:200]}", facts))
+
+
+def _add_headers(message: Message, name: str) -> None:
+    """Add what all answers have, unless a page has said it otherwise. Names are in lower case, as ASGI wants them."""
+    headers = list(message.get("headers", ()))
+    headers.append((b"x-request-id", name.encode()))
+    present = {key for key, _ in headers}
+    if present.isdisjoint(_OURS):
+        headers += COMMON
+    else:
+        headers += [pair for pair in COMMON if pair[0] not in present]
+    message["headers"] = headers

@@ -1,0 +1,170 @@
+"""A sponsor's bookings: their list, booking a week, and one booking from its hold to its last day."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.clock import Entropy
+from actors.values import Code
+from service.web.pages.charts import Chart, Line, Series, by_day
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+
+WEEKS = 12
+"""How many weeks from the chosen one on the form offers."""
+
+CAMPAIGNS = 50
+"""How many campaigns the form offers, the newest."""
+
+UUID_BYTES = 16
+PERCENT = 100
+
+
+async def bookings(request: PageRequest) -> Template:
+    cursor = request.query.get("cursor")
+    listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
+    values = {"bookings": listed, "cursor": cursor, "now_ms": request.now_ms}
+    return Template("sponsor_bookings.html", values)
+
+
+# Booking a week.
+
+
+async def book(request: PageRequest) -> Template | SeeOther:
+    """The form for a week of a slot: for a campaign, or for who has none, with brand and creative in it."""
+    slot_id = _asked(request, "slotId")
+    if not slot_id:
+        return SeeOther("/sponsor/inventory")
+    query = {"weekStart": _asked(request, "weekStart") or None, "weeks": WEEKS}
+    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
+    in_weeks = [(week, _slot_in(week, slot_id)) for week in weeks]
+    wanted, slot = in_weeks[0]
+    me = (await request.ask("getSponsor")).or_refused()
+    campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
+    bookable = [each for each in campaigns["items"] if each["status"] != "rejected"]
+    values = {
+        "slot": slot,
+        "wanted": wanted["weekStart"],
+        "weeks": [week["weekStart"] for week, slot_then in in_weeks if slot_then["available"]],
+        "me": me,
+        "campaigns": bookable,
+        "more_campaigns": campaigns["hasMore"],
+        "first": me["profile"] is None or not bookable,
+        "key": _key(request),
+        "now_ms": request.now_ms,
+    }
+    return Template("sponsor_book.html", values)
+
+
+async def reserve(request: PageRequest) -> SeeOther | FormError:
+    return await _reserved(request, "createBooking", ("campaignId",))
+
+
+async def start(request: PageRequest) -> SeeOther | FormError:
+    return await _reserved(request, "startBooking", ("name", "website", "headline", "body"))
+
+
+async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
+    form = request.form
+    body: dict[str, Any] = {name: form.get(name, "") for name in (*fields, "slotId", "idempotencyKey")}
+    result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther(_place(result.json["booking"]["id"]), "reserved")
+
+
+def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
+    for slot in week["slots"]:
+        if slot["id"] == slot_id:
+            found: Mapping[str, Any] = slot
+            return found
+    raise nothing_here()
+
+
+def _asked(request: PageRequest, name: str) -> str:
+    return request.form.get(name) or request.query.get(name, "")
+
+
+def _number(text: str) -> int | str:
+    """A whole number that was typed; anything else as it is, for the operation to refuse."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
+
+
+def _key(request: PageRequest) -> str:
+    """The name by which the form reserves once. One that was refused is not used up, but for one that stands for another
+    booking already."""
+    spent = request.problem is not None and request.problem.code is Code.IDEMPOTENCY_CONFLICT
+    typed = "" if spent else request.form.get("idempotencyKey", "")
+    return typed or new_uuid(request.entropy)
+
+
+def new_uuid(entropy: Entropy) -> str:
+    """A random UUID (RFC 9562, version 4)."""
+    token = entropy.token(UUID_BYTES)
+    digits, variant = token.hex(), "89ab"[token[8] % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+# One booking.
+
+
+async def booking(request: PageRequest) -> Template:
+    path = {"id": request.path_values["id"]}
+    read = (await request.ask("getBooking", path=path)).or_refused()
+    delivery = (await request.ask("getDelivery", path=path)).or_refused()
+    campaign = (await request.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
+    values = {
+        "booking": read["booking"],
+        "receipt": read["receipt"],
+        "delivery": delivery,
+        "campaign": campaign["campaign"],
+        "chart": chart_of(delivery),
+        "now_ms": request.now_ms,
+    }
+    return Template("sponsor_booking.html", values)
+
+
+def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
+    """Impressions, clicks and click-through rate by day; None before the first day."""
+    items = delivery["items"]
+    if not items:
+        return None
+    rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
+    return by_day(
+        "Delivery by day",
+        [each["day"] for each in items],
+        [
+            Series("Impressions", [each["impressions"] for each in items]),
+            Series("Clicks", [each["clicks"] for each in items]),
+        ],
+        Line("Click-through rate", rates, unit=" %"),
+    )
+
+
+async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
+    """On to the page on which the booking is paid. A form leads to no other site under our policy: to a processor's page
+    leads a link."""
+    result = await request.ask("openCheckout", path={"id": request.path_values["id"]})
+    if result.refused is not None:
+        return FormError(result.refused)
+    url, ours = str(result.json["checkoutUrl"]), request.base_url
+    if url.startswith(f"{ours}/"):
+        return SeeOther(url.removeprefix(ours))
+    assert url.startswith("https://"), "a payment processor has an address of https"
+    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": request.path_values["id"]}
+    return Template("sponsor_checkout.html", values)
+
+
+async def cancel(request: PageRequest) -> SeeOther | FormError:
+    booking_id = request.path_values["id"]
+    result = await request.ask("cancelBooking", path={"id": booking_id})
+    return SeeOther(_place(booking_id), "booking_cancelled") if result.refused is None else FormError(result.refused)
+
+
+def _place(booking_id: str) -> str:
+    return f"/sponsor/bookings/{booking_id}"
+
+
+PAGES = (
+    Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
+    Page("/sponsor/book", book, {"reserve": reserve, "start": start}, Audience.ACCOUNT),
+    Page("/sponsor/bookings/{id}", booking, {"checkout": check_out, "cancel": cancel}, Audience.ACCOUNT),
+)

@@ -1,0 +1,72 @@
+"""The catalog to browse: lists with a search, and the page of each entry."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.values import Code
+from service.api.errors import status_of
+from service.api.messages import NO_STORE
+from service.schemas.problems import text_of
+from service.web.pages.page import Page, PageRequest, Template
+
+PAGE_SIZE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One of the two lists: where it stands, what is asked for it, and what shows it."""
+
+    path: str
+    lists: str
+    template: str
+
+    async def show(self, request: PageRequest) -> Template:
+        """A page of the list, or the best matches of `q`. What is not taken is said above the search, and lists nothing."""
+        q, cursor = request.query.get("q", "").strip(), request.query.get("cursor", "")
+        asked = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
+        result = await request.ask(self.lists, query=asked)
+        values: dict[str, object] = {"path": self.path, "q": q, "cursor": "" if q else cursor}
+        if result.refused is None:
+            return Template(
+                self.template, values | {"entries": result.json["data"], "following": result.json["nextCursor"]}
+            )
+        if result.refused.code is not Code.INVALID_REQUEST:
+            result.or_refused()
+        words = text_of(result.refused.problems) or result.refused.message
+        values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
+        return Template(self.template, values, status_of(result.refused), [*NO_STORE])
+
+
+USECASES = Shelf("/usecases", "listUseCases", "usecases.html")
+BOTS = Shelf("/bots", "listBots", "bots.html")
+
+
+async def usecase(request: PageRequest) -> Template:
+    entry = (await request.ask("getUseCase", path=request.path_values)).or_refused()
+    bots = await _named(request, entry.get("guide", {}).get("botSlugs", ()))
+    return Template("usecase.html", {"entry": entry, "bots": bots})
+
+
+async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """The bots of a guide, in its order. Of one that is not in the catalog only the slug is known."""
+    bots = []
+    for slug in dict.fromkeys(slugs):
+        result = await request.ask("getBot", path={"slug": slug})
+        if result.refused is not None and result.refused.code is not Code.NOT_FOUND:
+            result.or_refused()
+        bots.append(result.json if result.refused is None else {"slug": slug})
+    return bots
+
+
+async def bot(request: PageRequest) -> Template:
+    entry = (await request.ask("getBot", path=request.path_values)).or_refused()
+    return Template("bot.html", {"entry": entry})
+
+
+PAGES = (
+    Page("/usecases", USECASES.show),
+    Page("/usecases/{slug}", usecase),
+    Page("/bots", BOTS.show),
+    Page("/bots/{slug}", bot),
+)

@@ -1,0 +1,74 @@
+"""The pages of one booking behind a signed link: the checkout of test mode, and the receipt of both modes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.clock import DAY_MS
+from service.api.messages import NO_STORE
+from service.web.pages.page import Page, PageRequest, Template
+from service.web.pages.words import day, money
+
+
+async def checkout(request: PageRequest) -> Template:
+    return await _checkout(request, "viewCheckout")
+
+
+async def pay(request: PageRequest) -> Template:
+    return await _checkout(request, "payCheckout")
+
+
+async def cancel(request: PageRequest) -> Template:
+    return await _checkout(request, "cancelCheckout")
+
+
+async def receipt(request: PageRequest) -> Template:
+    """The receipt of a booking; until the booking is paid, the page says that it is not."""
+    bought = (await request.ask("viewReceipt", path=request.path_values)).or_refused()
+    values = {
+        "state": bought["status"],
+        "paid": bought["paidAt"] if bought["receiptUrl"] else None,
+        "refunded": money(bought["refundedCents"], bought["currency"]) if bought["refundedCents"] else None,
+        "reference": bought["paymentId"],
+        "issue": bought["paymentIssue"],
+    }
+    return Template("receipt.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+
+
+async def _checkout(request: PageRequest, operation: str) -> Template:
+    bought = (await request.ask(operation, path=request.path_values)).or_refused()
+    # A reserved booking is sent to checkout by an operation of the API; only then can it be paid.
+    state = "open" if bought["status"] == "checkout" else bought["status"]
+    values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
+    return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+
+
+def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
+    """What was or would be bought, in words. `own` means that the viewer may open the booking's page as well."""
+    person = request.caller.signed_in
+    return {
+        "booking_id": bought["bookingId"],
+        "own": person is not None and person.tenant_id == bought["tenantId"],
+        "sponsor": bought["sponsor"],
+        "campaign": bought["campaign"],
+        "slot": bought["slot"],
+        "package": bought["package"],
+        "weeks": "1 week" if bought["weeks"] == 1 else f"{bought['weeks']} weeks",
+        "first_day": day(bought["weekStart"]),
+        "last_day": day(bought["weekEnd"] - DAY_MS),
+        "amount": money(bought["amountCents"], bought["currency"]),
+        "held_until": bought["holdUntil"],
+        "test_mode": bought["testMode"],
+        "demo": bought["demo"],
+    }
+
+
+async def cancelled(request: PageRequest) -> Template:
+    """The page to which the payment processor returns someone who leaves its checkout."""
+    return Template("checkout_cancelled.html")
+
+
+PAGES = (
+    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, sealed=True),
+    Page("/receipt/{token}", receipt, sealed=True),
+    Page("/checkout-cancelled", cancelled),
+)

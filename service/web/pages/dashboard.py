@@ -1,0 +1,99 @@
+"""The dashboard of an account: its usage, its keys and the browsers that are signed in to it."""
+
+from collections.abc import Mapping
+
+from actors.values import Code, Refused, Scope
+from service.web.pages.charts import Chart, Series, by_day
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+
+SPANS = (7, 30, 90)
+"""Days that the plot is offered for."""
+
+SCOPES: Mapping[Scope, str] = {
+    Scope.LIBRARY_READ: "read the catalog and the usage",
+    Scope.SPONSOR_READ: "see the sponsor profile, campaigns and bookings",
+    Scope.SPONSOR_WRITE: "change the sponsor profile and campaigns",
+    Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
+    Scope.ADMIN_READ: "see what administrators see",
+    Scope.ADMIN_WRITE: "do what administrators do",
+    Scope.KEYS_MANAGE: "create and revoke scoped keys",
+}
+"""Every scope, in words that follow "may"."""
+
+CHOSEN = "scope "
+"""What the names of the boxes for scopes begin with: a form has one value for each name."""
+
+
+async def dashboard(request: PageRequest) -> Template:
+    usage = (await request.ask("getUsage")).or_refused()
+    days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
+    keys = (await request.ask("listAccountKeys")).or_refused()["items"]
+    sessions = (await request.ask("listSessions")).or_refused()["items"]
+    return Template(
+        "dashboard.html",
+        {
+            "usage": usage,
+            "meters": [
+                _meter("today", "Today", usage["dailyRequestsUsed"], usage["dailyRequestLimit"]),
+                _meter("month", "This month", usage["requestsUsed"], usage["requestLimit"]),
+            ],
+            "chart": _chart(days),
+            "span": len(days),
+            "spans": SPANS,
+            "keys": keys,
+            "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
+            "sessions": sessions,
+        },
+    )
+
+
+def _meter(name: str, label: str, used: int, limit: int) -> dict[str, object]:
+    return {"name": name, "label": label, "used": used, "limit": limit, "left": max(0, limit - used)}
+
+
+def _chart(days: list[dict[str, int]]) -> Chart:
+    return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
+
+
+async def create_full(request: PageRequest) -> Template | FormError:
+    """A full key, shown in the answer to the form and never again."""
+    name = request.form.get("full_name", "").strip()
+    result = await request.ask("createAccountKey", body={"name": name} if name else {})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return Template("key_made.html", {"api_key": result.json["apiKey"], "name": name, "scopes": None})
+
+
+async def create_scoped(request: PageRequest) -> Template | FormError:
+    """A key with the scopes that were chosen, shown in the answer to the form and never again."""
+    name = request.form.get("scoped_name", "").strip()
+    scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
+    if not scopes:
+        return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
+    result = await request.ask("createScopedKey", body={"name": name, "scopes": scopes})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return Template("key_made.html", {"api_key": result.json["apiKey"], "name": name, "scopes": result.json["scopes"]})
+
+
+async def revoke(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("revokeAccountKey", path={"id": request.form.get("id", "")})
+    return FormError(result.refused) if result.refused is not None else SeeOther("/dashboard", "key_revoked")
+
+
+async def end_session(request: PageRequest) -> SeeOther | FormError:
+    """End a session, that of another browser or this one's own: who ends that is signed out, and has no dashboard."""
+    result = await request.ask("endSession", path={"id": request.form.get("id", "")})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther("/", "signed_out", result.cookies) if result.cookies else SeeOther("/dashboard", "session_ended")
+
+
+PAGES = (
+    Page(
+        "/dashboard",
+        dashboard,
+        {"create-full": create_full, "create-scoped": create_scoped, "revoke": revoke, "end-session": end_session},
+        who=Audience.ACCOUNT,
+    ),
+)

@@ -1,0 +1,24 @@
+"""The front page: what this is, what sponsors show, and the way into the catalog."""
+
+from service.web.pages.page import Page, PageRequest, Template
+
+NEWEST = 3
+
+
+async def home(request: PageRequest) -> Template:
+    counts = (await request.ask("countCatalog")).or_refused()
+    usecases = (await request.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
+    bots = (await request.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
+    placements = (await request.ask("listPlacements")).or_refused()["placements"]
+    return Template(
+        "home.html",
+        {
+            "counts": counts,
+            "usecases": usecases,
+            "bots": bots,
+            "sides": {side: [each for each in placements if each["side"] == side] for side in ("left", "right")},
+        },
+    )
+
+
+PAGES = (Page("/", home),)

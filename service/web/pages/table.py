@@ -1,0 +1,40 @@
+"""The table of pages. A row added here is routed, guarded and tested."""
+
+from service.web.pages.administration import PAGES as ADMINISTRATION
+from service.web.pages.bookings import PAGES as BOOKINGS
+from service.web.pages.calendar import PAGES as CALENDAR
+from service.web.pages.campaigns import PAGES as CAMPAIGNS
+from service.web.pages.catalog import PAGES as CATALOG
+from service.web.pages.checkout import PAGES as CHECKOUT
+from service.web.pages.claim import PAGES as CLAIM
+from service.web.pages.dashboard import PAGES as DASHBOARD
+from service.web.pages.deliveries import PAGES as DELIVERIES
+from service.web.pages.device import PAGES as DEVICE
+from service.web.pages.home import PAGES as HOME
+from service.web.pages.ops import PAGES as OPS
+from service.web.pages.outbox import PAGES as OUTBOX
+from service.web.pages.page import Page
+from service.web.pages.reviewing import PAGES as REVIEWING
+from service.web.pages.sign_in import PAGES as SIGN_IN
+from service.web.pages.slots import PAGES as SLOTS
+from service.web.pages.sponsor import PAGES as SPONSOR
+
+PAGES: tuple[Page, ...] = (
+    *HOME,
+    *CATALOG,
+    *CLAIM,
+    *SIGN_IN,
+    *DEVICE,
+    *DASHBOARD,
+    *SPONSOR,
+    *CALENDAR,
+    *CAMPAIGNS,
+    *BOOKINGS,
+    *CHECKOUT,
+    *REVIEWING,
+    *SLOTS,
+    *DELIVERIES,
+    *ADMINISTRATION,
+    *OPS,
+    *OUTBOX,
+)

@@ -1,0 +1,43 @@
+"""From an ASGI scope to the request that operations and pages receive."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from service.api.messages import Request, note
+from service.http.addresses import Network, client_address
+from service.http.asgi import Scope
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers by lower-case name; the values of a repeated header are joined by commas."""
+    pairs: Collection[tuple[bytes, bytes]] = scope["headers"]
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+    if len(headers) == len(pairs):
+        return headers
+    headers = {}
+    for name, value in pairs:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def request_of(
+    scope: Scope,
+    headers: Mapping[str, str],
+    path_values: Mapping[str, str],
+    body: bytes,
+    trusted_proxies: Sequence[Network],
+) -> Request:
+    """The request, with the client's address behind trusted proxies. The address is noted for the access log."""
+    peer = (scope.get("client") or ("", 0))[0]
+    client = client_address(peer, headers.get("x-forwarded-for"), trusted_proxies)
+    note(client=client)
+    query: bytes = scope["query_string"]
+    return Request(
+        method=scope["method"],
+        path=scope["path"],
+        path_values=path_values,
+        query=query.decode("utf-8", "surrogateescape"),
+        headers=headers,
+        body=body,
+        client=client,
+    )

@@ -1,0 +1,77 @@
+"""Where operations, pages and documents stand: the rules by which Werkzeug finds what an address is for.
+
+They follow from the tables alone and are only read once they are made, so that any number of applications may share them.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from quart.routing import QuartMap, QuartRule
+from werkzeug.routing import BaseConverter, Map
+
+from service.api.operation import Operation
+from service.web.documents import DOCUMENTS
+from service.web.pages.page import Page
+
+STATIC = "static"
+"""The endpoint of static files, as Quart names it."""
+
+
+class Unnamed(BaseConverter):
+    """A part of a path that is none of these names: they are paths of their own, with methods of their own."""
+
+    def __init__(self, rules: Map, *names: str) -> None:
+        super().__init__(rules)
+        self.regex = rf"(?!(?:{'|'.join(map(re.escape, names))})\Z)[^/]+"
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The rules of an application. Endpoints: an operation's name, and for all else as the functions here name them."""
+
+    url_map: QuartMap
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation], pages: Sequence[Page]) -> "Routing":
+        url_map = QuartMap(merge_slashes=False, converters={"unnamed": Unnamed})
+        url_map.add(QuartRule("/static/<path:filename>", endpoint=STATIC, methods=["GET"]))
+        paths = tuple(dict.fromkeys(operation.path for operation in operations))
+        for operation in operations:
+            rule = _rule(operation.path, paths)
+            url_map.add(QuartRule(rule, endpoint=operation.name, methods=[operation.method]))
+        for path in called_from_elsewhere(operations):
+            url_map.add(QuartRule(_rule(path, ()), endpoint=preflight_endpoint(path), methods=["OPTIONS"]))
+        for path in DOCUMENTS:
+            url_map.add(QuartRule(path, endpoint=path, methods=["GET"]))
+        for page in pages:
+            methods = ["GET", "POST"] if page.acts else ["GET"]
+            url_map.add(QuartRule(_rule(page.path, ()), endpoint=page_endpoint(page), methods=methods))
+        return cls(url_map)
+
+    @property
+    def endpoints(self) -> frozenset[str]:
+        """What needs a view each."""
+        return frozenset(rule.endpoint for rule in self.url_map.iter_rules())
+
+
+def called_from_elsewhere(operations: Iterable[Operation]) -> list[str]:
+    """The paths that pages of other sites may call, and that browsers ask about first."""
+    return list(dict.fromkeys(operation.path for operation in operations if operation.cors))
+
+
+def preflight_endpoint(path: str) -> str:
+    return f"preflight {path}"
+
+
+def page_endpoint(page: Page) -> str:
+    return f"page {page.path}"
+
+
+def _rule(path: str, paths: Collection[str]) -> str:
+    """A path of the table for Werkzeug, which else would read `start` as the id of a booking."""
+    above, _, parameter = path.partition("/{")
+    names = [name for base, _, name in (other.rpartition("/") for other in paths) if base == above and name[0] != "{"]
+    if names and parameter:
+        path = f"{above}/{{unnamed({', '.join(repr(name) for name in names)}):{parameter}"
+    return path.replace("{", "<").replace("}", ">")

@@ -1,0 +1,61 @@
+"""Translates asyncpg's errors into the three that actors know.
+
+`Contended`: rolled back, run it again. `OutcomeUnknown`: the connection broke during the commit. `StorageUnavailable`:
+nothing was written, try later. Any other error is a bug and stays as it is.
+"""
+
+from typing import Any
+
+from asyncpg import exceptions as pg
+
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+
+CONTENDED = (
+    pg.SerializationError,
+    pg.DeadlockDetectedError,
+    pg.UniqueViolationError,
+    pg.LockNotAvailableError,
+)
+LOST = (
+    pg.PostgresConnectionError,
+    pg.InterfaceError,
+    # asyncpg raises this when a statement meets the server's shutdown message on an idle connection.
+    pg.InternalClientError,
+    pg.OperatorInterventionError,
+    ConnectionError,
+    OSError,
+    TimeoutError,
+)
+"""Errors after which the outcome of a commit that was sent is unknown."""
+UNAVAILABLE = (
+    *LOST,
+    pg.InsufficientResourcesError,
+    pg.ReadOnlySQLTransactionError,
+    pg.IdleInTransactionSessionTimeoutError,
+    pg.InvalidAuthorizationSpecificationError,
+    pg.InsufficientPrivilegeError,
+    pg.InvalidCatalogNameError,
+    pg.PostgresIOError,
+    pg.PostgresSystemError,
+)
+
+
+def translated(error: BaseException, *, sent_commit: bool) -> BaseException:
+    """The error to raise in place of `error`. `sent_commit` says whether the commit may have reached the server."""
+    if isinstance(error, StorageUnavailable | Contended | OutcomeUnknown):
+        return error
+    if sent_commit and isinstance(error, LOST):
+        return OutcomeUnknown(f"the connection broke during the commit: {error!r}")
+    if isinstance(error, CONTENDED):
+        return Contended(str(error))
+    if isinstance(error, UNAVAILABLE):
+        return StorageUnavailable(f"{type(error).__name__}: {error}")
+    return error
+
+
+def error_of(connection: Any, error: BaseException) -> BaseException:
+    """`error`, or an `InterfaceError` in its place: on a closed connection asyncpg may raise `AttributeError`."""
+    if connection.is_closed() and isinstance(error, AttributeError):
+        broken: BaseException = pg.InterfaceError(f"the connection broke: {error}")
+        return broken
+    return error

@@ -1,0 +1,181 @@
+"""The event router: each event goes to its shard, answers keep their order, and outcomes are counted."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.events.messages import Event
+from actors.events.router import EventOutcome, EventRouter
+from actors.events.state import shard_of
+from actors.supervision import running
+from actors.values import Overloaded, StorageUnavailable
+from storage.memory.tables import Memory
+from tests.actors.events import DAY, a_memory, clicked, deduper, kept, seen
+from tests.fakes import after, kinds, now, together
+
+AWAY = StorageUnavailable("away")
+SHARDS = 3
+BOOKINGS = range(1, 13)
+
+
+def router(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
+    """A router with a deduper over each of these stores, which a test can make fail one by one."""
+    return EventRouter([deduper(memory, shard=shard, limits=limits) for shard, memory in enumerate(memories)])
+
+
+def of_shard(shard: int) -> int:
+    """A booking that belongs to a shard."""
+    return next(number for number in BOOKINGS if shard_of(f"bok_{number}", SHARDS) == shard)
+
+
+async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClock) -> None:
+    events = router(a_memory())
+    async with running(events.dedupers):
+        assert [await events.record(seen(1)) for _ in range(2)] == [EventOutcome.RECORDED, EventOutcome.DUPLICATE]
+    assert events.outcomes == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
+    assert repr(events) == f"<EventRouter of 1, {dict(events.outcomes)}>"
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clock: MockClock) -> None:
+    memory = a_memory()
+    events = router(*[memory] * shards)
+    many = [seen(visitor, booking) for visitor in range(3) for booking in BOOKINGS]
+    again = [many[7], clicked(1, 1), many[7], many[0], seen(9, 9), clicked(1, 1)]
+    async with running(events.dedupers):
+        assert await events.record_all(many) == [EventOutcome.RECORDED] * len(many)
+        outcomes = await events.record_all(again)
+    assert [outcome is EventOutcome.RECORDED for outcome in outcomes] == [False, True, False, False, True, False]
+    assert events.outcomes == {EventOutcome.RECORDED: len(many) + 2, EventOutcome.DUPLICATE: 4}
+    assert kept(memory) == {DAY: len(many) + 2}
+
+
+async def test_a_booking_goes_to_one_shard_however_its_events_come_in(autojump_clock: MockClock) -> None:
+    memories = [a_memory() for _ in range(SHARDS)]
+    events = router(*memories)
+    async with running(events.dedupers):
+        await events.record_all([seen(1, booking) for booking in BOOKINGS])
+        outcomes = [await events.record(seen(1, booking)) for booking in BOOKINGS]
+    assert outcomes == [EventOutcome.DUPLICATE] * len(BOOKINGS)
+    for shard, memory in enumerate(memories):
+        bookings = {booking for booking, _ in memory.delivery_days}
+        assert (
+            bookings == {f"bok_{number}" for number in BOOKINGS if shard_of(f"bok_{number}", SHARDS) == shard} != set()
+        )
+
+
+async def test_shards_commit_at_the_same_time(autojump_clock: MockClock) -> None:
+    events = router(*(a_memory(before=[2.0]) for _ in range(SHARDS)))
+    async with running(events.dedupers):
+        started = trio.current_time()
+        await events.record_all([seen(1, booking) for booking in BOOKINGS])
+        assert trio.current_time() - started == 2
+
+
+async def test_where_one_shard_fails_the_others_are_recorded_and_are_duplicates_when_all_come_again(
+    autojump_clock: MockClock,
+) -> None:
+    memories = [a_memory(), a_memory(before=[AWAY]), a_memory(before=[1.0])]
+    events = router(*memories)
+    many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
+    async with running(events.dedupers):
+        assert kinds(await together(now(events.record_all, many))) == [StorageUnavailable]
+        assert [kept(memory) for memory in memories] == [{DAY: 1}, {}, {DAY: 1}], "the slow one was waited for"
+        assert events.outcomes == {EventOutcome.RECORDED: 2}
+        assert await events.record_all(many) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED, EventOutcome.DUPLICATE]
+    assert events.outcomes == {EventOutcome.RECORDED: 3, EventOutcome.DUPLICATE: 2}
+
+
+async def test_of_two_shards_that_fail_the_first_is_told(autojump_clock: MockClock) -> None:
+    full = ActorLimits(mailbox=1, batch=1)
+    events = EventRouter(
+        [
+            deduper(a_memory(), shard=0),
+            deduper(a_memory(before=[2.0, AWAY]), shard=1),
+            deduper(a_memory(before=[9.0]), shard=2, limits=full),
+        ]
+    )
+    many = [seen(1, of_shard(shard)) for shard in (2, 1)]
+    async with running(events.dedupers):
+        results = await together(
+            now(events.record, seen(7, of_shard(2))),
+            after(0.1, events.record, seen(8, of_shard(2))),
+            now(events.record, seen(7, of_shard(1))),
+            after(0.2, events.record_all, many),
+        )
+    assert kinds(results) == [EventOutcome, EventOutcome, EventOutcome, StorageUnavailable]
+
+
+async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: MockClock) -> None:
+    limits = ActorLimits(mailbox=1, batch=1)
+    events = router(a_memory(before=[5.0]), a_memory(), a_memory(), limits=limits)
+
+    def on(shard: int, visitor: int) -> Event:
+        return seen(visitor, of_shard(shard))
+
+    async with running(events.dedupers):
+        results = await together(
+            now(events.record, on(0, 1)),
+            after(1, events.record, on(0, 2)),
+            after(2, events.record, on(0, 3)),
+            after(2, events.record, on(1, 3)),
+            after(3, events.record_all, [on(0, 4), on(2, 4)]),
+        )
+    assert kinds(results) == [EventOutcome, EventOutcome, Overloaded, EventOutcome, Overloaded]
+
+
+async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(autojump_clock: MockClock) -> None:
+    memories = [a_memory(before=[5.0]) for _ in range(SHARDS)]
+    events = router(*memories)
+    many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
+    async with running(events.dedupers):
+        started = trio.current_time()
+        with trio.move_on_after(1) as bound:
+            await events.record_all(many)
+        assert bound.cancelled_caught
+        assert trio.current_time() - started == 1
+        assert not events.outcomes
+        await trio.sleep(10)
+        assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SHARDS
+
+
+async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
+    events = router(a_memory())
+    async with running(events.dedupers):
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await events.record_all([seen(1)])
+        assert scope.cancelled_caught
+        assert not events.outcomes
+
+
+async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
+    events = router(a_memory())
+    dropped: Mapping[EventOutcome, int] = {EventOutcome.INACTIVE: 2, EventOutcome.CRAWLER: 1, EventOutcome.PREFETCH: 3}
+    for outcome, times in dropped.items():
+        assert [events.count(outcome) for _ in range(times)] == [outcome] * times
+    assert events.outcomes == dropped
+
+
+async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about_their_own(
+    autojump_clock: MockClock,
+) -> None:
+    memory = a_memory(before=[0.003] * 1_000)
+    events = router(*[memory] * SHARDS)
+    calls = [
+        partial(events.record_all, [seen(visitor, booking) for visitor in (caller // 2, 1_000 + caller)])
+        for caller in range(300)
+        for booking in (caller // 2 % 12 + 1,)
+    ]
+    async with running(events.dedupers):
+        answers = await together(*calls)
+    # Two callers report the same first event, and each a second one of its own.
+    for one, other in zip(answers[::2], answers[1::2], strict=True):
+        assert sorted([one[0], other[0]]) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED]
+        assert one[1] is other[1] is EventOutcome.RECORDED
+    assert kept(memory) == {DAY: 450}
+    assert events.outcomes == {EventOutcome.RECORDED: 450, EventOutcome.DUPLICATE: 150}

@@ -1,0 +1,381 @@
+"""The key cache over a store in memory: few lookups, a short memory, and no stale entry after a change."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import ActorLimits
+from actors.clock import TrioClock
+from actors.credentials import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
+from actors.keys.cache import KeyCache
+from actors.keys.messages import Key, Resolved
+from actors.supervision import running
+from actors.values import Account, StorageUnavailable, Tenant, Tier
+from storage.memory.keys import MemoryKeys
+from storage.memory.tables import Memory
+from tests.fakes import HandClock, Script, SeededEntropy, Step, after, now, together
+
+NOON = 20_000 * 86_400_000
+ENTROPY = SeededEntropy()
+TEXTS = [new_key(Kind.USER, ENTROPY.token(ENTROPY_BYTES)) for _ in range(20)]
+A, B, C = TEXTS[:3]
+
+
+class CountingKeys(MemoryKeys):
+    """Records the keys of each lookup."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.lookups: list[list[bytes]] = []
+
+    async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
+        self.lookups.append(list(hashes))
+        found = await super().resolve(hashes)
+        # The result is on its way back, and may be stale when it arrives.
+        await self._memory.after()
+        return found
+
+
+class Office:
+    """A cache with its store: key `n` is `TEXTS[n]`, of the tenant `t{n // 2}`."""
+
+    def __init__(
+        self, *texts: str, returns: Sequence[Step] = (), fails: Sequence[Step] = (), capacity: int = 100
+    ) -> None:
+        self.memory = Memory(before=Script(fails), after=Script(returns))
+        for number, text in enumerate(texts):
+            tenant_id = f"t{number // 2}"
+            self.memory.tenants[tenant_id] = Tenant(tenant_id, Tier.CLAIMED)
+            key = Key(f"k{number}", digest(text), prefix_of(text), Kind.USER, tenant_id, NOON)
+            self.memory.keys[key.id] = key
+        self.store = CountingKeys(self.memory)
+        self.clock = HandClock(NOON)
+        self.directory = KeyCache(
+            self.store, self.clock, node="one", limits=ActorLimits(), life_seconds=10, capacity=capacity
+        )
+
+    def revoke(self, number: int) -> None:
+        key = self.memory.keys[f"k{number}"]
+        self.memory.keys[key.id] = Key(
+            key.id, key.hash, key.prefix, key.kind, key.tenant_id, NOON, revoked_ms=self.clock.at_ms
+        )
+
+    async def is_live(self, text: str) -> bool:
+        found = await self.directory.resolve(text)
+        assert found is not None
+        return found.key.revoked_ms is None
+
+    @property
+    def lookups(self) -> int:
+        return len(self.store.lookups)
+
+
+async def test_a_key_stands_for_its_record_its_tier_and_its_email(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    office.memory.accounts["ann@example.org"] = Account("ann@example.org", "t0", NOON)
+    async with running([office.directory]):
+        assert await office.directory.resolve(A) == Resolved(office.memory.keys["k0"], Tier.CLAIMED, "ann@example.org")
+
+
+async def test_a_wrong_checksum_costs_no_look_up(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        for text in (A[:-1] + ("0" if A[-1] != "0" else "1"), "", "cs_user_", A + " ", "Bearer " + A):
+            assert await office.directory.resolve(text) is None
+    assert office.lookups == 0
+
+
+async def test_an_unknown_key_is_none_and_is_looked_for_each_time(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.directory.resolve(B) is None
+        assert await office.directory.resolve(B) is None
+    assert office.lookups == 2
+    assert len(office.directory) == 0
+
+
+async def test_a_key_that_was_just_made_is_found_although_it_was_unknown_before(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.directory.resolve(B) is None
+        office.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
+        assert await office.is_live(B)
+
+
+async def test_revoked_and_expired_keys_are_found_too(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    office.revoke(0)
+    async with running([office.directory]):
+        assert not await office.is_live(A)
+
+
+async def test_many_who_ask_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C, returns=[1.0])
+    async with running([office.directory]):
+        await together(
+            now(office.directory.resolve, A), *[after(0.5, office.directory.resolve, text) for text in [B, C] * 50]
+        )
+    assert office.store.lookups == [[digest(A)], sorted([digest(B), digest(C)])]
+
+
+async def test_each_asker_of_a_shared_look_up_gets_its_own_key(autojump_clock: MockClock) -> None:
+    office = Office(A, B, returns=[1.0])
+    async with running([office.directory]):
+        _, *found = await together(
+            now(office.directory.resolve, A),
+            *[after(0.5, office.directory.resolve, text) for text in (B, TEXTS[9], A, B)],
+        )
+    assert [each and each.key.id for each in found] == ["k1", None, "k0", "k1"]
+
+
+# Memory.
+
+
+@pytest.mark.parametrize(("passed", "lookups"), [(0, 1), (9_999, 1), (10_000, 2)])
+async def test_a_key_is_remembered_for_its_time(passed: int, lookups: int, autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        await office.directory.resolve(A)
+        office.clock.at_ms += passed
+        await office.directory.resolve(A)
+    assert office.lookups == lookups
+
+
+async def test_asking_does_not_lengthen_the_time(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        for _ in range(11):
+            await office.directory.resolve(A)
+            office.clock.at_ms += 1_000
+    assert office.lookups == 2
+
+
+async def test_a_lost_notification_is_made_up_for_by_time(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.is_live(A)
+        office.revoke(0)
+        assert await office.is_live(A)
+        office.clock.at_ms += 10_000
+        assert not await office.is_live(A)
+
+
+async def test_time_counts_from_when_the_rows_were_read(autojump_clock: MockClock) -> None:
+    office = Office(A, returns=[4.0])
+    office.directory = KeyCache(
+        office.store, TrioClock(NOON), node="one", limits=ActorLimits(), life_seconds=10, capacity=10
+    )
+    async with running([office.directory]):
+        await office.directory.resolve(A)
+        await trio.sleep(5.5)
+        await office.directory.resolve(A)
+        assert office.lookups == 1
+        await trio.sleep(1)
+        await office.directory.resolve(A)
+        assert office.lookups == 2
+
+
+async def test_a_clock_that_goes_back_does_not_keep_a_key_for_ever(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        await office.directory.resolve(A)
+        office.clock.at_ms -= 3_600_000
+        await office.directory.resolve(A)
+    assert office.lookups == 2
+
+
+async def test_memory_is_bounded_and_the_oldest_reading_is_forgotten_first(autojump_clock: MockClock) -> None:
+    office = Office(*TEXTS, capacity=3)
+    async with running([office.directory]):
+        for text in TEXTS:
+            await office.directory.resolve(text)
+            assert len(office.directory) <= 3
+        for text in TEXTS[-3:]:
+            await office.directory.resolve(text)
+        assert office.lookups == 20
+        await office.directory.resolve(TEXTS[-4])
+        assert office.lookups == 21
+
+
+async def test_a_look_up_of_more_than_fits_is_answered_whole(autojump_clock: MockClock) -> None:
+    office = Office(*TEXTS, capacity=3, returns=[1.0])
+    async with running([office.directory]):
+        found = await together(*[after(0.1, office.directory.resolve, text) for text in TEXTS])
+    assert [each.key.id for each in found] == [f"k{number}" for number in range(20)]
+    assert len(office.directory) == 3
+
+
+# Changes.
+
+
+async def test_a_key_that_changed_is_read_again(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.is_live(A)
+        office.revoke(0)
+        office.directory.forget(hashes=[digest(A)])
+        assert not await office.is_live(A)
+
+
+async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C)
+    async with running([office.directory]):
+        for text in (A, B, C):
+            await office.directory.resolve(text)
+        office.directory.forget(tenants=["t0"])
+        assert len(office.directory) == 1
+        for text in (A, B, C):
+            await office.directory.resolve(text)
+    assert office.store.lookups[3:] == [[digest(A)], [digest(B)]]
+
+
+async def test_forgetting_what_is_not_known_is_harmless(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        await office.directory.resolve(A)
+        office.directory.forget(hashes=[digest(B)], tenants=["t7"])
+        office.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
+        assert len(office.directory) == 0
+
+
+async def test_everything_can_be_forgotten(autojump_clock: MockClock) -> None:
+    office = Office(A, B)
+    async with running([office.directory]):
+        for text in (A, B):
+            await office.directory.resolve(text)
+        office.directory.forget_all()
+        assert len(office.directory) == 0
+        assert await office.is_live(A)
+
+
+@pytest.mark.parametrize("change", ["key", "tenant", "all"])
+async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: str, autojump_clock: MockClock) -> None:
+    office = Office(A, returns=[1.0])
+
+    async def change_it() -> None:
+        office.revoke(0)
+        match change:
+            case "key":
+                office.directory.forget(hashes=[digest(A)])
+            case "tenant":
+                office.directory.forget(tenants=["t0"])
+            case _:
+                office.directory.forget_all()
+
+    async with running([office.directory]):
+        await together(now(office.directory.resolve, A), after(0.5, change_it))
+        assert not await office.is_live(A)
+    assert office.lookups == 2
+
+
+async def test_a_change_of_one_key_during_a_look_up_keeps_the_others(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C, returns=[0.2, 1.0])
+
+    async def change_it() -> None:
+        office.directory.forget(hashes=[digest(B)])
+
+    async with running([office.directory]):
+        await together(
+            now(office.directory.resolve, A),
+            *[after(0.1, office.directory.resolve, text) for text in (B, C)],
+            after(0.5, change_it),
+        )
+    assert len(office.directory) == 2
+
+
+@pytest.mark.parametrize("change", ["key", "tenant", "all"])
+async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: str, autojump_clock: MockClock) -> None:
+    office = Office(A, B, returns=[1.0])
+
+    async def change_it() -> None:
+        match change:
+            case "key":
+                office.directory.forget(hashes=[digest(A)])
+            case "tenant":
+                office.directory.forget(tenants=["t0"])
+            case _:
+                office.directory.forget_all()
+
+    async with running([office.directory]):
+        await together(now(office.directory.resolve, A), after(0.5, change_it))
+        await office.directory.resolve(A)
+        await office.directory.resolve(A)
+    assert office.lookups == 2
+
+
+async def test_a_look_up_that_failed_is_told_and_the_next_one_is_served(autojump_clock: MockClock) -> None:
+    office = Office(A, fails=[StorageUnavailable("away")])
+    async with running([office.directory]):
+        with pytest.raises(StorageUnavailable):
+            await office.directory.resolve(A)
+        assert await office.is_live(A)
+
+
+async def test_known_keys_are_served_while_the_store_is_away(autojump_clock: MockClock) -> None:
+    office = Office(A, fails=[None, StorageUnavailable("away")])
+    async with running([office.directory]):
+        await office.directory.resolve(A)
+        assert await office.is_live(A)
+        with pytest.raises(StorageUnavailable):
+            await office.directory.resolve(B)
+
+
+# Fresh answers.
+
+
+async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.is_live(A)
+        office.revoke(0)
+        assert await office.is_live(A), "remembered"
+        fresh = await office.directory.resolve(A, fresh=True)
+        assert fresh is not None
+        assert fresh.key.revoked_ms is not None
+        assert not await office.is_live(A), "what was learned is remembered"
+    assert office.lookups == 2
+
+
+async def test_who_asks_afresh_during_a_look_up_gets_the_next_one(autojump_clock: MockClock) -> None:
+    """The running lookup may have read rows that are older than the request."""
+    office = Office(A, returns=[1.0])
+
+    async def ask_afresh() -> bool:
+        office.revoke(0)
+        fresh = await office.directory.resolve(A, fresh=True)
+        assert fresh is not None
+        return fresh.key.revoked_ms is None
+
+    async with running([office.directory]):
+        first, afresh = await together(now(office.directory.resolve, A), after(0.5, ask_afresh))
+    assert first.key.revoked_ms is None
+    assert not afresh
+
+
+async def test_many_who_ask_afresh_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C, returns=[1.0])
+    async with running([office.directory]):
+        await together(
+            now(office.directory.resolve, A, fresh=True),
+            *[after(0.5, partial(office.directory.resolve, text, fresh=True)) for text in [B, C] * 50],
+        )
+    assert office.lookups == 2
+
+
+async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(autojump_clock: MockClock) -> None:
+    office = Office(A)
+    async with running([office.directory]):
+        assert await office.directory.resolve("no key", fresh=True) is None
+    assert office.lookups == 0
+
+
+async def test_a_key_of_an_administrator_says_so(autojump_clock: MockClock) -> None:
+    office = Office(A, B, C)
+    office.memory.accounts |= {email: Account(email, tenant, NOON) for email, tenant in (("a", "t0"), ("b", "t1"))}
+    office.memory.administrators["a"] = NOON
+    async with running([office.directory]):
+        found = [await office.directory.resolve(text) for text in (A, B, C)]
+    assert [each.admin for each in found if each is not None] == [True, True, False]

@@ -1,0 +1,158 @@
+"""A client that drives an ASGI application directly, and holds it to the ASGI contract while it does."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import trio
+
+from service.http.asgi import App, Message
+
+READER = "203.0.113.7"
+"""The address that requests come from unless a test says otherwise."""
+
+Headers = Mapping[str, str] | Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back. Header names are lower-case."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key == name]
+
+    def header(self, name: str) -> str | None:
+        """The value of a header that stands at most once."""
+        values = self.all(name)
+        assert len(values) <= 1, f"{name} stands {len(values)} times"
+        return values[0] if values else None
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def words(self) -> str:
+        """The status, and the error code where there is one: `403 key_expired`."""
+        return str(self.status) if self.status < 400 else f"{self.status} {self.json['error']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its answer, for those who look at all of them."""
+
+    method: str
+    path: str
+    response: Response
+
+
+class Client:
+    """Sends requests to `app`, and shows each exchange to `observe`."""
+
+    def __init__(self, app: App, observe: Callable[[Exchange], None]) -> None:
+        self.app = app
+        self._observe = observe
+
+    async def get(self, target: str, key: str | None = None, **rest: Any) -> Response:
+        return await self.request("GET", target, key, **rest)
+
+    async def post(self, target: str, key: str | None = None, **rest: Any) -> Response:
+        return await self.request("POST", target, key, **rest)
+
+    async def request(
+        self,
+        method: str,
+        target: str,
+        key: str | None = None,
+        *,
+        headers: Headers = (),
+        json: Any = None,
+        body: bytes | Sequence[bytes] = b"",
+        address: str | None = READER,
+    ) -> Response:
+        """One request. `target` is as on the request line; a `body` in several parts is sent part by part."""
+        pairs = [("host", "catalog.test")]
+        if key is not None:
+            pairs.append(("authorization", f"Bearer {key}"))
+        if json is not None:
+            body = _dumped(json)
+            pairs.append(("content-type", "application/json"))
+        pairs += headers.items() if isinstance(headers, Mapping) else headers
+        parts = [body] if isinstance(body, bytes) else list(body)
+        path, _, query = target.partition("?")
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"spec_version": "2.3", "version": "3.0"},
+            "http_version": "1.1",
+            "scheme": "http",
+            "method": method,
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in pairs],
+            "client": None if address is None else (address, 50_000),
+            "server": ("catalog.test", 80),
+            "state": {},
+            "extensions": {},
+        }
+        wire = _Wire(parts)
+        await self.app(scope, wire.receive, wire.send)
+        response = wire.response()
+        self._observe(Exchange(method, scope["path"], response))
+        return response
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+class _Wire:
+    """One connection's end of the conversation, as a server holds it."""
+
+    def __init__(self, parts: Sequence[bytes]) -> None:
+        self._parts = list(parts) or [b""]
+        self._start: Message | None = None
+        self._body = b""
+        self._ended = trio.Event()
+
+    async def receive(self) -> Message:
+        if self._parts:
+            await trio.lowlevel.checkpoint()
+            part = self._parts.pop(0)
+            return {"type": "http.request", "body": part, "more_body": bool(self._parts)}
+        await self._ended.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        await trio.lowlevel.checkpoint()
+        assert not self._ended.is_set(), f"{message['type']} after the end of the answer"
+        match message["type"]:
+            case "http.response.start":
+                assert self._start is None, "a second start of the answer"
+                assert isinstance(message["status"], int)
+                for name, value in message["headers"]:
+                    assert isinstance(name, bytes), name
+                    assert isinstance(value, bytes), value
+                    assert name == name.lower(), f"{name!r} is not lower-case"
+                    assert not set(value) & set(b"\r\n\0"), f"{name!r} can break the head: {value!r}"
+                self._start = message
+            case "http.response.body":
+                assert self._start is not None, "a body before the start of the answer"
+                self._body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    self._ended.set()
+            case other:
+                raise AssertionError(f"a message of the kind {other}")
+
+    def response(self) -> Response:
+        assert self._start is not None, "no answer"
+        assert self._ended.is_set(), "an answer without an end"
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._start["headers"])
+        return Response(self._start["status"], headers, self._body)

@@ -1,0 +1,161 @@
+"""What holds of every answer, whatever the test is about: the promises of all answers, and those of the document."""
+
+import re
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from service.api.openapi import document
+from service.api.operations import OPERATIONS
+from tests.api.asgi import Exchange, Response
+
+BASE_URL = "https://catalog.test"
+DOCUMENT = document(OPERATIONS, BASE_URL)
+
+CORS_PATHS = re.compile(
+    r"/embed\.js|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
+)
+"""The script for other sites, and operations 6 to 12: the only ones that their pages may call."""
+
+POLLING = ("POST", "/api/v1/auth/device/token")
+"""The one operation whose refusals have what a client reads that knows only RFC 8628."""
+
+SESSION_COOKIE = re.compile(
+    r"__Host-session=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
+)
+SECURITY = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
+PAGE = "text/html; charset=utf-8"
+
+_registry: Registry[Any] = Registry().with_resource(
+    "urn:document", Resource.from_contents(DOCUMENT, default_specification=DRAFT202012)
+)
+_compiled = jsonschema_rs.Registry([("urn:document", DOCUMENT)], draft=jsonschema_rs.Draft202012)
+
+
+def check(exchange: Exchange) -> None:
+    """Fail unless the answer is one that the service may give."""
+    method, path, response = exchange.method, exchange.path, exchange.response
+    _check_head(response)
+    _check_body(method, response)
+    _check_refusal(method, path, response)
+    if response.all("access-control-allow-origin"):
+        assert not response.all("set-cookie")
+        assert CORS_PATHS.fullmatch(path), f"{path} may not be called from other sites"
+    operation = documented(method, path)
+    if operation is not None:
+        _check_documented(*operation, method, response)
+
+
+def documented(method: str, path: str) -> tuple[str, str] | None:
+    """The document's path and method of a request; None where it describes neither."""
+    method = "get" if method == "HEAD" else method.lower()
+    if path in DOCUMENT["paths"]:
+        return (path, method) if method in DOCUMENT["paths"][path] else None
+    for template, methods in DOCUMENT["paths"].items():
+        if method in methods and re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
+            return template, method
+    return None
+
+
+def _check_head(response: Response) -> None:
+    assert re.fullmatch(r"[0-9A-Za-z._-]{1,64}", response.header("x-request-id") or ""), response.headers
+    for name, value in SECURITY.items():
+        assert response.header(name) == value, f"{name}: {response.header(name)}"
+    # Under no-referrer, browsers would call the forms of our own pages foreign.
+    policy = "same-origin" if response.header("content-type") == PAGE else "no-referrer"
+    assert response.header("referrer-policy") == policy
+    assert response.header("content-security-policy"), "no content security policy"
+    assert response.header("server") is None, "the server's name is nobody's business"
+    assert response.header("access-control-allow-credentials") is None
+    for cookie in response.all("set-cookie"):
+        assert SESSION_COOKIE.fullmatch(cookie), "the only cookie is that of a session"
+        assert response.header("cache-control") == "no-store"
+    assert len(response.all("set-cookie")) <= 1
+
+
+def _check_body(method: str, response: Response) -> None:
+    length = response.header("content-length")
+    if response.status in (204, 304):
+        assert response.body == b""
+        assert length is None, f"{response.status} with a Content-Length"
+    elif method != "HEAD":
+        assert length == str(len(response.body))
+
+
+def _check_refusal(method: str, path: str, response: Response) -> None:
+    if response.status < 400:
+        assert response.header("retry-after") is None
+        assert response.header("www-authenticate") is None
+        return
+    assert response.header("cache-control") == "no-store"
+    if response.header("content-type") == PAGE:
+        assert not path.startswith("/api/"), "operations answer in JSON"
+        assert (response.header("retry-after") is not None) == (response.status in (429, 503))
+        return
+    assert response.header("content-type") == "application/json"
+    assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
+    wait = response.header("retry-after")
+    assert (wait is not None) == (response.status in (429, 503)), f"{response.status} with Retry-After {wait}"
+    if wait is not None:
+        assert re.fullmatch(r"[1-9]\d*", wait), wait
+    if method == "HEAD":
+        return
+    body = response.json
+    assert body.get("retryAfter") == (None if wait is None else int(wait))
+    family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
+    fields = {"error", "message", "hint", "retryAfter"}
+    if (method, path) == POLLING:
+        family, fields = "DeviceError", fields | {"error_description", "interval"}
+    validate(f"/components/schemas/{family}", body)
+    assert body.keys() <= fields, body
+
+
+def _check_documented(path: str, method: str, asked: str, response: Response) -> None:
+    place = f"/paths/{_escaped(path)}/{method}/responses"
+    described = DOCUMENT["paths"][path][method]["responses"].get(str(response.status))
+    assert described is not None, f"{method} {path} answered {response.status}, which is not documented"
+    for name, reference in described["headers"].items():
+        for value in response.all(name.lower()):
+            pointer = reference["$ref"].removeprefix("#")
+            schema = DOCUMENT["components"]["headers"][name]["schema"]
+            validate(f"{pointer}/schema", int(value) if schema["type"] == "integer" else value)
+    if "content" not in described:
+        assert response.body == b"", f"{method} {path} answered {response.status} with a body"
+        return
+    assert list(described["content"]) == [response.header("content-type")]
+    if asked != "HEAD":
+        validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
+    if asked != "HEAD" and response.status == 200:
+        result = described["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        fields = DOCUMENT["components"]["schemas"][result]["properties"].keys()
+        assert response.json.keys() <= fields, f"{method} {path} answered with a field that is not documented"
+
+
+def validate(pointer: str, value: Any) -> None:
+    """Hold a value to the schema at a JSON pointer of the document."""
+    _compiled_validator(pointer).validate(value)
+
+
+@cache
+def _compiled_validator(pointer: str) -> jsonschema_rs.Draft202012Validator:
+    """Checks thousands of answers a second. `validator` is slower, and explains itself better."""
+    return jsonschema_rs.Draft202012Validator(
+        {"$ref": f"urn:document#{pointer}"}, registry=_compiled, validate_formats=True
+    )
+
+
+@cache
+def validator(pointer: str) -> Draft202012Validator:
+    return Draft202012Validator(
+        {"$ref": f"urn:document#{pointer}"},
+        registry=_registry,
+        format_checker=Draft202012Validator.FORMAT_CHECKER,
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")

@@ -1,0 +1,37 @@
+"""Device logins over HTTP: how a program begins and polls, and how a person looks and decides."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.api.asgi import Response
+from tests.api.world import World
+
+DEVICE, TOKEN, APPROVAL = "/api/v1/auth/device", "/api/v1/auth/device/token", "/api/v1/auth/device/approval"
+GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+async def started(world: World, **rest: Any) -> Any:
+    response = await world.client.post(DEVICE, **rest)
+    assert response.words == "200"
+    return response.json
+
+
+async def polled(world: World, device_code: str, **fields: str) -> Response:
+    """A poll as a client sends it that knows only the RFC."""
+    form = {"grant_type": GRANT, "device_code": device_code, "client_id": "a-program", **fields}
+    return await world.client.post(TOKEN, headers=FORM, body=urlencode(form).encode())
+
+
+def in_browser(token: str) -> dict[str, str]:
+    """The headers of a form on one of our pages."""
+    return {"Cookie": f"__Host-session={token}", "Sec-Fetch-Site": "same-origin"}
+
+
+async def looked(world: World, token: str, code: str) -> Response:
+    return await world.client.get(f"{APPROVAL}?{urlencode({'userCode': code})}", headers=in_browser(token))
+
+
+async def decided(world: World, token: str, code: str, decision: str = "approve") -> Response:
+    body = {"userCode": code, "decision": decision}
+    return await world.client.post(APPROVAL, headers=in_browser(token), json=body)

@@ -1,0 +1,429 @@
+"""Every operation for every kind of caller, held to a table that is written out here.
+
+A new operation names its target, its body and its policy in `PLACES`; what each caller gets follows from the policy.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from service.api.operations import OPERATIONS
+from tests.api.asgi import Response
+from tests.api.callers import CALLERS
+from tests.api.sponsors import CAMPAIGN, NEXT_WEEK, PROFILE, uuid
+from tests.api.world import World, open_world
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A column of `EXPECTED`, and the scopes that a scoped key needs, between spaces. No column: nobody is asked."""
+
+    column: int | None
+    scopes: str = ""
+
+
+PUBLIC = Policy(None)
+FROM_OUR_PAGE = Policy(None, "from here")
+"""Nobody is asked, but it has to come from a page of this service."""
+
+PERSON = Policy(6)
+"""What only a person does, in a browser that has signed in: a key, whichever it is, is nobody there."""
+PERSON_HERE = Policy(6, "from here")
+"""The same for what has to come from our own page, though it reads only."""
+
+USAGE = Policy(0, "library:read")
+USECASES = Policy(1, "library:read")
+BOTS = Policy(2, "library:read")
+OPTIONAL = Policy(3)
+"""Sponsorship operations that take a key and need none."""
+
+HERE = FROM_OUR_PAGE, PERSON_HERE
+
+
+def account(scopes: str) -> Policy:
+    """Sponsorship operations for the keys of an account."""
+    return Policy(4, scopes)
+
+
+def admin(scopes: str) -> Policy:
+    """Sponsorship operations for the keys of an account that is an administrator."""
+    return Policy(5, scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How to call an operation, and what somebody who may do it gets: it need not succeed."""
+
+    method: str
+    target: str
+    policy: Policy
+    body: Any = None
+    passed: str = "200"
+
+
+ADMINISTRATION = "/api/v1/admin/sponsorships"
+UNKNOWN = "404 not_found"
+BOOKING = {"slotId": "unknown", "weekStart": NEXT_WEEK, "idempotencyKey": uuid(1), "campaignId": "cmp_unknown"}
+START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey")} | {
+    **PROFILE,
+    "headline": CAMPAIGN["headline"],
+    "body": CAMPAIGN["body"],
+}
+EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
+UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
+
+PLACES = {
+    "mintKey": Place("POST", "/api/v1/auth/agent", PUBLIC),
+    "startClaim": Place("POST", "/api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, "400 invalid_claim"),
+    "completeClaim": Place(
+        "POST", "/api/v1/auth/claim/complete", PUBLIC, UNKNOWN_CLAIM | {"code": "123456"}, "400 invalid_claim"
+    ),
+    "startDevice": Place("POST", "/api/v1/auth/device", PUBLIC),
+    "pollDevice": Place(
+        "POST", "/api/v1/auth/device/token", PUBLIC, {"device_code": "dvc_unknown"}, "400 invalid_code"
+    ),
+    "getDeviceApproval": Place(
+        "GET", "/api/v1/auth/device/approval?userCode=WDJB-MJHT", PERSON_HERE, passed="400 invalid_code"
+    ),
+    "decideDevice": Place(
+        "POST",
+        "/api/v1/auth/device/approval",
+        PERSON,
+        {"userCode": "WDJB-MJHT", "decision": "approve"},
+        "400 invalid_code",
+    ),
+    "startSignIn": Place("POST", "/api/v1/auth/session", PUBLIC, {"email": "ann@example.com"}),
+    "completeSignIn": Place(
+        "POST",
+        "/api/v1/auth/session/complete",
+        FROM_OUR_PAGE,
+        {"email": "ann@example.com", "code": "123456"},
+        "400 invalid_code",
+    ),
+    "listSessions": Place("GET", "/api/v1/auth/sessions", PERSON),
+    "endSession": Place("DELETE", "/api/v1/auth/sessions/ses_unknown", PERSON, passed=UNKNOWN),
+    "getUsage": Place("GET", "/api/v1/usage", USAGE),
+    "listUsageDays": Place("GET", "/api/v1/account/usage/days", account("library:read")),
+    "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
+    "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
+    "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
+    "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
+    "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
+    "listBots": Place("GET", "/api/v1/bots", BOTS),
+    "getBot": Place("GET", "/api/v1/bots/bot-00", BOTS),
+    "getInventory": Place("GET", "/api/v1/sponsors/inventory", OPTIONAL),
+    "getCalendar": Place("GET", "/api/v1/sponsors/calendar", OPTIONAL),
+    "listPlacements": Place("GET", "/api/v1/sponsors/placements", OPTIONAL),
+    "recordEvent": Place("POST", "/api/v1/sponsors/events", OPTIONAL, EVENT, UNKNOWN),
+    "recordEvents": Place(
+        "POST", "/api/v1/sponsors/events/batch", OPTIONAL, {"events": [EVENT]}, "400 invalid_request"
+    ),
+    "getSponsor": Place("GET", "/api/v1/sponsors/me", account("sponsor:read")),
+    "saveProfile": Place("PATCH", "/api/v1/sponsors/profile", account("sponsor:write"), PROFILE),
+    "listCampaigns": Place("GET", "/api/v1/sponsors/campaigns", account("sponsor:read")),
+    "createCampaign": Place("POST", "/api/v1/sponsors/campaigns", account("sponsor:write"), CAMPAIGN),
+    "getCampaign": Place("GET", "/api/v1/sponsors/campaigns/cmp_unknown", account("sponsor:read"), passed=UNKNOWN),
+    "editCampaign": Place(
+        "PATCH", "/api/v1/sponsors/campaigns/cmp_unknown", account("sponsor:write"), {"cta": "Look"}, UNKNOWN
+    ),
+    **{
+        f"{move}Campaign": Place(
+            "POST", f"/api/v1/sponsors/campaigns/cmp_unknown/{move}", account("sponsor:write"), passed=UNKNOWN
+        )
+        for move in ("submit", "withdraw", "pause", "resume")
+    },
+    "listBookings": Place("GET", "/api/v1/sponsors/bookings", account("sponsor:read")),
+    "createBooking": Place("POST", "/api/v1/sponsors/bookings", account("billing:write"), BOOKING, UNKNOWN),
+    "startBooking": Place(
+        "POST", "/api/v1/sponsors/bookings/start", account("sponsor:write billing:write"), START, UNKNOWN
+    ),
+    "getBooking": Place("GET", "/api/v1/sponsors/bookings/bok_unknown", account("sponsor:read"), passed=UNKNOWN),
+    "openCheckout": Place(
+        "POST", "/api/v1/sponsors/bookings/bok_unknown/checkout", account("billing:write"), passed=UNKNOWN
+    ),
+    "cancelBooking": Place(
+        "POST", "/api/v1/sponsors/bookings/bok_unknown/cancel", account("billing:write"), passed=UNKNOWN
+    ),
+    "getDelivery": Place(
+        "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
+    ),
+    "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
+    "createScopedKey": Place(
+        "POST", "/api/v1/sponsors/keys", account("keys:manage"), {"name": "One more", "scopes": ["keys:manage"]}
+    ),
+    "revokeScopedKey": Place(
+        "DELETE", "/api/v1/sponsors/keys/key_unknown", account("keys:manage"), passed="404 not_found"
+    ),
+    "listAllCampaigns": Place("GET", f"{ADMINISTRATION}/campaigns", admin("admin:read")),
+    "reviewCampaign": Place(
+        "POST",
+        f"{ADMINISTRATION}/campaigns/cmp_unknown/review",
+        admin("admin:write"),
+        {"decision": "approve"},
+        UNKNOWN,
+    ),
+    "listSponsors": Place("GET", f"{ADMINISTRATION}/sponsors", admin("admin:read")),
+    "listSlots": Place("GET", f"{ADMINISTRATION}/slots", admin("admin:read")),
+    "createSlot": Place(
+        "POST",
+        f"{ADMINISTRATION}/slots",
+        admin("admin:write"),
+        {"name": "One more", "side": "left", "weekPriceCents": 100},
+    ),
+    "editSlot": Place("PATCH", f"{ADMINISTRATION}/slots/unknown", admin("admin:write"), {"active": False}, UNKNOWN),
+    "retireSlot": Place("DELETE", f"{ADMINISTRATION}/slots/unknown", admin("admin:write"), passed=UNKNOWN),
+    "listAllBookings": Place("GET", f"{ADMINISTRATION}/bookings", admin("admin:read")),
+    "describeVideo": Place(
+        "PATCH",
+        f"{ADMINISTRATION}/bookings/bok_unknown",
+        admin("admin:write"),
+        {"youtubeStatus": "planned"},
+        UNKNOWN,
+    ),
+    "refundBooking": Place(
+        "POST", f"{ADMINISTRATION}/bookings/bok_unknown/refund", admin("admin:write"), passed=UNKNOWN
+    ),
+    "listAudit": Place("GET", f"{ADMINISTRATION}/audit", admin("admin:read")),
+    "setAccountTier": Place(
+        "POST",
+        "/api/v1/admin/accounts/tier",
+        admin("admin:write"),
+        {"email": "nobody@example.com", "tier": "upgraded"},
+        "404 not_found",
+    ),
+    "getOperationsStatus": Place("GET", "/api/v1/admin/operations/status", admin("admin:read")),
+    "stripeWebhook": Place("POST", "/api/v1/webhooks/stripe", PUBLIC, {}, UNKNOWN),
+    "isAlive": Place("GET", "/healthz", PUBLIC),
+    "isReady": Place("GET", "/readyz", PUBLIC),
+}
+
+PASSED = "passed"
+NOBODY = "401 unauthorized"
+NOT_A_HEADER = (NOBODY,) * 7
+NO_SUCH_KEY = (*("401 invalid_api_key",) * 6, NOBODY)
+EXPIRED = (*("403 key_expired",) * 6, NOBODY)
+CLAIM, FORBIDDEN, NO_SCOPE = "403 claim_required", "403 forbidden", "403 insufficient_scope"
+EXHAUSTED, NOT_TODAY = "403 quota_exhausted", "429 rate_limited"
+ANONYMOUS = PASSED, PASSED, PASSED, PASSED, CLAIM, CLAIM, NOBODY
+ACCOUNT = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN, NOBODY
+USED_UP = PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, EXHAUSTED, FORBIDDEN, NOBODY
+DAY_USED_UP = PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, NOT_TODAY, FORBIDDEN, NOBODY
+ADMIN = (*(PASSED,) * 6, NOBODY)
+NOT_SIGNED_IN = NOBODY, PASSED, PASSED, PASSED, NOBODY, NOBODY, NOBODY
+SIGNED_IN = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN, PASSED
+
+EXPECTED = {
+    # What these get: usage, use cases, bots, optional, account, administrator, person. A scoped key only with the
+    # scopes below; from another site a session reads only.
+    "nobody": NOT_SIGNED_IN,
+    "an empty header": NOT_A_HEADER,
+    "a scheme alone": NOT_A_HEADER,
+    "a scheme and a space": NOT_A_HEADER,
+    "a key without a scheme": NOT_A_HEADER,
+    "another scheme": NOT_A_HEADER,
+    "two keys in one header": NOT_A_HEADER,
+    "two keys and a comma": NOT_A_HEADER,
+    "a key and a word": NOT_A_HEADER,
+    "a tab for a space": NOT_A_HEADER,
+    "not a key": NO_SUCH_KEY,
+    "not ASCII": NO_SUCH_KEY,
+    "an unknown key": NO_SUCH_KEY,
+    "a mistyped key": NO_SUCH_KEY,
+    "a revoked key": NO_SUCH_KEY,
+    "an administrator's revoked key": NO_SUCH_KEY,
+    "a revoked key that expired": NO_SUCH_KEY,
+    "an anonymous key": ANONYMOUS,
+    "a lower-case scheme": ANONYMOUS,
+    "an upper-case scheme": ANONYMOUS,
+    "two spaces": ANONYMOUS,
+    "an expired key": EXPIRED,
+    "a key that expires now": EXPIRED,
+    "a key with one request left": ANONYMOUS,
+    "an exhausted key": (PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM, NOBODY),
+    "an expired and exhausted key": EXPIRED,
+    "a key without a request left today": (PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, CLAIM, CLAIM, NOBODY),
+    "a key with one use case read left": ANONYMOUS,
+    "a key without a use case read left": (PASSED, CLAIM, PASSED, PASSED, CLAIM, CLAIM, NOBODY),
+    "a claimed key": ACCOUNT,
+    "a claimed key that used a lifetime": ACCOUNT,
+    "a claimed key without a request left this month": USED_UP,
+    "a claimed key without a request left today": DAY_USED_UP,
+    "an upgraded key": ACCOUNT,
+    "an upgraded key without a request left this month": USED_UP,
+    "an upgraded key without a request left today": DAY_USED_UP,
+    "an issued key": ACCOUNT,
+    "an administrator's key": ADMIN,
+    "an administrator's key without a request left this month": (
+        PASSED,
+        EXHAUSTED,
+        EXHAUSTED,
+        EXHAUSTED,
+        EXHAUSTED,
+        EXHAUSTED,
+        NOBODY,
+    ),
+    "the key of an administrator who was removed": ACCOUNT,
+    "a key for library:read": ACCOUNT,
+    "a key for sponsor:read": ACCOUNT,
+    "a key for sponsor:write": ACCOUNT,
+    "a key for billing:write": ACCOUNT,
+    "a key for admin:read": ACCOUNT,
+    "a key for admin:write": ACCOUNT,
+    "a key for keys:manage": ACCOUNT,
+    "a key for everything": ACCOUNT,
+    "a key for nothing": ACCOUNT,
+    "a key for everything but the library": ACCOUNT,
+    "a scoped key without a request left this month": USED_UP,
+    "an administrator's key for admin:read": ADMIN,
+    "an administrator's key for admin:write": ADMIN,
+    "an administrator's key for library:read": ADMIN,
+    "a session": SIGNED_IN,
+    "an administrator's session": (PASSED,) * 7,
+    "a revoked session": NOT_SIGNED_IN,
+    "an administrator's revoked session": NOT_SIGNED_IN,
+    "an expired session": NOT_SIGNED_IN,
+    "a session that expires now": NOT_SIGNED_IN,
+    "a cookie that is no session": NOT_SIGNED_IN,
+    "a session from another site": SIGNED_IN,
+    "an administrator's session from another site": (PASSED,) * 7,
+}
+BROWSERS = list(EXPECTED)[list(EXPECTED).index("a session") :]
+ELSEWHERE = [caller for caller in BROWSERS if caller.endswith("from another site")]
+LIVE = [caller for caller in BROWSERS if EXPECTED[caller][6] is PASSED]
+HOLDS = {
+    # The scopes of scoped keys. Where one lacks, the answer is 403 insufficient_scope, whatever stands above.
+    "a key for library:read": "library:read",
+    "a key for sponsor:read": "sponsor:read",
+    "a key for sponsor:write": "sponsor:write",
+    "a key for billing:write": "billing:write",
+    "a key for admin:read": "admin:read",
+    "a key for admin:write": "admin:write",
+    "a key for keys:manage": "keys:manage",
+    "a key for everything": (
+        "library:read sponsor:read sponsor:write billing:write admin:read admin:write keys:manage"
+    ),
+    "a key for nothing": "",
+    "a key for everything but the library": (
+        "sponsor:read sponsor:write billing:write admin:read admin:write keys:manage"
+    ),
+    "a scoped key without a request left this month": "library:read",
+    "an administrator's key for admin:read": "admin:read",
+    "an administrator's key for admin:write": "admin:write",
+    "an administrator's key for library:read": "library:read",
+}
+CATALOG = {"listUseCases", "getUseCase", "listBots", "getBot"}
+
+
+def expected(caller: str, place: Place) -> str:
+    """What the tables say."""
+    if place.policy in HERE and (caller not in BROWSERS or caller in ELSEWHERE):
+        return FORBIDDEN
+    if place.policy.column is None:
+        return place.passed
+    if caller in ELSEWHERE and place.method != "GET" and place.policy is not OPTIONAL:
+        return FORBIDDEN
+    if (
+        caller in HOLDS
+        and place.policy.column != 6
+        and not set(place.policy.scopes.split()) <= set(HOLDS[caller].split())
+    ):
+        return NO_SCOPE
+    words = EXPECTED[caller][place.policy.column]
+    return place.passed if words is PASSED else words
+
+
+def test_the_tables_name_every_operation_and_every_caller() -> None:
+    assert [operation.name for operation in OPERATIONS] == list(PLACES)
+    assert CALLERS.keys() == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_a_caller_of_this_kind_gets_what_the_table_says(world: World, caller: str) -> None:
+    answers = {}
+    for operation, place in PLACES.items():
+        response = await world.client.request(
+            place.method, place.target, headers=_presented(world, caller), json=place.body
+        )
+        if operation in CATALOG:
+            assert (response.header("etag") is not None) == (response.status == 200 and caller in ("nobody", *BROWSERS))
+        _check_limits(response, caller, place)
+        answers[operation] = response.words
+    assert answers == {operation: expected(caller, place) for operation, place in PLACES.items()}
+
+
+def _presented(world: World, caller: str) -> dict[str, str]:
+    """The headers of a fresh caller of this kind."""
+    presented = CALLERS[caller](world)
+    if isinstance(presented, dict):
+        return presented
+    return {} if presented is None else {"Authorization": presented}
+
+
+def _check_limits(response: Response, caller: str, place: Place) -> None:
+    """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced. Where
+    nobody has to be known a cookie is not looked at, and where it may not come from there, it is nobody's."""
+    told = response.header("ratelimit") is not None
+    assert told == (response.header("ratelimit-policy") is not None)
+    unasked = place.policy.column is None or caller == "nobody"
+    unasked |= caller in BROWSERS and (caller not in LIVE or place.policy in (USECASES, BOTS, OPTIONAL))
+    unasked |= caller in ELSEWHERE and (place.method != "GET" or place.policy is PERSON_HERE)
+    unasked |= place.policy is PERSON_HERE and caller not in BROWSERS
+    assert told != (unasked or response.words.startswith(("401", "403 key_expired")))
+
+
+async def test_public_operations_do_not_look_at_the_header(world_with_many_starts: World) -> None:
+    for number, caller in enumerate(CALLERS):
+        headers, email = _presented(world_with_many_starts, caller), f"zoe{number}@example.com"
+        answers = await _public_answers(world_with_many_starts, headers, email)
+        assert answers == dict.fromkeys(answers, "200"), caller
+
+
+@pytest.fixture
+async def world_with_many_starts() -> AsyncIterator[World]:
+    starts = (
+        *("MINT__PER_HOUR", "DEVICE__STARTS_PER_HOUR", "SESSIONS__STARTS_PER_HOUR"),
+        *("CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR"),
+    )
+    async with open_world(**dict.fromkeys(starts, 100)) as world:
+        yield world
+
+
+async def _public_answers(world: World, headers: dict[str, str], email: str) -> dict[str, str]:
+    client = world.client
+    minted = await client.post("/api/v1/auth/agent", headers=headers)
+    claim = {"claimToken": minted.json["claimToken"], "email": email}
+    started = await client.post("/api/v1/auth/claim", headers=headers, json=claim)
+    claim |= {"code": await world.emailed_code(email)}
+    completed = await client.post("/api/v1/auth/claim/complete", headers=headers, json=claim)
+    device = await client.post("/api/v1/auth/device", headers=headers)
+    asked = await client.post("/api/v1/auth/session", headers=headers, json={"email": email})
+    alive = await client.get("/healthz", headers=headers)
+    ready = await client.get("/readyz", headers=headers)
+    return {
+        "mintKey": minted.words,
+        "startClaim": started.words,
+        "completeClaim": completed.words,
+        "startDevice": device.words,
+        "startSignIn": asked.words,
+        "isAlive": alive.words,
+        "isReady": ready.words,
+    }
+
+
+async def test_two_authorization_headers_are_none(world: World) -> None:
+    twice = [("Authorization", f"Bearer {world.key()}"), ("Authorization", f"Bearer {world.key()}")]
+    for target in ("/api/v1/usage", "/api/v1/bots"):
+        assert (await world.client.get(target, headers=twice)).words == "401 unauthorized"
+
+
+async def test_a_key_in_the_query_is_not_looked_at(world: World) -> None:
+    assert (await world.client.get(f"/api/v1/usage?api_key={world.key()}")).words == "401 unauthorized"
+
+
+async def test_a_key_expires_while_it_is_remembered(world: World) -> None:
+    key = world.key(expires_in_ms=3_000)
+    assert (await world.client.get("/api/v1/bots", key)).words == "200"
+    await world.pass_seconds(3)
+    assert (await world.client.get("/api/v1/bots", key)).words == "403 key_expired"

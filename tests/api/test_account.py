@@ -1,0 +1,279 @@
+"""What an account sees of itself and does with its keys: usage by day, all keys, keys issued and revoked by a person."""
+
+from typing import Any
+
+import pytest
+
+from actors.clock import DAY_MS, SECOND_MS
+from actors.credentials import Kind, is_key
+from actors.values import Scope, Tier
+from tests.api.asgi import Response
+from tests.api.world import NOON_MS, World
+
+KEYS, DAYS, USAGE, SCOPED = (
+    "/api/v1/account/keys",
+    "/api/v1/account/usage/days",
+    "/api/v1/usage",
+    "/api/v1/sponsors/keys",
+)
+ANN, BOB = "ann@example.com", "bob@example.com"
+TODAY_MS = NOON_MS - NOON_MS % DAY_MS
+
+
+class Browser:
+    """A person's browser, signed in to the account of `email`."""
+
+    def __init__(self, world: World, email: str, *, admin: bool = False) -> None:
+        self._world = world
+        self._headers = {
+            "Cookie": f"__Host-session={world.session(email, admin=admin)}",
+            "Sec-Fetch-Site": "same-origin",
+        }
+
+    async def ask(self, method: str, target: str, body: Any = None) -> Response:
+        return await self._world.client.request(method, target, headers=self._headers, json=body)
+
+    async def keys(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = (await self.ask("GET", KEYS)).json["items"]
+        return items
+
+
+@pytest.fixture
+def ann(world: World) -> Browser:
+    """An account without a key that it uses."""
+    return Browser(world, ANN)
+
+
+# Usage.
+
+
+async def test_a_session_sees_the_usage_of_its_account_and_no_keys_prefix(world: World) -> None:
+    key = world.key(tier=Tier.CLAIMED, used=70, used_today=9, email=ANN)
+    assert (await Browser(world, ANN).ask("GET", USAGE)).json == {
+        "tenantId": world.tenant_of(key).id,
+        "status": "claimed",
+        "keyPrefix": "sst_",
+        "requestsUsed": 70,
+        "requestLimit": 100_000,
+        "dailyRequestsUsed": 9,
+        "dailyRequestLimit": 10_000,
+        "email": ANN,
+    }
+
+
+async def test_the_days_are_all_there_the_oldest_first_and_today_the_last(world: World) -> None:
+    key = world.key(tier=Tier.CLAIMED, email=ANN)
+    for _ in range(3):
+        await world.client.get("/api/v1/bots", key)
+    await world.pass_seconds(2 * DAY_MS / SECOND_MS)
+    await world.client.get("/api/v1/bots", key)
+    items = (await Browser(world, ANN).ask("GET", f"{DAYS}?days=4")).json["items"]
+    assert items == [
+        {"day": TODAY_MS - DAY_MS, "used": 0},
+        {"day": TODAY_MS, "used": 3},
+        {"day": TODAY_MS + DAY_MS, "used": 0},
+        {"day": TODAY_MS + 2 * DAY_MS, "used": 1},
+    ]
+
+
+async def test_days_are_thirty_if_nothing_is_said_and_those_of_a_merged_tenant_come_with_it(world: World) -> None:
+    key = world.key(tier=Tier.CLAIMED, email=ANN)
+    tenant = world.tenant_of(key).id
+    world.memory.usage_days |= {(tenant, NOON_MS // DAY_MS - 29): 5, (tenant, NOON_MS // DAY_MS - 30): 7}
+    items = (await Browser(world, ANN).ask("GET", DAYS)).json["items"]
+    assert len(items) == 30
+    assert items[0] == {"day": TODAY_MS - 29 * DAY_MS, "used": 5}
+    assert [item["used"] for item in items[1:]] == [0] * 29
+
+
+async def test_a_key_sees_the_days_of_its_account_and_that_look_counts(world: World) -> None:
+    key = world.key(tier=Tier.CLAIMED, email=ANN)
+    assert (await world.client.get(f"{DAYS}?days=1", key)).json["items"] == [{"day": TODAY_MS, "used": 1}]
+
+
+@pytest.mark.parametrize("days", ["0", "91", "-1", "", "x", "1.5", "１", "1e1", "99999999999999999999"])
+async def test_a_span_that_is_none_is_refused(ann: Browser, days: str) -> None:
+    assert (await ann.ask("GET", f"{DAYS}?days={days}")).words == "400 invalid_request"
+
+
+# Listing.
+
+
+async def test_the_list_has_all_live_keys_of_the_account_and_nobody_elses(world: World) -> None:
+    claimed = world.key(tier=Tier.CLAIMED, email=ANN)
+    world.key(tier=Tier.CLAIMED, email=BOB)
+    world.key_of(ANN, revoked=True)
+    await world.pass_seconds(1)
+    scoped = world.key_of(ANN, (Scope.LIBRARY_READ,))
+    await world.client.get("/api/v1/bots", scoped)
+    assert await Browser(world, ANN).keys() == [
+        {
+            "id": world.id_of(scoped),
+            "keyPrefix": scoped[:14],
+            "kind": "scoped",
+            "scopes": ["library:read"],
+            "createdAt": NOON_MS + SECOND_MS,
+            "lastUsedAt": NOON_MS + SECOND_MS,
+        },
+        {"id": world.id_of(claimed), "keyPrefix": claimed[:12], "kind": "anon", "createdAt": NOON_MS},
+    ]
+
+
+async def test_a_use_is_what_was_let_through(world: World, ann: Browser) -> None:
+    key = world.key_of(ANN, (Scope.SPONSOR_READ,))
+    assert (await world.client.get("/api/v1/bots", key)).words == "403 insufficient_scope"
+    assert "lastUsedAt" not in (await ann.keys())[0]
+    assert (await world.client.get("/api/v1/sponsors/bookings/bok_unknown", key)).words == "404 not_found"
+    assert (await ann.keys())[0]["lastUsedAt"] == NOON_MS
+
+
+async def test_what_another_node_has_seen_of_a_key_is_shown(world: World, ann: Browser) -> None:
+    key = world.key_of(ANN)
+    world.memory.key_uses[world.id_of(key)] = NOON_MS - 7
+    assert (await ann.keys())[0]["lastUsedAt"] == NOON_MS - 7
+
+
+# Creating.
+
+
+async def test_a_person_creates_a_full_key_that_is_shown_once(world: World, ann: Browser) -> None:
+    created = await ann.ask("POST", KEYS, {"name": "Laptop"})
+    assert created.words == "200"
+    assert created.header("cache-control") == "no-store"
+    key = created.json["apiKey"]
+    assert is_key(key)
+    assert (created.json["keyPrefix"], key[:8]) == (key[:12], "cs_user_")
+    assert (await world.client.get("/api/v1/sponsors/campaigns", key)).words == "200"
+    listed = (await ann.ask("GET", KEYS)).body.decode()
+    assert key not in listed
+    assert key not in repr(world.memory)
+    assert [(each["name"], each["kind"]) for each in await ann.keys() if "name" in each] == [("Laptop", "user")]
+
+
+@pytest.mark.parametrize("body", [None, {}])
+async def test_a_name_is_not_needed(ann: Browser, body: Any) -> None:
+    assert (await ann.ask("POST", KEYS, body)).words == "200"
+    assert "name" not in (await ann.keys())[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": ""},
+        {"name": " "},
+        {"name": "x" * 65},
+        {"name": "a\nb"},
+        {"name": "\u202eb"},
+        {"name": 7},
+        {"name": None},
+        {"scopes": ["library:read"]},
+        [],
+    ],
+)
+async def test_a_wrong_body_makes_no_key(ann: Browser, body: Any) -> None:
+    before = await ann.keys()
+    assert (await ann.ask("POST", KEYS, body)).words == "400 invalid_request"
+    assert await ann.keys() == before
+
+
+async def test_an_account_has_at_most_10_live_full_keys(ann: Browser) -> None:
+    for _ in range(9):
+        assert (await ann.ask("POST", KEYS)).words == "200"
+    assert (await ann.ask("POST", KEYS)).words == "409 key_limit"
+    assert len(await ann.keys()) == 10
+    await ann.ask("DELETE", f"{KEYS}/{(await ann.keys())[0]['id']}")
+    assert (await ann.ask("POST", KEYS)).words == "200"
+
+
+async def test_the_audit_names_the_session(world: World, ann: Browser) -> None:
+    key_id = (await ann.ask("POST", KEYS, {"name": "Laptop"})).json["id"]
+    await ann.ask("DELETE", f"{KEYS}/{key_id}")
+    issued, revoked = world.memory.audits
+    [session] = world.memory.sessions
+    for record, action in ((issued, "key.issued"), (revoked, "key.revoked")):
+        assert (record.action, record.target_id, record.actor_type) == (action, key_id, "session")
+        assert (record.actor_id, record.actor_email) == (session, ANN)
+    assert issued.changes == '{"name": "Laptop"}'
+
+
+# Scoped keys by a session.
+
+
+async def test_a_person_creates_lists_and_revokes_scoped_keys(world: World, ann: Browser) -> None:
+    made = await ann.ask("POST", SCOPED, {"name": "Reporting", "scopes": ["sponsor:read", "keys:manage"]})
+    assert made.words == "200"
+    assert (await world.client.get(SCOPED, made.json["apiKey"])).words == "200"
+    [listed] = (await ann.ask("GET", SCOPED)).json["items"]
+    assert listed["id"] == made.json["id"]
+    assert (await ann.ask("DELETE", f"{SCOPED}/{made.json['id']}")).words == "200"
+    assert (await world.client.get(SCOPED, made.json["apiKey"])).words == "401 invalid_api_key"
+
+
+async def test_scopes_of_administrators_are_granted_by_one_only(world: World, ann: Browser) -> None:
+    body = {"name": "Audit", "scopes": ["admin:read"]}
+    refused = await ann.ask("POST", SCOPED, body)
+    assert refused.words == "403 insufficient_scope"
+    assert refused.json["message"] == "This account cannot grant scopes that it does not have: admin:read."
+    boss = Browser(world, BOB, admin=True)
+    assert (await boss.ask("POST", SCOPED, body)).words == "200"
+    del world.memory.administrators[BOB]
+    assert (await boss.ask("POST", SCOPED, body)).words == "403 insufficient_scope"
+
+
+# Revoking.
+
+
+async def test_a_person_revokes_any_key_of_the_account_and_again(world: World, ann: Browser) -> None:
+    for key in (world.key_of(ANN), world.key_of(ANN, (Scope.LIBRARY_READ,))):
+        assert (await world.client.get("/api/v1/bots", key)).words == "200"
+        for _ in range(2):
+            assert (await ann.ask("DELETE", f"{KEYS}/{world.id_of(key)}")).json == {"revoked": True}
+        assert (await world.client.get("/api/v1/bots", key)).words == "401 invalid_api_key"
+    assert len(world.memory.audits) == 2
+
+
+async def test_a_key_of_another_account_is_not_found_also_by_an_administrator(world: World, ann: Browser) -> None:
+    world.key(tier=Tier.CLAIMED, email=BOB)
+    boss = Browser(world, "carl@example.com", admin=True)
+    for key in (world.key_of(BOB), world.key_of(BOB, (Scope.LIBRARY_READ,)), world.key()):
+        for browser in (ann, boss):
+            assert (await browser.ask("DELETE", f"{KEYS}/{world.id_of(key)}")).words == "404 not_found"
+    assert not [key for key in world.memory.keys.values() if key.revoked_ms is not None]
+
+
+@pytest.mark.parametrize("key_id", ["x", "key_%00", "key_%ff", "key_" + "x" * 5_000, "%20"])
+async def test_what_can_be_no_id_is_404_and_is_not_looked_for(world: World, ann: Browser, key_id: str) -> None:
+    assert (await ann.ask("DELETE", f"{KEYS}/{key_id}")).words == "404 not_found"
+    assert world.services.keys.statistics().messages == 0
+
+
+# Keys do not reach what only a person does.
+
+
+@pytest.mark.parametrize("scopes", [None, tuple(Scope)])
+async def test_no_key_creates_or_revokes_keys_here(
+    world: World, ann: Browser, scopes: tuple[Scope, ...] | None
+) -> None:
+    key = world.key_of(ANN, scopes)
+    target = f"{KEYS}/{world.id_of(key)}"
+    assert (await world.client.request("POST", KEYS, key, json={})).words == "401 unauthorized"
+    assert (await world.client.request("DELETE", target, key)).words == "401 unauthorized"
+    assert world.memory.audits == []
+
+
+async def test_what_comes_from_elsewhere_changes_nothing(world: World) -> None:
+    cookie = f"__Host-session={world.session(ANN)}"
+    for headers in ({"Cookie": cookie}, {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}):
+        assert (await world.client.request("POST", KEYS, headers=headers, json={})).words == "403 forbidden"
+    assert world.memory.audits == []
+
+
+async def test_an_anonymous_key_has_no_account_to_look_at(world: World) -> None:
+    for target in (KEYS, DAYS):
+        assert (await world.client.get(target, world.key())).words == "403 claim_required"
+
+
+@pytest.mark.parametrize("kind", [Kind.USER, Kind.SCOPED])
+async def test_a_key_that_manages_keys_lists_all_of_its_account(world: World, ann: Browser, kind: Kind) -> None:
+    key = world.key_of(ANN, (Scope.KEYS_MANAGE,) if kind is Kind.SCOPED else None)
+    assert len((await world.client.get(KEYS, key)).json["items"]) == 2

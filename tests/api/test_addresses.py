@@ -1,0 +1,111 @@
+"""Whose limit a request without a key uses: the client's address, behind trusted proxies only as they say."""
+
+import pytest
+
+from tests.api.world import World, open_world
+
+PROXY = "10.0.0.9"
+TRUSTED = {"SERVER__TRUSTED_PROXIES": "10.0.0.0/8, fd00::/8", "KEYLESS__PER_MINUTE": 1}
+
+
+async def _passes(world: World, address: str | None, **headers: str) -> bool:
+    """Whether one more request gets through, where an address has one a minute."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    response = await world.client.get("/api/v1/bots", headers=named, address=address)
+    assert response.words in ("200", "429 rate_limited")
+    return response.status == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["X-Forwarded-For", "Remote-Addr", "X-Real-IP", "Forwarded", "Client-IP", "True-Client-IP", "CF-Connecting-IP"],
+)
+async def test_no_header_gives_a_stranger_another_address(name: str) -> None:
+    async with open_world(**TRUSTED) as world:
+        assert await _passes(world, "203.0.113.7")
+        for spoofed in ("198.51.100.1", "127.0.0.1", "10.0.0.1", "for=198.51.100.2"):
+            assert not await _passes(world, "203.0.113.7", **{name: spoofed})
+
+
+async def test_without_trusted_proxies_forwarded_for_is_not_looked_at() -> None:
+    async with open_world(KEYLESS__PER_MINUTE=1) as world:
+        assert await _passes(world, "127.0.0.1", X_Forwarded_For="198.51.100.1")
+        assert not await _passes(world, "127.0.0.1", X_Forwarded_For="198.51.100.2")
+
+
+async def test_a_trusted_proxy_speaks_for_its_clients() -> None:
+    async with open_world(**TRUSTED) as world:
+        assert await _passes(world, PROXY, X_Forwarded_For="198.51.100.1")
+        assert await _passes(world, PROXY, X_Forwarded_For="198.51.100.2")
+        assert not await _passes(world, PROXY, X_Forwarded_For="198.51.100.1")
+        assert not await _passes(world, "198.51.100.2")
+
+
+async def test_only_what_the_nearest_proxies_added_is_believed() -> None:
+    async with open_world(**TRUSTED) as world:
+        assert await _passes(world, PROXY, X_Forwarded_For="198.51.100.1")
+        assert not await _passes(world, PROXY, X_Forwarded_For="192.0.2.77, 198.51.100.1")
+        assert not await _passes(world, PROXY, X_Forwarded_For="192.0.2.78, 198.51.100.1, 10.9.9.9, fd00::5")
+        assert not await _passes(world, PROXY, X_Forwarded_For="garbage,198.51.100.1 ,10.9.9.9")
+
+
+async def test_several_forwarded_for_headers_are_one_list() -> None:
+    async with open_world(**TRUSTED) as world:
+        several = [("X-Forwarded-For", "192.0.2.77"), ("X-Forwarded-For", "198.51.100.1")]
+        response = await world.client.get("/api/v1/bots", headers=several, address=PROXY)
+        assert response.status == 200
+        assert not await _passes(world, "198.51.100.1")
+
+
+@pytest.mark.parametrize("forwarded", ["", " ", ",", "10.0.0.1, 10.0.0.2"])
+async def test_a_proxy_that_names_no_client_is_the_client_itself(forwarded: str) -> None:
+    async with open_world(**TRUSTED) as world:
+        assert await _passes(world, PROXY, X_Forwarded_For=forwarded)
+        assert not await _passes(world, PROXY, X_Forwarded_For=forwarded)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"), ("::ffff:192.0.2.1", "192.0.2.1")]
+)
+async def test_these_two_addresses_are_one_client(one: str, other: str) -> None:
+    async with open_world(KEYLESS__PER_MINUTE=1) as world:
+        assert await _passes(world, one)
+        assert not await _passes(world, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:3::1"),
+        ("192.0.2.1", "192.0.2.2"),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2"),
+        ("203.0.113.7", None),
+    ],
+)
+async def test_these_two_addresses_are_two_clients(one: str, other: str | None) -> None:
+    async with open_world(KEYLESS__PER_MINUTE=1) as world:
+        assert await _passes(world, one)
+        assert await _passes(world, other)
+        assert not await _passes(world, one)
+
+
+@pytest.mark.parametrize("port", ["198.51.100.1:4711", "198.51.100.1:4712"])
+async def test_a_port_behind_the_address_does_not_make_another_client(port: str) -> None:
+    async with open_world(**TRUSTED) as world:
+        assert await _passes(world, PROXY, X_Forwarded_For="198.51.100.1")
+        assert not await _passes(world, PROXY, X_Forwarded_For=port)
+
+
+async def test_ports_behind_ipv6_addresses_are_left_out_too() -> None:
+    async with open_world(**TRUSTED) as world:
+        assert await _passes(world, PROXY, X_Forwarded_For="2001:db8::1")
+        assert not await _passes(world, PROXY, X_Forwarded_For="[2001:db8::2]:443")
+        assert not await _passes(world, PROXY, X_Forwarded_For="[2001:db8::3]")
+
+
+async def test_keyed_requests_do_not_use_the_addresss_limit() -> None:
+    async with open_world(KEYLESS__PER_MINUTE=1) as world:
+        key = world.key()
+        for _ in range(3):
+            assert (await world.client.get("/api/v1/bots", key)).words == "200"
+        assert await _passes(world, "203.0.113.7")

@@ -1,0 +1,336 @@
+"""Operations 23 to 26 and what else administrators do: review, slots, refunds, videos, the audit."""
+
+import pytest
+
+from actors.bookings.records import PackageKind
+from actors.clock import DAY_MS
+from actors.weeks import WEEK_MS
+from tests.api.sponsors import (
+    ADMIN,
+    API,
+    NEXT_WEEK,
+    Person,
+    add_slot,
+    administrator,
+    changes,
+    sponsor,
+    tables,
+)
+from tests.api.world import NOON_MS, World
+
+SLOT = {"id": "right-top", "name": "Right, top", "side": "right", "weekPriceCents": 15_000}
+
+
+async def _paid(world: World, person: Person, slot_id: str = "left-top") -> str:
+    """The id of a paid booking."""
+    if slot_id not in world.memory.slots:
+        add_slot(world, slot_id)
+    await person.profile()
+    booking = (await person.booking(await person.campaign(), slot_id))["id"]
+    await person.pay(booking)
+    return str(booking)
+
+
+# Lists.
+
+
+async def test_administrators_see_the_campaigns_of_everybody(world: World) -> None:
+    admin = administrator(world)
+    made = []
+    for number in range(5):
+        person = sponsor(world, f"sponsor-{number}@example.com")
+        await person.profile()
+        made.append(await person.campaign())
+    items = await admin.walk(f"{ADMIN}/campaigns", 2)
+    assert sorted(item["id"] for item in items) == sorted(made)
+    assert {item["sponsorName"] for item in items} == {"Example Tools"}
+
+
+async def test_the_queue_of_a_review_is_what_waits_the_oldest_first(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    made = []
+    for _ in range(5):
+        made.append(await person.campaign())
+        world.clock.at_ms += 1
+    await admin.post(f"{ADMIN}/campaigns/{made[1]}/review", {"decision": "approve"})
+    waiting = [made[0], *made[2:]]
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=pending&order=oldest", 2)] == waiting
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=pending", 3)] == waiting[::-1]
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=approved", 3)] == [made[1]]
+    assert [item["id"] for item in await admin.walk(f"{ADMIN}/campaigns?status=&order=", 2)] == made[::-1]
+
+
+@pytest.mark.parametrize("query", ["status=live", "status=PENDING", "order=best", "status=pending&status=draft"])
+async def test_a_filter_that_is_none_is_refused(world: World, query: str) -> None:
+    assert (await administrator(world).get(f"{ADMIN}/campaigns?{query}")).words == "400 invalid_request"
+
+
+async def test_a_cursor_belongs_to_its_filter_and_order(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    for _ in range(3):
+        await person.campaign()
+    cursor = (await admin.get(f"{ADMIN}/campaigns?status=pending&limit=1")).json["cursor"]
+    for query in ("", "status=draft&", "status=pending&order=oldest&"):
+        answer = await admin.get(f"{ADMIN}/campaigns?{query}cursor={cursor}")
+        assert answer.words == "400 invalid_request", query
+
+
+async def test_administrators_see_sponsors(world: World) -> None:
+    admin = administrator(world)
+    for number in range(5):
+        await sponsor(world, f"sponsor-{number}@example.com").profile()
+        world.clock.at_ms += 1
+    items = await admin.walk(f"{ADMIN}/sponsors", 2)
+    assert [item["createdAt"] - NOON_MS for item in items] == [4, 3, 2, 1, 0]
+    assert items[0].keys() == {"id", "name", "website", "createdAt"}
+
+
+async def test_administrators_see_the_bookings_of_everybody(world: World) -> None:
+    admin = administrator(world)
+    made = [
+        await _paid(world, sponsor(world, f"sponsor-{number}@example.com"), f"slot-{number}") for number in range(3)
+    ]
+    items = await admin.walk(f"{ADMIN}/bookings", 2)
+    assert sorted(item["id"] for item in items) == sorted(made)
+    assert items[0]["sponsorName"] == "Example Tools"
+
+
+# Slots.
+
+
+async def test_a_slot_is_created_and_sold(world: World) -> None:
+    admin = administrator(world)
+    created = await admin.post(f"{ADMIN}/slots", SLOT)
+    shown = SLOT | {"active": True, "comingSoon": False, "durationWeeks": 1}
+    assert created.json == {"slot": shown}
+    assert (await admin.get(f"{ADMIN}/slots")).json == {"items": [shown]}
+    await world.settled()
+    [listed] = (await world.client.get(f"{API}/inventory")).json["slots"]
+    assert listed == shown | {"available": True}
+
+
+async def test_a_slot_without_an_id_gets_one(world: World) -> None:
+    body = {name: value for name, value in SLOT.items() if name != "id"}
+    created = await administrator(world).post(f"{ADMIN}/slots", body)
+    assert created.json["slot"]["id"].startswith("slt_")
+
+
+async def test_a_slot_is_not_created_twice(world: World) -> None:
+    admin = administrator(world)
+    await admin.post(f"{ADMIN}/slots", SLOT)
+    before = tables(world)
+    assert (await admin.post(f"{ADMIN}/slots", SLOT | {"name": "Another"})).words == "409 invalid_state"
+    assert tables(world) == before
+
+
+async def test_every_field_of_a_slot_can_be_changed_and_some_cleared(world: World) -> None:
+    admin = administrator(world)
+    await admin.post(f"{ADMIN}/slots", SLOT)
+    full = {
+        "name": "Left, below",
+        "side": "left",
+        "weekPriceCents": 9_900,
+        "active": False,
+        "durationWeeks": 4,
+        "comingSoon": True,
+        "offerEndsAt": NOON_MS + DAY_MS,
+        "packageKind": "youtube",
+        "description": "A video and four weeks",
+    }
+    edited = await admin.patch(f"{ADMIN}/slots/right-top", full)
+    assert edited.json["slot"] == full | {"id": "right-top"}
+    cleared = {"offerEndsAt": None, "packageKind": None, "description": None}
+    left = (await admin.patch(f"{ADMIN}/slots/right-top", cleared)).json["slot"]
+    assert left == {name: value for name, value in full.items() if name not in cleared} | {"id": "right-top"}
+
+
+async def test_a_new_price_is_for_new_bookings(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    add_slot(world)
+    await person.profile()
+    campaign = await person.campaign()
+    old = await person.booking(campaign)
+    await admin.patch(f"{ADMIN}/slots/left-top", {"weekPriceCents": 20_000, "durationWeeks": 2})
+    assert (await person.read(old["id"]))["booking"] == old
+    new = await person.booking(campaign, week=NEXT_WEEK + WEEK_MS)
+    assert (new["amountCents"], new["weekEnd"] - new["weekStart"]) == (40_000, 2 * WEEK_MS)
+
+
+async def test_a_retired_slot_is_neither_shown_nor_sold_and_can_come_back(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    add_slot(world)
+    await person.profile()
+    body = person.booking_body(await person.campaign())
+    for _ in range(2):
+        retired = await admin.delete(f"{ADMIN}/slots/left-top")
+        assert retired.json["slot"]["active"] is False
+    assert changes(world).count(("key", "slot.retired")) == 1
+    await world.settled()
+    assert (await world.client.get(f"{API}/inventory")).json["slots"] == []
+    assert [slot["retired"] for slot in (await admin.get(f"{ADMIN}/slots")).json["items"]] == [True]
+    assert (await person.post(f"{API}/bookings", body)).words == "404 not_found"
+    await admin.patch(f"{ADMIN}/slots/left-top", {"active": True})
+    assert (await person.post(f"{API}/bookings", body)).words == "200"
+
+
+BAD_SLOTS = {
+    "another property": {"colour": "red"},
+    "another side": {"side": "top"},
+    "no price": {"weekPriceCents": 0},
+    "a price as a text": {"weekPriceCents": "100"},
+    "a huge price": {"weekPriceCents": 10**30},
+    "no weeks": {"durationWeeks": 0},
+    "a hundred weeks": {"durationWeeks": 100},
+    "an offer that is over": {"offerEndsAt": NOON_MS},
+    "another package": {"packageKind": "tiktok"},
+    "a blank name": {"name": " "},
+    "an id with a space": {"id": "left top"},
+    "yes for active": {"active": "yes"},
+}
+
+
+@pytest.mark.parametrize("change", BAD_SLOTS.values(), ids=BAD_SLOTS)
+async def test_a_slot_that_is_not_valid_is_refused(world: World, change: dict[str, object]) -> None:
+    admin = administrator(world)
+    add_slot(world)
+    before = tables(world)
+    assert (await admin.post(f"{ADMIN}/slots", SLOT | change)).words == "400 invalid_request"
+    assert (await admin.patch(f"{ADMIN}/slots/left-top", change)).words == "400 invalid_request"
+    assert tables(world) == before
+
+
+@pytest.mark.parametrize("name", ["nowhere", "%00", "a" * 101])
+async def test_a_slot_that_does_not_exist_is_not_found(world: World, name: str) -> None:
+    admin = administrator(world)
+    assert (await admin.patch(f"{ADMIN}/slots/{name}", {"active": True})).status == 404
+    assert (await admin.delete(f"{ADMIN}/slots/{name}")).status == 404
+
+
+# Refunds.
+
+
+async def test_a_refund_gives_all_back_and_frees_the_week(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    booking = await _paid(world, person)
+    ordered = await admin.post(f"{ADMIN}/bookings/{booking}/refund", {"reason": "Not delivered."})
+    assert ordered.json["booking"]["status"] == "refunding"
+    await world.settled()
+    read = await person.read(booking)
+    assert (read["booking"]["status"], read["booking"]["refundedCents"]) == ("refunded", 12_000)
+    assert read["receipt"]["refundedCents"] == 12_000
+    assert world.memory.slot_weeks == {}
+    assert changes(world)[-2:] == [("key", "booking.refund_ordered"), ("system", "booking.refunded")]
+    again = await admin.post(f"{ADMIN}/bookings/{booking}/refund")
+    assert again.json["booking"]["status"] == "refunded"
+
+
+async def test_what_was_not_paid_cannot_be_refunded(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    add_slot(world)
+    await person.profile()
+    booking = (await person.booking(await person.campaign()))["id"]
+    assert (await admin.post(f"{ADMIN}/bookings/{booking}/refund")).words == "409 invalid_state"
+
+
+@pytest.mark.parametrize("body", [{"amount": 1}, {"reason": ""}, {"reason": 7}, {"reason": "x" * 501}, []])
+async def test_a_refund_that_is_not_valid_is_refused(world: World, body: object) -> None:
+    admin, person = administrator(world), sponsor(world)
+    booking = await _paid(world, person)
+    before = tables(world)
+    assert (await admin.post(f"{ADMIN}/bookings/{booking}/refund", body)).words == "400 invalid_request"
+    assert tables(world) == before
+
+
+# Videos.
+
+
+async def test_the_video_of_a_package_is_planned_and_then_published(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    add_slot(world, package_kind=PackageKind.YOUTUBE)
+    booking = await _paid(world, person)
+    path = f"{ADMIN}/bookings/{booking}"
+    assert (await admin.patch(path, {"youtubeStatus": "published"})).words == "400 invalid_request"
+    await admin.patch(path, {"youtubeNotes": "Recorded on Tuesday"})
+    published = {"youtubeStatus": "published", "youtubeUrl": "https://video.example.com/watch/1"}
+    assert (await admin.patch(path, published)).words == "200"
+    shown = (await person.read(booking))["booking"]
+    assert shown.items() >= (published | {"youtubeNotes": "Recorded on Tuesday"}).items()
+
+
+async def test_a_package_without_a_video_has_none(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    booking = await _paid(world, person)
+    answer = await admin.patch(f"{ADMIN}/bookings/{booking}", {"youtubeNotes": "What video?"})
+    assert answer.words == "409 invalid_state"
+
+
+@pytest.mark.parametrize("name", ["bok_unknown", "%00", "a" * 101])
+async def test_a_booking_that_does_not_exist_is_not_found(world: World, name: str) -> None:
+    admin = administrator(world)
+    assert (await admin.post(f"{ADMIN}/bookings/{name}/refund")).status == 404
+    assert (await admin.patch(f"{ADMIN}/bookings/{name}", {"youtubeNotes": "Nothing"})).status == 404
+
+
+# The audit.
+
+
+async def test_the_audit_tells_who_did_what(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    booking = await _paid(world, person)
+    await admin.post(f"{ADMIN}/bookings/{booking}/refund", {"reason": "Not delivered."})
+    await world.settled()
+    items = await admin.walk(f"{ADMIN}/audit", 3)
+    assert len(items) == len(world.memory.audits) == 7
+    assert len({item["id"] for item in items}) == 7
+    [ordered] = [item for item in items if item["action"] == "booking.refund_ordered"]
+    assert ordered["actorType"] == "key"
+    assert ordered["actorEmail"] == "admin@example.com"
+    assert (ordered["targetType"], ordered["targetId"]) == ("booking", booking)
+    assert ordered["changes"] == {"status": ["paid", "refunding"], "reason": "Not delivered."}
+    [paid] = [item for item in items if item["action"] == "booking.paid"]
+    assert (paid["actorType"], paid["actorId"]) == ("system", "payments")
+
+
+async def test_the_audit_of_one_thing_is_its_history(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    campaign, other = await person.campaign(), await person.campaign()
+    await admin.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+    history = await admin.walk(f"{ADMIN}/audit?targetId={campaign}", 1)
+    assert sorted(record["action"] for record in history) == ["campaign.approved", "campaign.created"]
+    assert [record["action"] for record in await admin.walk(f"{ADMIN}/audit?targetId={other}", 1)] == [
+        "campaign.created"
+    ]
+    cursor = (await admin.get(f"{ADMIN}/audit?targetId={campaign}&limit=1")).json["cursor"]
+    assert (await admin.get(f"{ADMIN}/audit?cursor={cursor}")).words == "400 invalid_request"
+    assert (await admin.get(f"{ADMIN}/audit?targetId=%00")).words == "400 invalid_request"
+
+
+async def test_no_change_is_without_a_record(world: World) -> None:
+    """What is written without an audit record would be invisible to an administrator."""
+    admin, person = administrator(world), sponsor(world)
+    await admin.post(f"{ADMIN}/slots", SLOT)
+    await admin.patch(f"{ADMIN}/slots/right-top", {"weekPriceCents": 100})
+    await person.profile()
+    campaign = await person.campaign()
+    booking = (await person.booking(campaign, "right-top"))["id"]
+    await person.checkout(booking)
+    await person.post(f"{API}/bookings/{booking}/cancel")
+    await person.patch(f"{API}/campaigns/{campaign}", {"cta": "Look"})
+    await admin.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+    await person.post(f"{API}/campaigns/{campaign}/pause")
+    await admin.delete(f"{ADMIN}/slots/right-top")
+    assert [action for _, action in changes(world)] == [
+        "slot.created",
+        "slot.edited",
+        "profile.saved",
+        "campaign.created",
+        "booking.reserved",
+        "booking.checkout_opened",
+        "booking.cancelled",
+        "campaign.edited",
+        "campaign.approved",
+        "campaign.paused",
+        "slot.retired",
+    ]

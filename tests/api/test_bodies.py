@@ -1,0 +1,169 @@
+"""Bodies: what is taken, and what is refused without harm."""
+
+import pytest
+
+from tests.api.asgi import Response
+from tests.api.world import World
+
+MINT, CLAIM, COMPLETE = "/api/v1/auth/agent", "/api/v1/auth/claim", "/api/v1/auth/claim/complete"
+LONGEST = 16_384
+
+NO_JSON = {
+    "a word": b"hello",
+    "a cut object": b'{"claimToken": "clm_',
+    "two objects": b"{} {}",
+    "a comma too many": b'{"a": 1,}',
+    "single quotes": b"{'a': 1}",
+    "a comment": b"{} // nothing",
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "UTF-16": '{"a": 1}'.encode("utf-16"),
+    "invalid UTF-8": b'{"a": "\xff\xfe"}',
+    "an encoded surrogate": b'{"a": "\xed\xa0\x80"}',
+    "a lone surrogate": b'{"a": "\\ud800"}',
+    "a surrogate as a name": b'{"\\udfff": 1}',
+    "a bare control character": b'{"a": "\x00"}',
+    "NUL bytes": b"\x00" * 10,
+    "a NUL behind it": b"{}\x00",
+    "deep arrays": b"[" * 16_000,
+    "deep objects": b'{"a":' * 3_000,
+    "deep and closed": b'{"a":' + b"[" * 8_000 + b"]" * 8_000 + b"}",
+    "a number of 5,000 digits": b'{"a": ' + b"9" * 5_000 + b"}",
+    "a form": b"claimToken=clm_1&email=a%40b.de",
+}
+NO_OBJECT = {
+    "null": b"null",
+    "a list": b"[]",
+    "a list of objects": b"[{}]",
+    "a text": b'"{}"',
+    "a number": b"1",
+    "a huge number": b"9" * 10_000,
+    "true": b"true",
+}
+ANY_OBJECT = {
+    "nothing": b"",
+    "white space": b" \r\n\t ",
+    "an empty object": b"{}",
+    "something": b'{"name": "agent", "scopes": ["library:read"], "tier": "upgraded", "apiKey": "cs_anon_mine"}',
+    "a NUL in a text": b'{"a": "\\u0000"}',
+    "a huge number": b'{"a": ' + b"9" * 4_000 + b"}",
+    "a long fraction": b'{"a": 0.' + b"1" * 5_000 + b"e-400}",
+    "a name that stands twice": b'{"a": 1, "a": 2}',
+    "a pair of surrogates": b'{"a": "\\ud83d\\ude00"}',
+    "some depth": b'{"a":' + b"[" * 100 + b"]" * 100 + b"}",
+    "a name of Python": b'{"__class__": 1, "__proto__": {"a": 1}}',
+}
+
+
+@pytest.mark.parametrize("what", NO_JSON)
+async def test_what_is_no_json_is_refused(world: World, what: str) -> None:
+    for path in (MINT, CLAIM, COMPLETE):
+        response = await world.client.post(path, body=NO_JSON[what])
+        assert response.words == "400 invalid_request", path
+        assert response.json["message"].startswith("The body is not valid: ")
+
+
+@pytest.mark.parametrize("what", NO_OBJECT)
+async def test_json_that_is_no_object_is_refused(world: World, what: str) -> None:
+    for path in (MINT, CLAIM, COMPLETE):
+        assert (await world.client.post(path, body=NO_OBJECT[what])).words == "400 invalid_request", path
+
+
+@pytest.mark.parametrize("what", ANY_OBJECT)
+async def test_minting_takes_any_object_or_nothing_and_ignores_it(world: World, what: str) -> None:
+    response = await world.client.post(MINT, body=ANY_OBJECT[what])
+    assert response.words == "200"
+    assert world.tenant_of(response.json["apiKey"]).tier == "anonymous"
+
+
+@pytest.mark.parametrize("body", [b"", b" "])
+async def test_a_claim_needs_a_body(world: World, body: bytes) -> None:
+    for path in (CLAIM, COMPLETE):
+        assert (await world.client.post(path, body=body)).words == "400 invalid_request"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json; charset=utf-8",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "image/png",
+        "",
+        "é/;;",
+        None,
+    ],
+)
+async def test_the_content_type_is_not_looked_at(world: World, kind: str | None) -> None:
+    """The body is JSON, whatever it is called: clients that cannot set the type are served too."""
+    headers = {} if kind is None else {"Content-Type": kind}
+    assert (await world.client.post(MINT, headers=headers, body=b"{}")).words == "200"
+    assert (await world.client.post(CLAIM, headers=headers, body=b"{}")).words == "400 invalid_request"
+
+
+@pytest.mark.parametrize("path", [MINT, CLAIM, COMPLETE])
+async def test_a_body_of_the_longest_length_is_read(world: World, path: str) -> None:
+    body = b'{"a": "' + b"x" * (LONGEST - 9) + b'"}'
+    assert len(body) == LONGEST
+    assert (await world.client.post(path, body=body)).status != 413
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("path", [MINT, CLAIM, COMPLETE])
+async def test_a_longer_body_is_413(world: World, path: str, declared: bool) -> None:
+    body = b'{"a": "' + b"x" * (LONGEST - 8) + b'"}'
+    headers = {"Content-Length": str(len(body))} if declared else {}
+    assert (await world.client.post(path, headers=headers, body=[body[:100], body[100:]])).words == (
+        "413 payload_too_large"
+    )
+
+
+async def test_a_hundred_thousand_brackets_are_413(world: World) -> None:
+    assert (await world.client.post(MINT, body=b"[" * 100_000)).words == "413 payload_too_large"
+
+
+@pytest.mark.parametrize("declared", ["0", "5", "-1", "x", "1e3", "99999999999999999999999"])
+async def test_a_wrong_content_length_does_no_harm(world: World, declared: str) -> None:
+    """Servers see to the length before the application does; nothing here depends on that."""
+    response = await world.client.post(MINT, headers={"Content-Length": declared}, body=b"{}")
+    assert response.status in (200, 400, 413)
+
+
+async def test_a_body_may_come_in_pieces(world: World) -> None:
+    body = b'{"claimToken": "unknown token", "email": "a@example.com"}'
+    pieces = [body[place : place + 1] for place in range(len(body))]
+    assert (await world.client.post(CLAIM, body=pieces)).words == "400 invalid_claim"
+
+
+async def test_a_body_where_none_belongs_is_not_read(world: World) -> None:
+    """Also one that is too long, or no JSON."""
+    for body in (b"no json", b"[" * 100_000):
+        assert (await world.client.get("/api/v1/bots", body=body)).words == "200"
+
+
+async def test_a_refused_body_names_what_is_wrong_and_not_the_value(world: World) -> None:
+    secret = "clm_tooshort"[:7]
+    response = await world.client.post(COMPLETE, json={"claimToken": secret, "email": "nobody", "code": 123456})
+    message = _message(response)
+    assert "claimToken: " in message
+    assert "email: " in message
+    assert "code: " in message
+    assert secret not in message
+    assert "123456" not in message
+
+
+async def test_a_body_with_many_faults_gets_a_short_answer(world: World) -> None:
+    response = await world.client.post(COMPLETE, json={"claimToken": "x" * 1_000, "email": "y" * 10_000, "code": ""})
+    assert len(_message(response)) < 500
+
+
+def _message(response: Response) -> str:
+    assert response.words == "400 invalid_request"
+    return str(response.json["message"])
+
+
+async def test_a_refused_body_does_not_use_up_the_claim_codes(world: World) -> None:
+    minted = (await world.client.post(MINT)).json
+    for _ in range(3):
+        await world.client.post(CLAIM, json={"claimToken": minted["claimToken"]})
+    sent = await world.client.post(CLAIM, json={"claimToken": minted["claimToken"], "email": "ann@example.com"})
+    assert sent.json == {"sent": True}

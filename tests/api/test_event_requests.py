@@ -1,0 +1,360 @@
+"""Placement events as requests: bodies, content types, callers, limits, pages of other sites, and the database away."""
+
+import json
+from typing import Any
+
+import pytest
+import trio
+
+from actors.values import OutcomeUnknown
+from tests.api.asgi import READER
+from tests.api.callers import CALLERS
+from tests.api.events import BATCH, EVENTS, counted, event, fate, report, stock
+from tests.api.sponsors import uuid
+from tests.api.world import World, away, broken, open_world
+
+LONGEST = 4_096
+LONGEST_BATCH = 131_072
+
+
+# Bodies.
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "text/plain;charset=UTF-8",
+        "text/plain",
+        "",
+        None,
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "image/png",
+    ],
+)
+async def test_json_is_taken_whatever_it_is_called(world: World, kind: str | None) -> None:
+    await stock(world)
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = await world.client.post(EVENTS, headers=headers, body=json.dumps(event()).encode())
+    assert fate(answer) == "recorded"
+    answer = await world.client.post(BATCH, headers=headers, body=json.dumps({"events": [event()]}).encode())
+    assert answer.json == {"results": [{"recorded": False, "dropped": "duplicate"}]}
+
+
+WRONG: dict[str, Any] = {
+    "another property": event() | {"when": 1},
+    "a name in another case": event() | {"VisitorId": uuid(1)},
+    "no booking": {"kind": "click", "visitorId": uuid(1)},
+    "no kind": {"bookingId": "a", "visitorId": uuid(1)},
+    "no visitor": {"bookingId": "a", "kind": "click"},
+    "a booking that is a number": event(bookingId=1),
+    "a booking that is null": event(bookingId=None),
+    "a booking that is a list": event(bookingId=["a"]),
+    "an empty booking": event(bookingId=""),
+    "another kind": event(kind="view"),
+    "a kind in upper case": event(kind="CLICK"),
+    "a kind that is a number": event(kind=1),
+    "a visitor that is a number": event(visitorId=1),
+    "a visitor in braces": event(visitorId=f"{{{uuid(1)}}}"),
+    "a visitor as a URN": event(visitorId=f"urn:uuid:{uuid(1)}"),
+    "a visitor without dashes": event(visitorId=uuid(1).replace("-", "")),
+    "a visitor with dashes elsewhere": event(visitorId="3f2a8c1e5-b7d-4e90-a1c6-0d9e8f7b6a54"),
+    "a visitor with a letter beyond f": event(visitorId="g" + uuid(1)[1:]),
+    "a visitor and a space": event(visitorId=uuid(1) + " "),
+    "a visitor and a line break": event(visitorId=uuid(1) + "\n"),
+    "a visitor in other digits": event(visitorId=uuid(1).replace("0", "\u0660")),
+    "a list": [event()],
+    "a batch": {"events": [event()]},
+    "a text": json.dumps(event()),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+async def test_any_other_body_is_400_and_changes_nothing(world: World, what: str) -> None:
+    await stock(world)
+    for path, body in ((EVENTS, WRONG[what]), (BATCH, {"events": [event(), WRONG[what]]})):
+        answer = await world.client.post(path, json=body)
+        assert answer.words == "400 invalid_request"
+        assert ("events.1" in answer.json["message"]) == (path == BATCH)
+    assert counted(world) == (0, 0)
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"null", b"{", b"bookingId=a&kind=click", b"[" * 4_000, b"\xff"])
+async def test_what_is_no_json_object_is_400(world: World, body: bytes) -> None:
+    for path in (EVENTS, BATCH):
+        assert (await world.client.post(path, body=body)).words == "400 invalid_request"
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize(("path", "longest"), [(EVENTS, LONGEST), (BATCH, LONGEST_BATCH)])
+async def test_a_body_of_the_longest_length_is_read_and_a_longer_one_is_413(
+    world: World, path: str, longest: int, declared: bool
+) -> None:
+    await stock(world)
+    shown = event() if path == EVENTS else {"events": [event()]}
+    for length, words in (
+        (longest, "200"),
+        (longest + 1, "413 payload_too_large"),
+        (3 * longest, "413 payload_too_large"),
+    ):
+        body = json.dumps(shown).encode().ljust(length)
+        headers = {"Content-Length": str(length)} if declared else {}
+        answer = await world.client.post(path, headers=headers, body=[body[:100], body[100:]])
+        assert answer.words == words
+        assert answer.header("access-control-allow-origin") == "*", "the page can read why"
+
+
+async def test_a_batch_of_the_most_events_fits_also_when_it_is_indented(world: World) -> None:
+    await stock(world)
+    events = [event(bookingId="bok_4kQ9ZpR1sT7vX2yB5cD8eF", visitorId=uuid(number)) for number in range(500)]
+    answer = await world.client.post(BATCH, body=json.dumps({"events": events}, indent=4).encode(), address="127.0.0.1")
+    assert answer.words == "400 invalid_request", "there is no such booking; but it was read"
+
+
+async def test_a_body_of_many_faults_is_answered_briefly(world: World) -> None:
+    faults = {f"f{number}": 0 for number in range(9_000)}
+    bodies: list[dict[str, Any]] = [faults, {"events": [faults]}, {"events": [{}] * 500}]
+    for body in bodies:
+        answer = await world.client.post(BATCH, json=body)
+        assert answer.words == "400 invalid_request"
+        assert len(answer.json["message"]) < 500
+    message = (await world.client.post(BATCH, json=faults)).json["message"]
+    assert message == "The body is not valid: there are 9001 problems"
+
+
+# Callers.
+
+
+async def test_a_key_counts_the_request_and_its_limits_are_told(world: World) -> None:
+    await stock(world)
+    key = world.key()
+    for path, body in ((EVENTS, event()), (BATCH, {"events": [event()] * 7})):
+        answer = await world.client.post(path, key, json=body)
+        assert answer.words == "200"
+        assert '"minute";q=60;w=60' in (answer.header("ratelimit-policy") or "")
+    assert world.tenant_of(key).lifetime_used == 2, "a batch is one request"
+    assert (await report(world)).header("ratelimit") is None
+
+
+async def test_a_key_is_held_to_its_own_minute(world: World) -> None:
+    await stock(world)
+    key = world.key()
+    statuses = [(await report(world, key, visitorId=uuid(number))).status for number in range(61)]
+    assert statuses == [200] * 60 + [429]
+    assert (await report(world)).status == 200
+    assert world.tenant_of(key).lifetime_used == 60
+
+
+@pytest.mark.parametrize("who", ["an unknown key", "not a key", "a revoked key", "a key without a scheme"])
+async def test_a_wrong_key_is_401_and_nothing_is_recorded(world: World, who: str) -> None:
+    await stock(world)
+    headers = {"Authorization": str(CALLERS[who](world))}
+    assert (await report(world, headers=headers)).status == 401
+    assert (await world.client.post(BATCH, headers=headers, json={"events": [event()]})).status == 401
+    assert counted(world) == (0, 0)
+
+
+async def test_cookies_are_not_looked_at(world: World) -> None:
+    await stock(world)
+    headers = {"Cookie": "session=x; __Host-session=y", "Origin": "https://elsewhere.example"}
+    answer = await report(world, headers={**headers, "Sec-Fetch-Site": "cross-site"})
+    assert fate(answer) == "recorded"
+    assert answer.header("access-control-allow-origin") == "*"
+    assert answer.header("set-cookie") is None
+
+
+# Limits.
+
+
+async def test_a_client_may_report_600_events_a_minute(world: World) -> None:
+    await stock(world)
+    statuses = [(await report(world, visitorId=uuid(number))).status for number in range(600)]
+    assert set(statuses) == {200}, "the limit of those who read without a key is not theirs"
+    refused = await report(world, visitorId=uuid(601))
+    assert refused.words == "429 rate_limited"
+    assert refused.header("retry-after") == str(refused.json["retryAfter"]) == "60"
+    assert refused.header("access-control-allow-origin") == "*"
+    assert counted(world) == (600, 0)
+    assert (await world.client.get("/api/v1/sponsors/placements")).status == 200, "it may read all the same"
+    world.clock.at_ms += 59_999
+    assert (await report(world, visitorId=uuid(601))).header("retry-after") == "1"
+    world.clock.at_ms += 1
+    assert fate(await report(world, visitorId=uuid(601))) == "recorded"
+
+
+@pytest.fixture
+async def three_a_minute() -> Any:
+    async with open_world(EVENTS__PER_MINUTE=3) as opened:
+        await stock(opened)
+        yield opened
+
+
+async def passed(world: World, address: str | None, count: int = 1) -> int:
+    """Report events one by one; how many were let through."""
+    statuses = [(await world.client.post(EVENTS, json=event(), address=address)).status for _ in range(count)]
+    assert set(statuses) <= {200, 429}
+    return statuses.count(200)
+
+
+async def test_every_address_has_a_limit_of_its_own(three_a_minute: World) -> None:
+    for address in (READER, "203.0.113.8", "2001:db8::1", None):
+        assert await passed(three_a_minute, address, 5) == 3
+
+
+async def test_the_addresses_of_one_ipv6_network_share_a_limit(three_a_minute: World) -> None:
+    addresses = ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:2:a:b:c:d", "2001:db8:1:2::2")
+    assert [await passed(three_a_minute, address) for address in addresses] == [1, 1, 1, 0]
+    assert await passed(three_a_minute, "2001:db8:1:3::1") == 1
+    assert [await passed(three_a_minute, address) for address in ("::ffff:192.0.2.1", "192.0.2.1")] == [1, 1]
+    assert await passed(three_a_minute, "192.0.2.1", 2) == 1
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+async def test_loopback_has_no_limit(three_a_minute: World, address: str) -> None:
+    assert await passed(three_a_minute, address, 50) == 50
+
+
+async def test_relays_in_the_exempt_networks_have_no_limit() -> None:
+    networks = "198.51.100.0/24, 2001:db8:a::/48"
+    async with open_world(EVENTS__PER_MINUTE=3, EVENTS__EXEMPT_NETWORKS=networks) as world:
+        await stock(world)
+        for address in ("198.51.100.7", "2001:db8:a:b::1", "::ffff:198.51.100.8"):
+            assert await passed(world, address, 50) == 50
+            batch = {"events": [event()] * 500}
+            assert (await world.client.post(BATCH, json=batch, address=address)).status == 200
+        for address in ("198.51.101.7", "2001:db8:b::1", "127.0.0.1"):
+            assert await passed(world, address, 5) == 3
+
+
+async def test_what_is_not_valid_counts_too(three_a_minute: World) -> None:
+    statuses = [(await three_a_minute.client.post(EVENTS, body=b"x")).status for _ in range(5)]
+    assert statuses == [400, 400, 400, 429, 429]
+
+
+async def test_a_batch_counts_its_events_all_or_none() -> None:
+    async with open_world(EVENTS__PER_MINUTE=10) as world:
+        await stock(world)
+
+        async def batch(count: int) -> int:
+            events = [event(visitorId=uuid(number)) for number in range(count)]
+            return (await world.client.post(BATCH, json={"events": events})).status
+
+        assert [await batch(count) for count in (7, 4, 11, 4, 3, 1)] == [200, 429, 429, 429, 200, 429]
+        assert counted(world) == (7, 0)
+        world.clock.at_ms += 60_000
+        assert [await batch(count) for count in (11, 10, 1)] == [429, 200, 429]
+
+
+async def test_a_batch_that_is_too_much_is_not_charged_to_a_key() -> None:
+    async with open_world(EVENTS__PER_MINUTE=10) as world:
+        await stock(world)
+        key = world.key()
+        refused = await world.client.post(BATCH, key, json={"events": [event()] * 11})
+        assert refused.words == "429 rate_limited"
+        assert refused.header("retry-after") == str(refused.json["retryAfter"]) == "60"
+        await world.settled()
+        assert world.tenant_of(key).lifetime_used == 0
+        assert (await world.client.post(BATCH, key, json={"events": [event()] * 10})).status == 200
+        assert world.tenant_of(key).lifetime_used == 1
+
+
+# The database away.
+
+
+@pytest.mark.parametrize("path", [EVENTS, BATCH])
+async def test_without_the_database_nothing_counts_and_a_retry_does(world: World, path: str) -> None:
+    await stock(world)
+    body = event() if path == EVENTS else {"events": [event(), event(kind="click")]}
+    before, world.memory.before = world.memory.before, away
+    answer = await world.client.post(path, json=body)
+    assert answer.words == "503 service_unavailable"
+    assert answer.header("retry-after") == "1"
+    assert answer.header("access-control-allow-origin") == "*"
+    assert counted(world) == (0, 0)
+    world.memory.before = before
+    answer = await world.client.post(path, json=body)
+    assert answer.json == ({"recorded": True} if path == EVENTS else {"results": [{"recorded": True}] * 2})
+    assert counted(world) == ((1, 0) if path == EVENTS else (1, 1))
+
+
+async def test_without_the_database_what_is_known_is_still_answered(world: World) -> None:
+    """A duplicate that this node has seen committed, a crawler, and a week that is over need no look at it."""
+    await stock(world)
+    await report(world)
+    world.memory.before = away
+    assert fate(await report(world)) == "duplicate"
+    assert fate(await report(world, visitorId=uuid(2), headers={"User-Agent": "bot"})) == "crawler"
+    assert (await report(world, visitorId=uuid(2))).status == 503
+    assert (await report(world, bookingId="unknown")).status == 503, "nobody knows whether there is one"
+    assert (await report(world, bookingId="no id")).status == 404
+
+
+async def test_a_lost_answer_of_the_database_is_settled_before_ours(world: World) -> None:
+    await stock(world)
+    after, calls = world.memory.after, []
+
+    async def lose() -> None:
+        calls.append(1)
+        if len(calls) < 3:
+            raise OutcomeUnknown("the answer got lost")
+        await after()
+
+    world.memory.after = lose
+    assert fate(await report(world)) == "recorded"
+    assert fate(await report(world)) == "duplicate"
+    assert counted(world) == (1, 0)
+    assert len(calls) == 3
+
+
+async def test_after_an_answer_that_never_came_a_retry_tells_the_truth(world: World) -> None:
+    """It was kept, and nobody could be told: then it is a duplicate of itself."""
+    await stock(world)
+    after = world.memory.after
+
+    async def hang() -> None:
+        await trio.sleep(60)
+        raise OutcomeUnknown("the answer got lost")
+
+    world.memory.after = hang
+    assert (await report(world)).words == "503 service_unavailable"
+    world.memory.after = after
+    await trio.sleep(120)
+    assert fate(await report(world)) == "duplicate"
+    assert counted(world) == (1, 0)
+
+
+async def test_a_full_mailbox_is_503_at_once() -> None:
+    async with open_world(EVENTS__MAILBOX=500, EVENTS__BATCH=500) as world:
+        await stock(world)
+        world.memory.before = _never
+        started = trio.current_time()
+        with trio.move_on_after(1):
+            async with trio.open_nursery() as nursery:
+                batch = {"events": [event(visitorId=uuid(number)) for number in range(500)]}
+                for _ in range(2):
+                    # One that is being committed, and one that waits.
+                    nursery.start_soon(_post, world, batch)
+                    await world.settled()
+                assert (await report(world, headers={"X-Request-Id": "r"}, visitorId=uuid(600))).status == 503
+                assert trio.current_time() == started
+                nursery.cancel_scope.cancel()
+        [deduper] = world.services.events.dedupers
+        assert deduper.statistics().refused == 1
+
+
+async def _post(world: World, body: Any) -> None:
+    await world.client.post(BATCH, json=body, address="127.0.0.1")
+
+
+async def _never() -> None:
+    await trio.sleep_forever()
+
+
+async def test_a_bug_is_a_500_that_a_page_can_read(world: World) -> None:
+    await stock(world)
+    world.memory.before = broken
+    answer = await report(world)
+    assert answer.words == "500 internal_error"
+    assert answer.header("access-control-allow-origin") == "*"

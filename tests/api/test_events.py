@@ -1,0 +1,333 @@
+"""Operation 12: an event counts once for its booking, kind, visitor and UTC day, and only while its placement is shown."""
+
+from typing import Any
+
+import pytest
+import trio
+
+from actors.bookings.records import BookingStatus, CampaignStatus
+from actors.clock import DAY_MS, HOUR_MS
+from actors.weeks import WEEK_MS
+from tests.api.events import EVENTS, counted, event, fate, report, stock
+from tests.api.sponsors import ADMIN, API, THIS_WEEK, add_slot, administrator, sponsor, uuid
+from tests.api.world import NOON_MS, World, open_world
+from tests.snapshots.rows import booking, hold, slot
+
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+
+
+# Once.
+
+
+async def test_the_first_of_a_visitor_is_recorded_and_the_rest_are_duplicates(world: World) -> None:
+    await stock(world)
+    answers = [await report(world) for _ in range(3)]
+    assert [answer.json for answer in answers] == [{"recorded": True}, {"recorded": False}, {"recorded": False}]
+    assert [answer.header("x-event-dropped") for answer in answers] == [None, "duplicate", "duplicate"]
+    assert counted(world) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "other", [{"kind": "click"}, {"bookingId": "b"}, {"visitorId": uuid(2)}], ids=lambda other: next(iter(other))
+)
+async def test_what_differs_in_one_of_these_counts_by_itself(world: World, other: dict[str, Any]) -> None:
+    await stock(world, slot("right-1"), booking("b", "right-1"))
+    sent: list[dict[str, Any]] = [{}, other, {}, other]
+    assert [fate(await report(world, **each)) for each in sent] == ["recorded", "recorded", "duplicate", "duplicate"]
+
+
+async def test_a_visitor_in_upper_case_is_the_same_one(world: World) -> None:
+    await stock(world)
+    visitor = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+    assert fate(await report(world, visitorId=visitor.upper())) == "recorded"
+    assert fate(await report(world, visitorId=visitor)) == "duplicate"
+
+
+async def test_the_next_day_counts_anew(world: World) -> None:
+    await stock(world)
+    midnight = NOON_MS - NOON_MS % DAY_MS + DAY_MS
+    fates = []
+    for world.clock.at_ms in (NOON_MS, midnight - 1, midnight, midnight + 1, midnight + DAY_MS - 1, midnight + DAY_MS):
+        fates.append(fate(await report(world)))
+    assert fates == ["recorded", "duplicate", "recorded", "duplicate", "duplicate", "recorded"]
+    assert counted(world) == (3, 0)
+
+
+@pytest.mark.parametrize("hours", [1, 6, 12])
+async def test_a_narrower_bucket_counts_anew_at_its_own_hours(hours: int) -> None:
+    async with open_world(EVENTS__BUCKET_HOURS=hours) as world:
+        await stock(world)
+        fates = []
+        for world.clock.at_ms in (NOON_MS, NOON_MS + hours * HOUR_MS - 1, NOON_MS + hours * HOUR_MS):
+            fates.append(fate(await report(world)))
+        assert fates == ["recorded", "duplicate", "recorded"]
+
+
+async def test_of_many_at_once_one_is_recorded(world: World) -> None:
+    await stock(world)
+    fates = []
+
+    async def send() -> None:
+        fates.append(fate(await report(world)))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(50):
+            nursery.start_soon(send)
+    assert sorted(fates) == ["duplicate"] * 49 + ["recorded"]
+    assert counted(world) == (1, 0)
+
+
+async def test_what_was_recorded_is_seen_in_the_bookings_at_once(world: World) -> None:
+    add_slot(world)
+    person, boss = sponsor(world), administrator(world)
+    await person.profile()
+    campaign = await person.campaign()
+    assert (await boss.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})).words == "200"
+    booked = (await person.booking(campaign, week=THIS_WEEK))["id"]
+    await person.pay(booked)
+    for number, (kind, impressions, clicks) in enumerate(
+        [("impression", 1, 0), ("click", 1, 1), ("impression", 2, 1), ("impression", 3, 1)]
+    ):
+        assert fate(await report(world, bookingId=booked, kind=kind, visitorId=uuid(number))) == "recorded"
+        shown = (await person.read(booked))["booking"]
+        [listed] = (await person.get(f"{API}/bookings")).json["items"]
+        for each in (shown, listed):
+            assert (each["impressions"], each["clicks"]) == (impressions, clicks)
+
+
+# While it is shown.
+
+
+async def test_a_booking_counts_from_its_first_millisecond_to_its_last(world: World) -> None:
+    await stock(world, booking("later", start=1))
+    begin = THIS_WEEK + WEEK_MS
+    for number, (at_ms, expected) in enumerate(
+        [
+            (begin - 1, "inactive"),
+            (begin, "recorded"),
+            (begin + WEEK_MS - 1, "recorded"),
+            (begin + WEEK_MS, "inactive"),
+            (begin + 4 * WEEK_MS, "inactive"),
+        ]
+    ):
+        world.clock.at_ms = at_ms
+        await trio.sleep(1)
+        assert fate(await report(world, bookingId="later", visitorId=uuid(number))) == expected
+    assert counted(world, "later") == (2, 0)
+
+
+@pytest.mark.parametrize("status", [each for each in BookingStatus if each is not BookingStatus.PAID])
+async def test_a_booking_that_is_not_paid_for_is_inactive(world: World, status: BookingStatus) -> None:
+    await stock(world, booking("b", status=status))
+    assert fate(await report(world, bookingId="b")) == "inactive"
+    assert counted(world, "b") == (0, 0)
+
+
+@pytest.mark.parametrize("status", [each for each in CampaignStatus if each is not CampaignStatus.APPROVED])
+async def test_a_booking_whose_campaign_is_not_approved_is_inactive(world: World, status: CampaignStatus) -> None:
+    await stock(world)
+    campaign = world.memory.campaigns["cmp_a"]
+    values = {name: getattr(campaign, name) for name in campaign.__slots__}
+    world.memory.campaigns["cmp_a"] = type(campaign)(**values | {"status": status})
+    world.sponsorship_store.keep()
+    await world.settled()
+    assert fate(await report(world)) == "inactive"
+    assert counted(world) == (0, 0)
+
+
+async def test_pausing_editing_and_a_refund_end_it_and_resuming_brings_it_back(world: World) -> None:
+    add_slot(world)
+    person, boss = sponsor(world), administrator(world)
+    await person.profile()
+    campaign = await person.campaign()
+    booked = (await person.booking(campaign, week=THIS_WEEK))["id"]
+    review, numbers = f"{ADMIN}/campaigns/{campaign}/review", iter(range(100))
+
+    async def now() -> str:
+        await world.settled()
+        return fate(await report(world, bookingId=booked, visitorId=uuid(next(numbers))))
+
+    fates = [await now()]
+    await person.pay(booked)
+    fates.append(await now())
+    for who, path, body in (
+        (boss, review, {"decision": "approve"}),
+        (person, f"{API}/campaigns/{campaign}/pause", None),
+        (person, f"{API}/campaigns/{campaign}/resume", None),
+    ):
+        assert (await who.post(path, body)).words == "200"
+        fates.append(await now())
+    assert (await person.patch(f"{API}/campaigns/{campaign}", {"headline": "Another one"})).words == "200"
+    fates.append(await now())
+    assert (await boss.post(review, {"decision": "approve"})).words == "200"
+    assert (await boss.post(f"{ADMIN}/bookings/{booked}/refund", {})).words == "200"
+    fates.append(await now())
+    assert fates == ["inactive", "inactive", "recorded", "inactive", "recorded", "inactive", "inactive"]
+
+
+async def test_what_is_inactive_may_count_later_the_same_day(world: World) -> None:
+    """Nothing is remembered of what was dropped."""
+    await stock(world, hold("b", NOON_MS + HOUR_MS))
+    assert fate(await report(world, bookingId="b")) == "inactive"
+    await stock(world, booking("b"))
+    assert fate(await report(world, bookingId="b")) == "recorded"
+
+
+async def test_a_node_that_has_not_heard_of_a_booking_yet_drops_nothing(world: World) -> None:
+    await stock(world)
+    world.sponsorship_store.keep(slot("right-1"), booking("b", "right-1"), silently=True)
+    assert "b" not in world.services.placements.snapshot.windows
+    assert fate(await report(world, bookingId="b")) == "recorded"
+    assert counted(world, "b") == (1, 0)
+
+
+@pytest.mark.parametrize("known", ["bok_unknown", "A", "a" * 100, "-_-"])
+async def test_an_unknown_booking_is_404(world: World, known: str) -> None:
+    await stock(world)
+    assert (await report(world, bookingId=known)).words == "404 not_found"
+
+
+@pytest.mark.parametrize(
+    "impossible", ["\x00", "a\x00", "a b", " a", "a/b", "a\n", "é", "\U0001f600", "a%00", "' or 1=1 --", "a" * 99 + "."]
+)
+async def test_what_can_be_no_id_is_404_without_a_look_at_the_store(world: World, impossible: str) -> None:
+    await stock(world)
+    looks = _counting(world)
+    assert (await report(world, bookingId=impossible)).words == "404 not_found"
+    assert not looks
+
+
+@pytest.mark.parametrize("booking_id", ["", "a" * 101, "\x00" * 101])
+async def test_an_id_of_a_wrong_length_is_400_without_a_look_at_the_store(world: World, booking_id: str) -> None:
+    looks = _counting(world)
+    assert (await report(world, bookingId=booking_id)).words == "400 invalid_request"
+    assert not looks
+
+
+def _counting(world: World) -> list[int]:
+    """Grows with each look at the database that this request causes."""
+    looks: list[int] = []
+
+    async def look() -> None:
+        await trio.lowlevel.checkpoint()
+        looks.append(1)
+
+    world.memory.before = look
+    return looks
+
+
+async def test_what_is_shown_costs_one_transaction_and_a_duplicate_none(world: World) -> None:
+    await stock(world)
+    looks = _counting(world)
+    await report(world)
+    assert len(looks) == 1
+    await report(world)
+    assert len(looks) == 1
+
+
+# Nobody who sees a page.
+
+CRAWLERS = [
+    "Googlebot/2.1 (+http://www.google.com/bot.html)",
+    "Mozilla/5.0 (compatible; bingbot/2.0)",
+    "some-CRAWLer",
+    "Baiduspider+(+http://www.baidu.com/search/spider.htm)",
+    "Mozilla/5.0 (compatible; Yahoo! Slurp)",
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/140.0.0.0 Safari/537.36",
+    "ROBOT",
+]
+
+
+@pytest.mark.parametrize("agent", CRAWLERS)
+async def test_a_declared_crawler_is_dropped(world: World, agent: str) -> None:
+    await stock(world)
+    assert fate(await report(world, headers={"User-Agent": agent})) == "crawler"
+    assert counted(world) == (0, 0)
+    assert fate(await report(world)) == "recorded"
+
+
+@pytest.mark.parametrize("agent", [BROWSER, "", "curl/8.0", "relay/1.0", "bo t", "é"])
+async def test_who_does_not_declare_to_be_a_crawler_is_none(world: World, agent: str) -> None:
+    await stock(world)
+    assert fate(await report(world, headers={"User-Agent": agent})) == "recorded"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("Sec-Purpose", "prefetch", "prefetch"),
+        ("Sec-Purpose", "prefetch;prerender", "prefetch"),
+        ("Sec-Purpose", "prefetch;anonymous-client-ip", "prefetch"),
+        ("Purpose", "prefetch", "prefetch"),
+        ("Purpose", "Prefetch", "prefetch"),
+        ("Sec-Purpose", "", "recorded"),
+        ("Purpose", "visit", "recorded"),
+        ("X-Purpose", "prefetch", "recorded"),
+    ],
+)
+async def test_a_prefetch_is_dropped(world: World, name: str, value: str, expected: str) -> None:
+    await stock(world)
+    assert fate(await report(world, headers={name: value})) == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "booking_id", "expected"),
+    [
+        ({"User-Agent": "bot", "Purpose": "prefetch"}, "a", "crawler"),
+        ({"User-Agent": "bot"}, "later", "crawler"),
+        ({"Purpose": "prefetch"}, "later", "prefetch"),
+    ],
+)
+async def test_of_several_reasons_the_first_is_told(
+    world: World, headers: dict[str, str], booking_id: str, expected: str
+) -> None:
+    await stock(world, booking("later", start=1))
+    assert fate(await report(world, headers=headers, bookingId=booking_id)) == expected
+
+
+async def test_an_unknown_booking_is_404_also_to_a_crawler(world: World) -> None:
+    assert (await report(world, headers={"User-Agent": "bot"}, bookingId="b")).words == "404 not_found"
+
+
+# What is counted is told.
+
+
+async def test_fates_are_counted_in_the_metrics(world: World) -> None:
+    await stock(world, booking("later", start=1))
+    for number in range(3):
+        await report(world, visitorId=uuid(number))
+    await report(world)
+    await report(world, bookingId="later")
+    await report(world, headers={"Purpose": "prefetch"})
+    await report(world, headers={"User-Agent": "bot"})
+    await report(world, bookingId="unknown")
+    await world.client.post(EVENTS, json={})
+    page = (await world.client.get("/metrics")).body.decode()
+    found = dict(_samples(page))
+    assert found == {"recorded": 3, "duplicate": 1, "inactive": 1, "prefetch": 1, "crawler": 1}
+
+
+def _samples(page: str) -> Any:
+    for line in page.splitlines():
+        if line.startswith("catalog_events_total{"):
+            label, value = line.removeprefix('catalog_events_total{fate="').split('"} ')
+            yield label, float(value)
+
+
+async def test_an_event_leaves_no_trace_of_who_sent_it(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    await stock(world)
+    visitors = ["3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54", "not-quite-a-uuid-9f8e"]
+    headers = {"User-Agent": BROWSER, "Cookie": "session=secret-cookie"}
+    with caplog.at_level("DEBUG"):
+        for visitor in visitors:
+            for body in (event(visitorId=visitor), {**event(visitorId=visitor), visitor: 1}, event(bookingId=visitor)):
+                await world.client.post(EVENTS, headers=headers, json=body)
+        await world.client.post(f"{EVENTS}/batch", headers=headers, json={"events": [event(visitorId=visitors[0])]})
+    assert counted(world) == (1, 0)
+    logged = caplog.text + repr([vars(record) for record in caplog.records])
+    assert "recordEvents" in logged
+    kept = repr((world.memory.events, world.memory.delivery_days, world.memory.audits, world.memory.journal))
+    for secret in (*visitors, "Chrome", "secret-cookie"):
+        assert secret not in logged
+        assert secret not in kept
+    assert "203.0.113.7" not in kept

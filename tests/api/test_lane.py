@@ -1,0 +1,685 @@
+"""The lane and Quart give one answer: every hot operation's contract runs through both, and all that is seen is compared.
+
+Two nodes begin alike, one with the lane and one whose operations are all cold. Each request is sent to both, and so are
+its consequences: status, headers and body, the line in the log, the rows of tenants, and at the end the metrics.
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from actors.bookings.records import Side
+from actors.values import Tier
+from service.api.operations import OPERATIONS
+from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
+from service.http.asgi import App, Message, Receive, Scope, Send
+from service.web.app import build_app
+from service.web.fast_path import FastPath
+from tests.api.asgi import READER, Client, Response
+from tests.api.conformity import check
+from tests.api.world import DESCRIBED, World, away, broken, open_world
+from tests.snapshots.rows import booking, slot
+
+COLD = [replace(operation, hot=False) for operation in OPERATIONS]
+VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+
+
+def event(**change: Any) -> dict[str, Any]:
+    return {"bookingId": "bok_live", "kind": "impression", "visitorId": VISITOR} | change
+
+
+GOOD: dict[str, tuple[str, str, Any]] = {
+    # A request that goes well, by operation: method, path, body.
+    "listUseCases": ("GET", "/api/v1/usecases", None),
+    "getUseCase": ("GET", "/api/v1/usecases/case-04", None),
+    "listBots": ("GET", "/api/v1/bots", None),
+    "getBot": ("GET", "/api/v1/bots/bot-00", None),
+    "getInventory": ("GET", "/api/v1/sponsors/inventory", None),
+    "listPlacements": ("GET", "/api/v1/sponsors/placements", None),
+    "recordEvent": ("POST", "/api/v1/sponsors/events", event()),
+    "recordEvents": ("POST", "/api/v1/sponsors/events/batch", {"events": [event(), event(), event(kind="click")]}),
+}
+READS = [name for name, (method, _, _) in GOOD.items() if method == "GET"]
+WRITES = [name for name, (method, _, _) in GOOD.items() if method == "POST"]
+
+every_operation = pytest.mark.parametrize("name", GOOD)
+
+
+def test_every_hot_operation_is_compared() -> None:
+    assert GOOD.keys() == {operation.name for operation in OPERATIONS if operation.hot}
+
+
+@dataclass(slots=True)
+class Both:
+    """A node that answers by the lane, and its twin that answers by Quart."""
+
+    lane: World
+    quart: World
+
+    @property
+    def worlds(self) -> tuple[World, World]:
+        return self.lane, self.quart
+
+    async def ask(self, method: str, target: str, key: str | None = None, **rest: Any) -> Response:
+        """The one answer of both."""
+        seen = []
+        for world in self.worlds:
+            with access_lines() as lines:
+                response = await world.client.request(method, target, key, **rest)
+            seen.append((response, lines, world.memory.tenants))
+        assert seen[0] == seen[1]
+        assert len(lines) == 1
+        return response
+
+    async def good(self, name: str, key: str | None = None, *, query: str = "", **rest: Any) -> Response:
+        """The request that goes well, with something more."""
+        method, path, body = GOOD[name]
+        return await self.ask(method, path + query, key, **({"json": body} | rest))
+
+    async def raw(self, scope: dict[str, Any], receive: Callable[[], Receive]) -> list[Message]:
+        """What both send when they are called with these."""
+        seen = []
+        for world in self.worlds:
+            sent: list[Message] = []
+
+            async def send(message: Message, sent: list[Message] = sent) -> None:
+                await trio.lowlevel.checkpoint()
+                sent.append(message)
+
+            with access_lines() as lines:
+                await world.client.app(scope, receive(), send)
+            seen.append((_whole(sent), lines))
+        assert seen[0] == seen[1]
+        return seen[0][0]
+
+    def key(self, **facts: Any) -> str:
+        one, other = (world.key(**facts) for world in self.worlds)
+        assert one == other, "the twins drifted apart"
+        return one
+
+    def plant(self, change: Callable[[World], None]) -> None:
+        for world in self.worlds:
+            change(world)
+
+
+def _whole(sent: list[Message]) -> list[Message]:
+    """The messages of an answer with its body in one: into how many it is cut may differ."""
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return [*sent[:1], {"body": body, "more_body": sent[-1]["more_body"]}] if sent else []
+
+
+@contextmanager
+def access_lines() -> Iterator[list[dict[str, Any]]]:
+    """The lines of the access log in the block: message and fields."""
+    lines: list[dict[str, Any]] = []
+
+    class Collecting(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            fields = ("status", "ms", "operation", "caller", "refusal", "client")
+            lines.append({"message": record.getMessage()} | {name: vars(record)[name] for name in fields})
+
+    handler, logger = Collecting(), logging.getLogger("service.access")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield lines
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+async def stock(world: World) -> None:
+    """Sell a slot whose placement is live, and one whose placement will be."""
+    world.sponsorship_store.keep(slot(), slot("right-1", side=Side.RIGHT), booking("bok_live"))
+    world.sponsorship_store.keep(booking("bok_later", "right-1", start=2))
+    await world.settled()
+
+
+@asynccontextmanager
+async def open_both(**settings: object) -> AsyncIterator[Both]:
+    async with open_world(**settings) as lane, open_world(**settings) as quart:
+        quart.client = Client(build_app(quart.services, COLD, DESCRIBED, quart.metrics), check)
+        both = Both(lane, quart)
+        for world in both.worlds:
+            await stock(world)
+        yield both
+        assert _counted(lane) == _counted(quart)
+
+
+def _counted(world: World) -> list[bytes]:
+    """The metrics, but for the moments at which each of them began."""
+    return [line for line in world.metrics.page().splitlines() if b"_created" not in line]
+
+
+@pytest.fixture
+async def both() -> AsyncIterator[Both]:
+    async with open_both() as opened:
+        yield opened
+
+
+# Good ones.
+
+
+@every_operation
+async def test_good_requests_are_answered_alike(both: Both, name: str) -> None:
+    keys = [None, both.key(), both.key(tier=Tier.CLAIMED, email="ann@example.com"), both.key(tier=Tier.UPGRADED)]
+    for key in [*keys, *keys]:
+        assert (await both.good(name, key)).status == 200
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_what_a_client_has_already_is_304_alike(both: Both, name: str) -> None:
+    etag = (await both.good(name)).header("etag")
+    for tag, status in {f"{etag}": 304, f"W/{etag}": 304, "*": 304, f'"x", {etag}': 304, '"x"': 200, "": 200}.items():
+        assert (await both.good(name, headers={"If-None-Match": tag})).status == status
+        assert (await both.good(name, both.key(), headers={"If-None-Match": tag})).status == 200
+    several = [("If-None-Match", '"x"'), ("If-None-Match", f"{etag}")]
+    assert (await both.good(name, headers=several)).status == 304
+
+
+QUERIES = (
+    *("?", "?q=zebra", "?q=", "?q=%00", "?q=%FF", "?q=zürich", "?q=" + "x" * 201, "?q=the", "?q=a&q=b"),
+    *("?limit=1", "?limit=0", "?limit=101", "?limit=null", "?limit=x", "?limit=1&limit=1", "?limit=%31", "?limit="),
+    *("?cursor=", "?cursor=null", "?cursor=x", "?cursor=" + "x" * 2_001),
+    *("?weekStart=0", "?weekStart=1794830400000", "?weekStart=", "?weekStart=x", "?weekStart=1&weekStart=1"),
+    *("?unknown=1", "?=&&", "??", "?" + "&".join(f"a{each}=1" for each in range(101)), "?utm=1&limit=2&%6Cimit=3"),
+)
+
+
+@every_operation
+async def test_queries_are_read_alike(both: Both, name: str) -> None:
+    key = both.key(tier=Tier.UPGRADED)
+    for query in QUERIES:
+        await both.good(name, key, query=query)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/usecases", "/api/v1/bots"])
+async def test_a_list_is_walked_alike(both: Both, path: str) -> None:
+    cursor, pages = "", 0
+    while cursor is not None:
+        cursor = (await both.ask("GET", f"{path}?limit=10&cursor={cursor}")).json["nextCursor"]
+        pages += 1
+    assert pages == {"/api/v1/usecases": 5, "/api/v1/bots": 3}[path]
+
+
+# Who calls.
+
+
+AUTHORIZATIONS = (
+    "",
+    " ",
+    "Bearer",
+    "Bearer ",
+    "Basic YTpi",
+    "Bearer a b",
+    "Bearer a,b",
+    "bearer x",
+    "cs_anon_x",
+    "Béarer é",
+)
+
+
+@every_operation
+async def test_a_bad_authorization_is_refused_alike(both: Both, name: str) -> None:
+    for value in AUTHORIZATIONS:
+        assert (await both.good(name, headers={"Authorization": value})).status == 401
+    twice = [("Authorization", f"Bearer {both.key()}"), ("Authorization", f"Bearer {both.key()}")]
+    assert (await both.good(name, headers=twice)).status == 401
+
+
+REFUSED_KEYS: tuple[tuple[dict[str, Any], set[str]], ...] = (
+    ({"expires_in_ms": -1}, {"403 key_expired"}),
+    ({"revoked": True}, {"401 invalid_api_key"}),
+    ({"used": 1_000}, {"403 quota_exhausted"}),
+    ({"used_today": 500}, {"429 rate_limited"}),
+    ({"usecase_reads": 200}, {"200", "403 claim_required"}),
+    ({"scopes": ()}, {"200", "403 insufficient_scope"}),
+)
+
+
+@every_operation
+async def test_a_key_that_is_no_good_is_refused_alike(both: Both, name: str) -> None:
+    for facts, words in REFUSED_KEYS:
+        assert (await both.good(name, both.key(**facts))).words in words
+
+
+@every_operation
+async def test_limits_a_minute_are_held_alike(name: str) -> None:
+    limits = {"KEYLESS__PER_MINUTE": 2, "EVENTS__PER_MINUTE": 6, "TIERS__ANONYMOUS__PER_MINUTE": 2}
+    async with open_both(**limits) as both:
+        for key, address in ((None, READER), (both.key(), "198.51.100.1")):
+            words = [(await both.good(name, key, address=address)).words for _ in range(7)]
+            assert words[0] == "200"
+            assert words[-1] == "429 rate_limited"
+        for world in both.worlds:
+            await world.pass_seconds(30)
+        assert (await both.good(name)).header("retry-after") == "30"
+
+
+async def test_relays_are_let_through_alike() -> None:
+    async with open_both(EVENTS__PER_MINUTE=1) as both:
+        for _ in range(3):
+            assert (await both.good("recordEvent", address="127.0.0.1")).status == 200
+
+
+FORWARDED = ("198.51.100.1", "198.51.100.1, 10.0.0.1", "", ",", "x", "[2001:db8::1]:80", "198.51.100.1:80", "é", "::1")
+
+
+@every_operation
+async def test_clients_behind_proxies_are_told_apart_alike(name: str) -> None:
+    async with open_both(SERVER__TRUSTED_PROXIES="10.0.0.0/8", KEYLESS__PER_MINUTE=3, EVENTS__PER_MINUTE=3) as both:
+        for forwarded in FORWARDED:
+            for address in ("10.0.0.9", READER, None):
+                await both.good(name, headers={"X-Forwarded-For": forwarded}, address=address)
+        several = [("X-Forwarded-For", "198.51.100.9"), ("X-Forwarded-For", "10.0.0.2")]
+        await both.good(name, headers=several, address="10.0.0.9")
+
+
+# When things go wrong.
+
+
+@every_operation
+async def test_an_absent_store_is_told_alike(both: Both, name: str) -> None:
+    key = both.key()
+
+    def leave(world: World) -> None:
+        world.memory.before = world.catalog_memory.before = away
+
+    both.plant(leave)
+    assert (await both.good(name, key)).words == "503 service_unavailable"
+    assert (await both.good(name)).words == ("503 service_unavailable" if name in WRITES else "200")
+    if name in ("listUseCases", "listBots"):
+        assert (await both.good(name, query="?q=zebra")).words == "503 service_unavailable"
+
+
+@every_operation
+async def test_an_actor_that_fails_is_told_alike(both: Both, name: str) -> None:
+    key = both.key()
+    both.plant(lambda world: setattr(world.memory, "before", broken))
+    assert (await both.good(name, key)).words == "500 internal_error"
+
+
+PLACES_OF_BUGS = ("budgets", "config", "clock")
+
+
+@every_operation
+@pytest.mark.parametrize("part", PLACES_OF_BUGS)
+async def test_a_bug_is_told_alike(both: Both, name: str, part: str) -> None:
+    """Whether it is in what is done for all requests, for those of this kind, or by the handler."""
+    both.plant(lambda world: setattr(world.services, part, None))
+    told = await both.good(name)
+    assert told.words in ("200", "500 internal_error")
+    if part == "config":
+        assert told.status == 500
+
+
+@every_operation
+async def test_a_node_that_stops_says_so_alike(both: Both, name: str) -> None:
+    both.plant(lambda world: setattr(world.services.health, "stopping", True))
+    assert (await both.good(name)).header("connection") == "close"
+
+
+# Methods and paths.
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "post", "X" * 40, "")
+
+
+@every_operation
+async def test_any_method_is_answered_alike(both: Both, name: str) -> None:
+    _, path, body = GOOD[name]
+    for method in METHODS:
+        for key in (None, both.key()):
+            await both.ask(method, path, key, json=body)
+
+
+async def test_head_is_answered_as_get_is(both: Both) -> None:
+    for name in READS:
+        assert (await both.ask("HEAD", GOOD[name][1])).status == 200
+
+
+@every_operation
+async def test_a_path_that_is_written_otherwise_is_answered_alike(both: Both, name: str) -> None:
+    method, path, body = GOOD[name]
+    first, last = path[:-1], path[-1]
+    for odd in (
+        *(f"{path}/", f"{path}//", f"/{path}", f"//{path}", path.replace("/v1/", "/v1//"), path.upper(), path.title()),
+        *(f"{first}%{ord(last):02x}", f"{first}%{ord(last):02X}", path.replace("/", "%2F"), f"{path}%00", f"{path}%0A"),
+        *(
+            f"{path};a=1",
+            f"{path}%3Fq=1",
+            f"{path}.",
+            f"{path}/.",
+            f"{path}/..",
+            f"{path}é",
+            f"{path}%FF",
+            f"{path}%20",
+        ),
+        *(
+            path.replace("/api", "/api/.."),
+            f"{path}/more",
+            "*",
+            "/",
+        ),
+        *(path.replace("v1", "%761"), f"{path}{{slug}}", path.rpartition("/")[0], f"{path}{'x' * 8_000}", f"{path}\\"),
+    ):
+        await both.ask(method, odd, json=body)
+
+
+SLUGS = (
+    "nobody",
+    "CASE-04",
+    "case_04",
+    "-",
+    "0",
+    "x" * 8_000,
+    "{slug}",
+    "é",
+    "%E2%82%AC",
+    "a%2Fb",
+    "a b",
+    "..",
+    ".",
+    "~",
+)
+
+
+@pytest.mark.parametrize("above", ["/api/v1/usecases", "/api/v1/bots"])
+async def test_any_slug_is_answered_alike(both: Both, above: str) -> None:
+    for each in SLUGS:
+        assert (await both.ask("GET", f"{above}/{each}")).words == "404 not_found"
+
+
+# Headers.
+
+
+HEADERS: tuple[list[tuple[str, str]], ...] = (
+    [("X-Request-Id", "good-one")],
+    [("X-Request-Id", "no good"), ("X-Request-Id", "good"), ("X-Request-Id", "better")],
+    [("X-Request-Id", "")],
+    [("X-Request-Id", "é" * 70)],
+    [("Origin", "https://elsewhere.example"), ("Referer", "https://elsewhere.example/x")],
+    [("Host", "evil.example"), ("Host", "second.example")],
+    [("User-Agent", "ExampleBot/1.0")],
+    [("User-Agent", "A browser"), ("User-Agent", "and a crawler")],
+    [("Sec-Purpose", "prefetch;prerender")],
+    [("Purpose", "prefetch")],
+    [("Cookie", "session=x"), ("Accept", "text/html"), ("Accept-Encoding", "gzip, br"), ("Range", "bytes=0-1")],
+    [("Content-Type", "text/plain")],
+    [("Content-Type", "multipart/form-data; boundary=x")],
+    [("Expect", "100-continue"), ("Connection", "close"), ("X-Method-Override", "DELETE")],
+    [("X-HTTP-Method-Override", "PUT"), ("Upgrade", "h2c"), ("If-Modified-Since", "Wed, 18 Nov 2026 12:00:00 GMT")],
+    [("é", "ü")],
+    [("X-Empty", "")] * 60,
+    [("Content-Length", "99999999")],
+    [("Content-Length", "-1")],
+    [("Content-Length", " 5 ")],
+    [("Content-Length", "٣")],
+    [("Content-Length", "5"), ("Content-Length", "99999999")],
+    [("Content-Length", "99999999"), ("Content-Length", "5")],
+    [("Content-Length", "9" * 1_000)],
+    [("Content-Length", "99999999"), ("Transfer-Encoding", "chunked")],
+    [("Content-Length", "99999999"), ("Transfer-Encoding", "gzip, Chunked")],
+    [("Content-Length", "99999999"), ("Transfer-Encoding", "identity")],
+)
+
+
+@every_operation
+async def test_any_headers_are_read_alike(both: Both, name: str) -> None:
+    for headers in HEADERS:
+        headers = [(name, value.encode().decode("latin-1")) for name, value in headers]
+        await both.good(name, headers=headers)
+
+
+# Bodies.
+
+
+def _padded(size: int) -> bytes:
+    body = json.dumps(event()).encode()
+    return body + b" " * (size - len(body))
+
+
+BODIES: dict[str, bytes | list[bytes]] = {
+    "nothing": b"",
+    "white space": b"  \n",
+    "no JSON": b"hello",
+    "a list": b"[]",
+    "null": b"null",
+    "deep": b"[" * 3_000,
+    "too deep": b'{"a":' * 700,
+    "invalid UTF-8": b'{"bookingId": "\xff"}',
+    "NUL": b"\0" * 10,
+    "a property too many": json.dumps(event(more=1)).encode(),
+    "a wrong type": json.dumps(event(kind=1)).encode(),
+    "a wrong visitor": json.dumps(event(visitorId="somebody")).encode(),
+    "non-ASCII": json.dumps(event(bookingId="bök_€")).encode(),
+    "another booking": json.dumps(event(bookingId="bok_later")).encode(),
+    "no booking": json.dumps(event(bookingId="bok_nobody")).encode(),
+    "no events": b'{"events": []}',
+    "a bad event": json.dumps({"events": [event(), event(kind="look")]}).encode(),
+    "an unknown booking": json.dumps({"events": [event(), event(bookingId="bok_nobody")]}).encode(),
+    "500 events": json.dumps({"events": [event()] * 500}).encode(),
+    "501 events": json.dumps({"events": [event()] * 501}).encode(),
+    "the longest event": _padded(EVENT_BYTES),
+    "too long an event": _padded(EVENT_BYTES + 1),
+    "the longest batch": _padded(BATCH_BYTES),
+    "too long a batch": _padded(BATCH_BYTES + 1),
+    "huge": b"x" * 1_000_000,
+    "huge in parts": [b"x" * 10_000] * 100,
+    "byte by byte": [bytes([each]) for each in json.dumps(event()).encode()],
+    "empty parts": [b"", json.dumps(event()).encode(), b"", b""],
+    "just too long in parts": [b" " * EVENT_BYTES, b" "],
+}
+
+
+@every_operation
+async def test_any_body_is_read_alike(both: Both, name: str) -> None:
+    for key in (None, both.key(tier=Tier.UPGRADED)):
+        for body in BODIES.values():
+            size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+            for headers in ({}, {"Content-Length": str(size)}, {"Transfer-Encoding": "chunked"}):
+                await both.good(name, key, json=None, body=body, headers=headers)
+
+
+def scope_of(name: str, **change: Any) -> dict[str, Any]:
+    method, path, _ = GOOD[name]
+    return {
+        "type": "http",
+        "asgi": {"spec_version": "2.3", "version": "3.0"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"catalog.test")],
+        "client": (READER, 50_000),
+        "server": ("catalog.test", 80),
+    } | change
+
+
+def reading(*messages: Message) -> Callable[[], Receive]:
+    """What receives these messages, and then waits for ever."""
+
+    def receiver() -> Receive:
+        rest = list(messages)
+
+        async def receive() -> Message:
+            if not rest:
+                await trio.sleep_forever()
+            await trio.lowlevel.checkpoint()
+            return rest.pop(0)
+
+        return receive
+
+    return receiver
+
+
+LEFT: Message = {"type": "http.disconnect"}
+PART: Message = {"type": "http.request", "body": b'{"bookingId":', "more_body": True}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("parts", range(3))
+async def test_a_client_that_leaves_within_its_body_gets_nothing(both: Both, name: str, parts: int) -> None:
+    assert await both.raw(scope_of(name), reading(*[PART] * parts, LEFT)) == []
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("parts", range(3))
+async def test_a_body_that_does_not_end_is_refused_alike(both: Both, name: str, parts: int) -> None:
+    started = trio.current_time()
+    [start, _] = await both.raw(scope_of(name), reading(*[PART] * parts))
+    assert start["status"] == 400
+    assert trio.current_time() - started == 2 * both.lane.config.http.request_seconds
+
+
+@pytest.mark.parametrize(
+    "change", [{"http_version": "1.0"}, {"http_version": "2"}, {"root_path": "/api"}, {"client": None}]
+)
+async def test_whatever_serves_is_answered_alike(both: Both, change: dict[str, Any]) -> None:
+    for name, (_, _, body) in GOOD.items():
+        whole: Message = {"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}
+        [start, _] = await both.raw(scope_of(name, **change), reading(whole))
+        assert start["status"] == (404 if "root_path" in change else 200)
+
+
+# All at once.
+
+
+_methods = st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "get", "PUT"])
+_parts = st.sampled_from(
+    [
+        "api",
+        "v1",
+        "usecases",
+        "bots",
+        "sponsors",
+        "events",
+        "batch",
+        "inventory",
+        "placements",
+        "case-04",
+        "bot-00",
+        "x",
+    ]
+)
+_paths = (
+    st.sampled_from([path for _, path, _ in GOOD.values()])
+    | st.lists(_parts | st.text(max_size=5), max_size=6).map(lambda parts: f"/{'/'.join(parts)}")
+    | st.builds("{}{}".format, st.sampled_from(["/api/v1/usecases/", "/api/v1/bots/"]), st.text(max_size=8))
+)
+_queries = st.text(max_size=20) | st.lists(
+    st.builds("{}={}".format, st.sampled_from(["q", "limit", "cursor", "weekStart", "%71"]), st.text(max_size=6)),
+    max_size=4,
+).map("&".join)
+_headers = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                *("authorization", "if-none-match", "x-request-id", "x-forwarded-for", "user-agent", "content-length"),
+                *("transfer-encoding", "sec-purpose", "origin", "host", "cookie"),
+            ]
+        ),
+        st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=12)
+        | st.sampled_from(["*", "Bearer x", "12", "99999", "chunked", "prefetch", "a bot", "10.0.0.1"]),
+    ),
+    max_size=4,
+)
+_bodies = st.lists(st.binary(max_size=20), max_size=3) | st.just([json.dumps(event()).encode()])
+_requests = st.lists(st.tuples(_methods, _paths, _queries, _headers, _bodies), min_size=1, max_size=20)
+
+
+@settings(max_examples=25, deadline=None)
+@given(_requests)
+def test_generated_requests_are_answered_alike(
+    requests: list[tuple[str, str, str, list[tuple[str, str]], list[bytes]]],
+) -> None:
+    async def compare() -> None:
+        async with open_both(KEYLESS__PER_MINUTE=8, EVENTS__PER_MINUTE=8) as both:
+            for method, path, query, headers, body in requests:
+                target = path.replace("?", "") + (f"?{query}" if query else "")
+                if target.startswith("/"):
+                    await both.ask(method, target, headers=headers, body=body)
+
+    trio.run(compare, clock=MockClock(autojump_threshold=0))
+
+
+# Which of both it is.
+
+
+def refusing() -> tuple[App, list[str]]:
+    """An application that stands behind a lane, and the methods and paths that reached it."""
+    reached: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await trio.lowlevel.checkpoint()
+        reached.append(f"{scope['method']} {scope['path']}")
+
+    return app, reached
+
+
+async def _through(world: World, name: str, **change: Any) -> tuple[list[Message], list[str]]:
+    """What a lane sends by itself, and what it leaves to the application behind it."""
+    app, reached = refusing()
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        await trio.lowlevel.checkpoint()
+        sent.append(message)
+
+    body: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
+    await FastPath(app, world.services, OPERATIONS)(scope_of(name, **change), reading(body)(), send)
+    return sent, reached
+
+
+async def test_hot_operations_are_answered_by_the_lane_itself(world: World) -> None:
+    await stock(world)
+    for name in GOOD:
+        sent, reached = await _through(world, name)
+        assert reached == []
+        assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+        assert sent[0]["status"] == 200
+
+
+ELSEWHERE: tuple[dict[str, Any], ...] = (
+    *({"method": method} for method in ("HEAD", "OPTIONS", "PUT", "get")),
+    {"path": "/api/v1/usecases/"},
+    {"path": "/api/v1/usecases/é"},
+    {"path": "/api/v1/usage"},
+    {"root_path": "/api"},
+)
+
+
+async def test_what_the_lane_does_not_take_goes_on(world: World) -> None:
+    for name in GOOD:
+        for change in ELSEWHERE:
+            sent, reached = await _through(world, name, **change)
+            assert (sent, len(reached)) == ([], 1)
+
+
+async def test_a_get_with_a_body_goes_on_to_who_reads_it(world: World) -> None:
+    for name in READS:
+        for header in ((b"content-length", b"5"), (b"transfer-encoding", b"chunked")):
+            assert (await _through(world, name, headers=[header]))[0] == []
+
+
+async def test_an_operation_that_is_not_hot_goes_on(world: World) -> None:
+    app, reached = refusing()
+    lane = FastPath(app, world.services, COLD)
+    for name in GOOD:
+        await lane(scope_of(name), reading()(), _unused)
+    assert len(reached) == len(GOOD)
+
+
+def _unused(message: Message) -> Awaitable[None]:
+    raise AssertionError("nothing is sent by this lane")

@@ -1,0 +1,197 @@
+"""The log: one line a request, nothing that is secret, and nothing that a client could forge a line with."""
+
+import io
+import json
+import logging
+import re
+
+import pytest
+
+from actors.mailbox import request_id
+from service.observability.logs import JsonLines, Line, TextLines, set_up
+from tests.api.callers import OUR_PAGE, cookie
+from tests.api.world import World
+
+FORMS = {"text": TextLines, "json": JsonLines}
+
+
+@pytest.fixture(params=FORMS)
+def log(request: pytest.FixtureRequest, own_logging: None) -> io.StringIO:
+    """All that is logged, down to the finest level, as it would reach the output."""
+    stream = io.StringIO()
+    set_up("debug", request.param, stream)
+    return stream
+
+
+def lines(log: io.StringIO) -> list[str]:
+    return [line for line in log.getvalue().splitlines() if "service.access" in line]
+
+
+async def test_a_request_is_one_line_with_what_happened(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    key = world.key()
+    with caplog.at_level("INFO", "service.access"):
+        await world.client.get("/api/v1/bots/nobody?q=private", key, headers={"X-Request-Id": "req-1"})
+    [record] = [record for record in caplog.records if record.name == "service.access"]
+    assert record.getMessage() == "GET /api/v1/bots/nobody"
+    fields = vars(record)
+    assert (fields["status"], fields["operation"], fields["refusal"]) == (404, "getBot", "not_found")
+    assert (fields["caller"], fields["client"]) == (key[:12], "203.0.113.7")
+    assert isinstance(fields["ms"], float)
+
+
+async def test_every_kind_of_request_has_a_line(world: World, log: io.StringIO) -> None:
+    for method, target in (("GET", "/"), ("POST", "/nowhere"), ("OPTIONS", "/api/v1/bots"), ("GET", "/api/v1/usage")):
+        await world.client.request(method, target, headers={"X-Request-Id": "req-1"})
+    assert len(lines(log)) == 4
+    for line in lines(log):
+        assert "req-1" in line
+
+
+async def test_json_lines_are_json(world: World) -> None:
+    record = logging.LogRecord("service.access", logging.INFO, "", 0, "GET /\u2028x\n", (), None)
+    record.status, record.client = 200, "203.0.113.7"
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    assert json.loads(line) | {"time": ""} == {
+        "time": "",
+        "level": "info",
+        "logger": "service.access",
+        "message": "GET /\u2028x\n",
+        "status": 200,
+        "client": "203.0.113.7",
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("message", ["GET /", "GET /\u2028x\n", "GET /" + "x" * 9_000, "GET /cs_anon_abcd1234"])
+def test_the_line_of_a_request_is_written_as_any_other_record(form: str, message: str) -> None:
+    facts = {"status": 200, "ms": 0.25, "client": "é\n", "long": "y" * 9_000}
+    line = Line("service.access", message, facts)
+    record = logging.LogRecord("service.access", logging.INFO, "", 0, message, (), None)
+    record.created, record.msecs = line.created, line.msecs
+    vars(record).update(facts)
+    assert FORMS[form]().format(line) == FORMS[form]().format(record)
+
+
+async def test_nothing_is_written_of_requests_where_the_level_forbids_it(world: World, log: io.StringIO) -> None:
+    logging.getLogger().setLevel(logging.WARNING)
+    await world.client.get("/api/v1/bots")
+    assert lines(log) == []
+
+
+async def test_a_client_cannot_forge_a_line_or_move_the_cursor(world: World, log: io.StringIO) -> None:
+    target = "/x%0A2026-11-18%20error%20service.access%20forged%0D%1B[2J%00%C2%85%E2%80%A8"
+    await world.client.get(target, headers={"X-Request-Id": "req-1"})
+    assert len(log.getvalue().split("\n")) == len(lines(log)) + 1 + _others(log)
+    [line] = lines(log)
+    assert line.isprintable()
+
+
+def _others(log: io.StringIO) -> int:
+    return sum("service.access" not in line for line in log.getvalue().splitlines())
+
+
+async def test_a_long_path_makes_a_short_line(world: World, log: io.StringIO) -> None:
+    await world.client.get("/" + "x" * 8_000)
+    [line] = lines(log)
+    assert len(line) < 600
+
+
+async def test_no_secret_of_a_whole_life_is_logged(world: World, log: io.StringIO) -> None:
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    key, token, email = minted["apiKey"], minted["claimToken"], "ann.secret@example.com"
+    claim = {"claimToken": token, "email": email}
+    await world.client.post("/api/v1/auth/claim", json=claim)
+    code = await world.emailed_code(email)
+    await world.client.post("/api/v1/auth/claim/complete", json=claim | {"code": "000000"})
+    await world.client.post("/api/v1/auth/claim/complete", json=claim | {"code": code})
+    await world.client.get("/api/v1/usage", key)
+    await world.client.get("/api/v1/usecases?q=private+words", key)
+    text = log.getvalue()
+    assert text
+    for secret in (key, key[12:], token, code, email, "private"):
+        assert secret not in text
+    assert key[:12] in text, "the displayed prefix says whose request it was"
+
+
+async def test_no_secret_of_a_session_is_logged(world: World, log: io.StringIO) -> None:
+    email = "ann.secret@example.com"
+    await world.client.post("/api/v1/auth/session", json={"email": email})
+    code = await world.emailed_code(email)
+    answers = []
+    for tried in ("000000", code, code):
+        body = {"email": email, "code": tried}
+        answers.append(await world.client.post("/api/v1/auth/session/complete", headers=OUR_PAGE, json=body))
+    assert [answer.status for answer in answers] == [400, 200, 400]
+    token = (answers[1].header("set-cookie") or "").partition("=")[2].partition(";")[0]
+    await world.client.get("/api/v1/auth/sessions", headers=cookie(token))
+    await world.client.get(f"/{token}", headers=cookie(token) | {"Authorization": token, "X-Request-Id": token})
+    await world.client.post("/sign-in", headers=OUR_PAGE, body=f"do=complete&email={email}&code={code}".encode())
+    form_id = "f0" * 16
+    await world.client.post(
+        "/sign-out", headers=OUR_PAGE | cookie(token), body=f"do=sign-out&form_id={form_id}".encode()
+    )
+    text = log.getvalue()
+    for secret in (token, token[4:], code, email, form_id):
+        assert secret not in text
+    assert answers[1].json["id"] in text, "the session's id says whose request it was"
+
+
+async def test_a_secret_in_the_wrong_place_is_masked(world: World, log: io.StringIO) -> None:
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    key, token = minted["apiKey"], minted["claimToken"]
+    for target in (
+        f"/api/v1/usecases/{key}",
+        f"/api/v1/bots/{key}/{token}",
+        f"/{key}",
+        f"/api/v1/usage?key={key}",
+        f"/api/v1/usecases?cursor={key}&q={token}&limit={key}",
+        f"/claim/{token}",
+        f"/api/v1/usecases/{key.replace('_', '%5F')}",
+        f"/api/v1/usecases/{'x' * 150}{key}",
+        f"/api/v1/usecases/{'x' * 155}{token}",
+    ):
+        await world.client.get(target)
+    await world.client.get("/api/v1/usage", f"{key} {key}")
+    await world.client.get("/api/v1/usage", headers={"Authorization": key})
+    await world.client.get("/api/v1/usage", headers={"X-Request-Id": key, "User-Agent": key, "Referer": key})
+    text = log.getvalue()
+    assert key[12:20] not in text
+    assert token[4:12] not in text
+    assert re.search(r"/api/v1/usecases/cs_anon_\w{4}\*\*\*", text)
+    assert "/claim/clm_***" in text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_in_any_part_of_a_record_is_masked(form: str) -> None:
+    key, token = "cs_scoped_" + "aB3x" * 8 + "_" + "0" * 6, "clm_" + "Zy9w" * 8
+    try:
+        raise ValueError(f"no such key: {key}")
+    except ValueError as error:
+        info = (ValueError, error, error.__traceback__)
+    record = logging.LogRecord("service", logging.ERROR, "", 0, "%s failed with %s", (token, key), info)
+    record.note = {"inner": [key]}
+    held = request_id.set(token)
+    line = FORMS[form]().format(record)
+    request_id.reset(held)
+    assert "aB3xaB3x" not in line
+    assert "Zy9w" not in line
+    assert line.count("cs_scoped_aB3x***") == 3
+
+
+def test_what_only_looks_like_a_secret_is_left_alone() -> None:
+    words = "GET /api/v1/usecases/cs_anon_ cs_anon_abcd cs_other_abcdefgh clm_ key_1234567890 let_abc"
+    record = logging.LogRecord("service", logging.INFO, "", 0, words, (), None)
+    assert words in TextLines().format(record)
+
+
+async def test_a_key_as_a_request_id_is_not_taken(world: World) -> None:
+    """The id is written into the audit and given back in every answer."""
+    key = world.key()
+    response = await world.client.get("/api/v1/usecases", headers=[("x-request-id", key)])
+    assert response.header("x-request-id") not in (None, key)
+
+
+async def test_a_body_that_is_too_large_is_logged_with_its_operation(world: World, log: io.StringIO) -> None:
+    await world.client.post("/api/v1/auth/claim", body=b"x" * 20_000)
+    assert "startClaim" in lines(log)[-1]

@@ -1,0 +1,28 @@
+"""Names that a system cannot take: a file's that is too long, a mailbox's in other letters, more files than are allowed."""
+
+import resource
+
+from pydantic import TypeAdapter
+
+from service.main import OTHER_FILES, _allow_open_files
+from service.schemas.keys import Email
+from tests.api.world import World
+
+
+async def test_a_static_name_that_no_file_can_have_is_not_found(world: World) -> None:
+    for name in ("x" * 300, "x" * 5_000, "nothing.css"):
+        assert (await world.client.get(f"/static/{name}")).words == "404 not_found"
+
+
+def test_a_domain_in_other_letters_is_kept_in_the_form_that_every_mail_server_takes() -> None:
+    assert TypeAdapter(Email).validate_python("Ann@Zürich.example.com") == "ann@xn--zrich-kva.example.com"
+
+
+def test_as_many_files_may_be_open_as_the_connections_need() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (900, hard))
+        _allow_open_files(1_000)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(1_000 + OTHER_FILES, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

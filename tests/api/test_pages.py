@@ -1,0 +1,97 @@
+"""What is served beside the operations: pages, static files, and the outbox of a developer."""
+
+import pytest
+import trio
+
+from tests.api.world import World, open_world
+
+PAGES = ("/", "/docs", "/claim")
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_is_html_under_a_strict_policy(world: World, path: str) -> None:
+    response = await world.client.get(path)
+    assert response.status == 200
+    assert response.header("content-type") == "text/html; charset=utf-8"
+    assert response.header("cache-control") == "no-cache"
+    policy = response.header("content-security-policy") or ""
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_holds_to_its_own_policy(world: World, path: str) -> None:
+    html = (await world.client.get(path)).body.decode()
+    for forbidden in (" style=", "<style", " onclick=", " onload=", " onsubmit=", "javascript:"):
+        assert forbidden not in html
+    for script in html.split("<script")[1:]:
+        assert ' src="/static/' in script.partition(">")[0], "no script stands in the page itself"
+
+
+async def test_the_reference_names_every_operation(world: World) -> None:
+    html = (await world.client.get("/docs")).body.decode()
+    for path in ("/api/v1/auth/agent", "/api/v1/usecases/{slug}", "/readyz"):
+        assert path in html
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+async def test_a_page_takes_no_other_method(world: World, method: str) -> None:
+    for path in (*PAGES, "/openapi.json", "/metrics"):
+        response = await world.client.request(method, path)
+        assert response.words == "405 method_not_allowed"
+        assert set((response.header("allow") or "").split(", ")) >= {"GET", "HEAD"}
+
+
+async def test_the_icon_is_where_browsers_look_for_it(world: World) -> None:
+    response = await world.client.get("/favicon.ico")
+    assert (response.status, response.header("location")) == (301, "/static/icon.svg")
+
+
+@pytest.mark.trio(run=trio.run)
+async def test_static_files_are_served_and_nothing_beside_them(world: World) -> None:
+    """On the real clock: files are read in threads, for which virtual time does not wait."""
+    style = await world.client.get("/static/style.css")
+    assert style.status == 200
+    assert style.header("content-type") == "text/css; charset=utf-8"
+    for target in ("../config.py", "%2e%2e/config.py", "..%2Fconfig.py", "%2Fetc%2Fpasswd", "nothing", "", "%00"):
+        assert (await world.client.get(f"/static/{target}")).words == "404 not_found"
+
+
+# The outbox.
+
+
+async def _outbox(world: World, address: str | None, **headers: str) -> int:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return (await world.client.get("/dev/outbox", address=address, headers=named)).status
+
+
+async def _send_code(world: World) -> str:
+    token = (await world.services.keys.mint()).claim_token
+    await world.client.post("/api/v1/auth/claim", json={"claimToken": token, "email": "ann@example.com"})
+    return await world.emailed_code("ann@example.com")
+
+
+async def test_the_outbox_shows_mails_to_who_sits_at_this_machine(world: World) -> None:
+    code = await _send_code(world)
+    for address in ("127.0.0.1", "::1", "127.8.8.8"):
+        response = await world.client.get("/dev/outbox", address=address)
+        assert code in response.body.decode()
+
+
+@pytest.mark.parametrize("address", ["203.0.113.7", "10.0.0.1", "::", "0.0.0.0", "localhost", "", None])
+async def test_nobody_else_sees_the_outbox(world: World, address: str | None) -> None:
+    assert await _outbox(world, address) == 404
+    assert await _outbox(world, address, X_Forwarded_For="127.0.0.1", Remote_Addr="127.0.0.1") == 404
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+async def test_a_proxy_on_this_machine_does_not_open_the_outbox(world: World, header: str) -> None:
+    """Whether it is trusted or not, and whatever address it hands on."""
+    assert await _outbox(world, "127.0.0.1", **{header: "203.0.113.7"}) == 404
+    assert await _outbox(world, "127.0.0.1", **{header: "127.0.0.1"}) == 404
+
+
+async def test_with_a_mail_server_there_is_no_outbox() -> None:
+    async with open_world(MAIL__SMTP_URL="smtp://mail.example:25") as world:
+        assert await _outbox(world, "127.0.0.1") == 404

@@ -1,0 +1,331 @@
+"""Operations 10 and 11: the inventory of a week and live placements, to the millisecond and with the database away."""
+
+import pytest
+import trio
+
+from actors.bookings.records import Booking, BookingStatus, Side, Slot
+from actors.clock import HOUR_MS, MINUTE_MS
+from actors.weeks import WEEK_MS
+from tests.api.asgi import Response
+from tests.api.world import World, away, open_world
+from tests.snapshots.rows import NOON_MS, booking, hold, slot, week
+
+INVENTORY, PLACEMENTS = "/api/v1/sponsors/inventory", "/api/v1/sponsors/placements"
+BOTH = [INVENTORY, PLACEMENTS]
+
+
+def free(response: Response) -> list[str]:
+    """The slots that can be booked."""
+    assert response.words == "200"
+    return [each["id"] for each in response.json["slots"] if each["available"]]
+
+
+def live(response: Response) -> list[str]:
+    assert response.words == "200"
+    return [each["bookingId"] for each in response.json["placements"]]
+
+
+@pytest.fixture
+async def stocked(world: World) -> World:
+    """Two slots; one has a booking this week and another the week after, the other has a hold."""
+    await kept(world, slot(), slot("right-1", side=Side.RIGHT), booking("a"), booking("b", start=1))
+    await kept(world, hold("c", NOON_MS + 30 * MINUTE_MS, "right-1"))
+    return world
+
+
+async def kept(world: World, *rows: Slot | Booking, silently: bool = False) -> None:
+    """Commit rows, and let the node see them."""
+    world.sponsorship_store.keep(*rows, silently=silently)
+    await world.settled()
+
+
+# Which week.
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ("", 0),
+        ("?weekStart", 0),
+        ("?weekStart=", 0),
+        ("?other=1", 0),
+        (f"?weekStart={week(0)}", 0),
+        (f"?weekStart={NOON_MS}", 0),
+        (f"?weekStart={week(1) - 1}", 0),
+        (f"?weekStart={week(1)}", 1),
+        (f"?weekStart=000{week(1)}", 1),
+        (f"?weekStart={week(-1)}", -1),
+        (f"?weekStart={week(26)}", 26),
+        (f"?weekStart={week(27) - 1}", 26),
+        (f"?%77eekStart={week(2)}", 2),
+    ],
+)
+async def test_this_query_means_this_week(world: World, query: str, number: int) -> None:
+    response = await world.client.get(f"{INVENTORY}{query}")
+    assert response.words == "200"
+    assert (response.json["weekStart"], response.json["weekEnd"]) == (week(number), week(number + 1))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0",
+        "-1",
+        f"-{NOON_MS}",
+        str(week(-1) - 1),
+        str(week(27)),
+        str(NOON_MS // 1_000),
+        "253402300799000",
+        "253402300800000",
+        str(2**53),
+        str(2**53 + 1),
+        str(2**63),
+        "9" * 19,
+        "9" * 20,
+        "9" * 5_000,
+        "1e3",
+        f"{NOON_MS}.0",
+        f"{NOON_MS}.5",
+        f"%2B{NOON_MS}",
+        f"%20{NOON_MS}",
+        f"{NOON_MS}%20",
+        f"{NOON_MS}%00",
+        "%20",
+        "-",
+        "--1",
+        "0x19",
+        "1_0",
+        "٣",
+        "²",
+        "null",
+        "None",
+        "true",
+        "NaN",
+        "Infinity",
+        "now",
+        "2026-11-16",
+        "[]",
+    ],
+)
+async def test_any_other_week_is_refused(world: World, value: str) -> None:
+    response = await world.client.get(f"{INVENTORY}?weekStart={value}")
+    assert response.words == "400 invalid_request"
+    assert "weekStart: " in response.json["message"]
+
+
+@pytest.mark.parametrize("query", [f"weekStart={NOON_MS}&weekStart={NOON_MS}", "weekStart=&weekStart="])
+async def test_a_week_that_stands_twice_is_refused(world: World, query: str) -> None:
+    response = await world.client.get(f"{INVENTORY}?{query}")
+    assert response.words == "400 invalid_request"
+    assert "weekStart" in response.json["message"]
+
+
+async def test_the_horizon_comes_from_the_configuration() -> None:
+    async with open_world(BOOKINGS__HORIZON_WEEKS=2) as world:
+        assert (await world.client.get(f"{INVENTORY}?weekStart={week(2)}")).words == "200"
+        response = await world.client.get(f"{INVENTORY}?weekStart={week(3)}")
+        assert response.words == "400 invalid_request"
+        assert "2 weeks ahead" in response.json["message"]
+
+
+async def test_placements_take_no_parameters(stocked: World) -> None:
+    plain = await stocked.client.get(PLACEMENTS)
+    assert (await stocked.client.get(f"{PLACEMENTS}?weekStart=x&limit=0&cursor=y")).body == plain.body
+
+
+# What is shown.
+
+
+async def test_the_inventory_says_what_can_be_booked(stocked: World) -> None:
+    client = stocked.client
+    assert free(await client.get(INVENTORY)) == []
+    assert free(await client.get(f"{INVENTORY}?weekStart={week(1)}")) == ["right-1"]
+    assert free(await client.get(f"{INVENTORY}?weekStart={week(2)}")) == ["left-1", "right-1"]
+    assert free(await client.get(f"{INVENTORY}?weekStart={week(-1)}")) == [], "a past week can be read, not booked"
+
+
+async def test_the_billing_mode_comes_from_the_configuration(world: World) -> None:
+    assert (await world.client.get(INVENTORY)).json["billingMode"] == "test"
+    keys = {"BILLING__STRIPE_SECRET_KEY": "sk_live_x", "BILLING__STRIPE_WEBHOOK_SECRET": "whsec_x"}
+    async with open_world(BILLING__MODE="live", **keys) as live_world:
+        assert (await live_world.client.get(INVENTORY)).json["billingMode"] == "live"
+
+
+async def test_placements_are_those_that_are_live(stocked: World) -> None:
+    response = await stocked.client.get(PLACEMENTS)
+    assert live(response) == ["a"]
+    assert response.json["placements"][0].keys() == {
+        "headline",
+        "body",
+        "cta",
+        "targetUrl",
+        "logoText",
+        "bookingId",
+        "sponsorName",
+        "side",
+        "demo",
+    }
+
+
+async def test_a_change_is_seen_at_once(stocked: World) -> None:
+    await kept(stocked, booking("a", status=BookingStatus.REFUNDING), booking("d", "right-1"))
+    assert live(await stocked.client.get(PLACEMENTS)) == ["d"]
+    assert free(await stocked.client.get(INVENTORY)) == ["left-1"]
+
+
+async def test_a_change_whose_announcement_was_lost_is_seen_within_a_second(stocked: World) -> None:
+    await kept(stocked, booking("d", "right-1"), silently=True)
+    assert live(await stocked.client.get(PLACEMENTS)) == ["a"]
+    await trio.sleep(1)
+    assert live(await stocked.client.get(PLACEMENTS)) == ["a", "d"]
+
+
+async def test_the_week_turns_to_the_millisecond(stocked: World) -> None:
+    client = stocked.client
+    stocked.clock.at_ms = week(1) - 1
+    assert live(await client.get(PLACEMENTS)) == ["a"]
+    before = (await client.get(INVENTORY)).json
+    assert (await client.get(f"{INVENTORY}?weekStart={week(-1)}")).words == "200"
+    stocked.clock.at_ms = week(1)
+    assert live(await client.get(PLACEMENTS)) == ["b"]
+    after = (await client.get(INVENTORY)).json
+    assert (before["weekStart"], after["weekStart"]) == (week(0), week(1))
+    assert (await client.get(f"{INVENTORY}?weekStart={week(-1)}")).words == "400 invalid_request"
+    assert (await client.get(f"{INVENTORY}?weekStart={week(27)}")).words == "200"
+
+
+async def test_a_hold_ends_to_the_millisecond(stocked: World) -> None:
+    stocked.clock.at_ms = NOON_MS + 30 * MINUTE_MS - 1
+    assert free(await stocked.client.get(INVENTORY)) == []
+    stocked.clock.at_ms += 1
+    assert free(await stocked.client.get(INVENTORY)) == ["right-1"]
+
+
+async def test_the_database_may_be_away(stocked: World) -> None:
+    stocked.memory.before = away
+    for hours in (0, 1, 24 * 7):
+        stocked.clock.at_ms = NOON_MS + hours * HOUR_MS
+        await trio.sleep(5)
+        assert live(await stocked.client.get(PLACEMENTS)) == (["a"] if hours < 24 else ["b"])
+        assert free(await stocked.client.get(INVENTORY)) == (["right-1"] if hours else [])
+    assert stocked.services.placements.statistics().away
+
+
+# Callers.
+
+
+@pytest.mark.parametrize("target", BOTH)
+async def test_an_anonymous_key_is_let_through_and_counts(stocked: World, target: str) -> None:
+    key = stocked.key()
+    keyless, keyed = await stocked.client.get(target), await stocked.client.get(target, key)
+    assert (keyed.words, keyed.body) == ("200", keyless.body)
+    tenant = stocked.tenant_of(key)
+    assert (tenant.lifetime_used, tenant.day_used, tenant.usecase_reads) == (1, 1, 0)
+
+
+async def test_a_refused_week_counts_too(world: World) -> None:
+    key = world.key()
+    for value in ("x", "0"):
+        assert (await world.client.get(f"{INVENTORY}?weekStart={value}", key)).words == "400 invalid_request"
+    assert world.tenant_of(key).lifetime_used == 2
+
+
+@pytest.mark.parametrize("target", BOTH)
+async def test_a_wrong_key_is_refused_in_the_envelope_of_the_area(world: World, target: str) -> None:
+    response = await world.client.get(target, "no-such-key")
+    assert response.words == "401 invalid_api_key"
+    assert response.json.keys() == {"error", "message"}
+
+
+@pytest.mark.parametrize("target", BOTH)
+async def test_readers_without_a_key_share_the_limit_of_their_address(world: World, target: str) -> None:
+    statuses = [(await world.client.get(target)).status for _ in range(31)]
+    assert statuses == [200] * 30 + [429]
+
+
+@pytest.mark.parametrize("target", BOTH)
+async def test_a_keyed_answer_is_not_stored_and_never_304(world: World, target: str) -> None:
+    etag = (await world.client.get(target)).header("etag") or ""
+    response = await world.client.get(target, world.key(), headers={"If-None-Match": etag})
+    assert (response.words, response.header("etag"), response.header("cache-control")) == ("200", None, "no-store")
+
+
+# Caching.
+
+
+@pytest.mark.parametrize("target", [*BOTH, f"{INVENTORY}?weekStart={week(3)}"])
+async def test_what_a_client_has_already_is_304(stocked: World, target: str) -> None:
+    fresh = await stocked.client.get(target)
+    etag = fresh.header("etag") or ""
+    for method in ("GET", "HEAD"):
+        for form in ("{}", "W/{}", '"other", {}', "*"):
+            response = await stocked.client.request(method, target, headers={"If-None-Match": form.format(etag)})
+            assert (response.status, response.body) == (304, b"")
+            for name in ("etag", "cache-control", "vary", "access-control-allow-origin"):
+                assert response.header(name) == fresh.header(name)
+    assert (await stocked.client.get(target, headers={"If-None-Match": '"other"'})).words == "200"
+
+
+async def test_a_tag_changes_with_the_answer_and_only_then(stocked: World) -> None:
+    async def tags() -> list[str | None]:
+        return [(await stocked.client.get(target)).header("etag") for target in targets]
+
+    targets = [PLACEMENTS, INVENTORY, f"{INVENTORY}?weekStart={week(5)}"]
+    before = await tags()
+    await kept(stocked, booking("d", "right-1", start=5))
+    assert [old == new for old, new in zip(before, await tags(), strict=True)] == [True, True, False]
+    before = await tags()
+    stocked.clock.at_ms = week(1)
+    assert [old == new for old, new in zip(before, await tags(), strict=True)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "seconds"), [(15_001, 15), (15_000, 15), (14_999, 14), (1_000, 1), (999, 0), (1, 0), (0, 15)]
+)
+async def test_no_answer_is_kept_beyond_the_weeks_turn(stocked: World, left_ms: int, seconds: int) -> None:
+    stocked.clock.at_ms = week(1) - left_ms
+    for target in (*BOTH, f"{INVENTORY}?weekStart={week(9)}"):
+        response = await stocked.client.get(target)
+        assert response.header("cache-control") == f"public, max-age={seconds}"
+        assert response.header("vary") == "Authorization"
+
+
+async def test_an_inventory_is_not_kept_beyond_the_end_of_a_hold_or_an_offer(stocked: World) -> None:
+    async def seconds(number: int) -> int:
+        response = await stocked.client.get(f"{INVENTORY}?weekStart={week(number)}")
+        return int((response.header("cache-control") or "").rpartition("=")[2])
+
+    stocked.clock.at_ms = NOON_MS + 30 * MINUTE_MS - 4_500
+    assert (await seconds(0), await seconds(1)) == (4, 15), "the hold is of this week only"
+    await kept(stocked, slot("left-9", offer_ends_ms=stocked.now_ms + 2_000))
+    assert (await seconds(0), await seconds(1)) == (2, 2)
+
+
+async def test_an_answer_is_made_once(stocked: World) -> None:
+    await stocked.client.get(f"{INVENTORY}?weekStart={NOON_MS}")
+    known = stocked.services.placements.inventory(week(0), NOON_MS)
+    await stocked.client.get(INVENTORY)
+    assert stocked.services.placements.inventory(week(0), NOON_MS) is known
+    assert known.until_ms == NOON_MS + 30 * MINUTE_MS < week(0) + WEEK_MS
+
+
+# Metrics.
+
+
+async def test_the_snapshots_are_seen_in_the_metrics(stocked: World) -> None:
+    page = (await stocked.client.get("/metrics")).body.decode()
+    revision = stocked.services.placements.revision
+    assert revision == 2
+    for line in (
+        'catalog_snapshot_revision{snapshot="catalog"} 1.0',
+        'catalog_snapshot_revision{snapshot="placements"} 2.0',
+        'catalog_snapshot_away{snapshot="placements"} 0.0',
+        "catalog_placements_live 1.0",
+    ):
+        assert f"\n{line}\n" in page
+    stocked.clock.at_ms = week(2)
+    stocked.memory.before = away
+    await trio.sleep(1)
+    page = (await stocked.client.get("/metrics")).body.decode()
+    assert "\ncatalog_placements_live 0.0\n" in page
+    assert '\ncatalog_snapshot_away{snapshot="placements"} 1.0\n' in page

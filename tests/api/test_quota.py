@@ -1,0 +1,299 @@
+"""What counts, and what happens at each limit (ADR 0003)."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import trio
+
+from actors.values import Scope, Tier
+from tests.api.asgi import Response
+from tests.api.world import World, away, broken, fails_once, open_world
+
+USECASES, USECASE, BOTS, BOT = "/api/v1/usecases", "/api/v1/usecases/case-04", "/api/v1/bots", "/api/v1/bots/bot-00"
+
+
+def counters(world: World, key: str) -> tuple[int, int, int, int]:
+    """Over the life, of the month, of the day, and use case reads."""
+    tenant = world.tenant_of(key)
+    return tenant.lifetime_used, tenant.month_used, tenant.day_used, tenant.usecase_reads
+
+
+def limits_of(response: Response) -> dict[str, dict[str, int]]:
+    """RateLimit-Policy and RateLimit (structured fields: lists of strings with whole numbers) by the limit's name."""
+    merged: dict[str, dict[str, int]] = {}
+    for header in ("ratelimit-policy", "ratelimit"):
+        value = response.header(header)
+        assert value is not None
+        for item in value.split(", "):
+            match = re.fullmatch(r'"([a-z]+)"((?:;[a-z]=\d{1,15})+)', item)
+            assert match, f"{item!r} is no item of a structured field"
+            parameters = dict(pair.split("=") for pair in match[2][1:].split(";"))
+            merged.setdefault(match[1], {}).update((name, int(number)) for name, number in parameters.items())
+    return merged
+
+
+# What counts.
+
+
+@pytest.mark.parametrize(
+    ("target", "reads"), [(USECASES, 1), (USECASE, 1), (BOTS, 0), (BOT, 0), (f"{BOTS}?q=receipts", 0)]
+)
+async def test_a_request_that_is_let_through_counts_one(world: World, target: str, reads: int) -> None:
+    key = world.key()
+    assert (await world.client.get(target, key)).words == "200"
+    assert counters(world, key) == (1, 1, 1, reads)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (f"{BOTS}/nobody", "404 not_found"),
+        (f"{BOTS}?limit=0", "400 invalid_request"),
+        (f"{BOTS}?q=%FF", "400 invalid_request"),
+    ],
+)
+async def test_an_answer_of_4xx_counts_too(world: World, target: str, words: str) -> None:
+    key = world.key()
+    assert (await world.client.get(target, key)).words == words
+    assert counters(world, key) == (1, 1, 1, 0)
+
+
+async def test_a_usecase_that_is_not_there_is_a_read_as_well(world: World) -> None:
+    key = world.key()
+    assert (await world.client.get(f"{USECASES}/nobody", key)).words == "404 not_found"
+    assert counters(world, key) == (1, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "target", ["/api/v1/usage", "/healthz", "/readyz", "/openapi.json", "/", "/nowhere", f"{BOTS}/"]
+)
+async def test_this_address_does_not_count(world: World, target: str) -> None:
+    key = world.key()
+    await world.client.get(target, key)
+    assert counters(world, key) == (0, 0, 0, 0)
+
+
+async def test_minting_and_claiming_do_not_count(world: World) -> None:
+    key = world.key()
+    for target in ("/api/v1/auth/agent", "/api/v1/auth/claim", "/api/v1/auth/claim/complete"):
+        await world.client.post(target, key, json={})
+    assert counters(world, key) == (0, 0, 0, 0)
+
+
+async def test_a_refused_request_does_not_count(world: World) -> None:
+    refused: dict[str, Callable[[], str]] = {
+        "403 key_expired": lambda: world.key(expires_in_ms=-1, used=5, used_today=5, usecase_reads=5),
+        "403 insufficient_scope": lambda: world.key(
+            scopes=(Scope.SPONSOR_READ,), used=5, used_today=5, usecase_reads=5
+        ),
+        "403 claim_required": lambda: world.key(usecase_reads=200, used=300, used_today=20),
+        "403 quota_exhausted": lambda: world.key(used=1_000, used_today=20),
+        "429 rate_limited": lambda: world.key(used=600, used_today=500),
+    }
+    for words, make in refused.items():
+        key = make()
+        before = counters(world, key)
+        assert (await world.client.get(USECASES, key)).words == words
+        assert counters(world, key) == before
+
+
+async def test_a_key_without_the_scope_is_paced_all_the_same(world: World) -> None:
+    key = world.key(scopes=(Scope.SPONSOR_READ,))
+    answers = [(await world.client.get(USECASES, key)).words for _ in range(61)]
+    assert answers == ["403 insufficient_scope"] * 60 + ["429 rate_limited"]
+
+
+async def test_a_5xx_does_not_count(world: World) -> None:
+    for failing, words in ((away, "503 service_unavailable"), (broken, "500 internal_error")):
+        key = world.key(used=7, used_today=3, usecase_reads=2)
+        fails_once(world.catalog_memory, failing)
+        response = await world.client.get(f"{USECASES}?q={words[:3]}", key)
+        assert response.words == words
+        assert counters(world, key) == (7, 7, 3, 2)
+        assert (await world.client.get(f"{USECASES}?q={words[:3]}", key)).words == "200"
+        assert counters(world, key) == (8, 8, 4, 3)
+
+
+async def test_the_last_request_can_be_repeated_after_a_5xx(world: World) -> None:
+    key = world.key(used=999)
+    fails_once(world.catalog_memory, away)
+    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "503 service_unavailable"
+    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "200"
+    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "403 quota_exhausted"
+
+
+async def test_without_the_accountants_store_nothing_is_let_through(world: World) -> None:
+    key = world.key()
+    assert (await world.client.get(BOTS, key)).words == "200"
+    before = world.memory.before
+    world.memory.before = away
+    response = await world.client.get(BOTS, key)
+    assert response.words == "503 service_unavailable"
+    assert (await world.client.get(BOTS)).words == "200", "who has no key is not counted, and goes on reading"
+    world.memory.before = before
+    assert counters(world, key) == (1, 1, 1, 0)
+
+
+async def test_a_bug_in_the_accountant_is_a_500_and_the_next_request_goes(world: World) -> None:
+    key = world.key()
+    await world.client.get(BOTS, key)
+    fails_once(world.memory, broken)
+    assert (await world.client.get(BOTS, key)).words == "500 internal_error"
+    await world.settled()
+    assert (await world.client.get(BOTS, key)).words == "200"
+    assert counters(world, key) == (2, 2, 2, 0)
+
+
+async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: World) -> None:
+    key = world.key()
+    world.catalog_memory.before = trio.sleep_forever
+    began = trio.current_time()
+    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "503 service_unavailable"
+    assert trio.current_time() - began == pytest.approx(4.0)
+    assert counters(world, key) == (0, 0, 0, 0)
+
+
+async def test_a_search_that_finds_too_many_waiting_is_refused_at_once_and_does_not_count() -> None:
+    async with open_world(CATALOG__SEARCHES=1, CATALOG__SEARCH_WAITERS=1) as world:
+        key, words = world.key(), []
+
+        async def search(number: int) -> None:
+            words.append((await world.client.get(f"{BOTS}?q=a{number}", key)).words)
+
+        world.catalog_memory.before = partial(trio.sleep, 0.2)
+        async with trio.open_nursery() as nursery:
+            for number in range(4):
+                nursery.start_soon(search, number)
+        assert sorted(words) == ["200", "200", "503 service_unavailable", "503 service_unavailable"]
+        assert words[:2] == ["503 service_unavailable"] * 2
+        assert counters(world, key) == (2, 2, 2, 0)
+
+
+# Limits.
+
+
+async def test_an_address_without_a_key_reads_thirty_times_a_minute(world: World) -> None:
+    statuses = [(await world.client.get(target)).status for target in (USECASES, USECASE, BOTS, BOT) * 8]
+    assert statuses == [200] * 30 + [429] * 2
+    await world.pass_seconds(59)
+    refused = await world.client.get(BOTS)
+    assert refused.json == {"error": "rate_limited", "message": "Too many requests. Try again in 1 s.", "retryAfter": 1}
+    await world.pass_seconds(1)
+    assert (await world.client.get(BOTS)).words == "200"
+
+
+async def test_bad_requests_without_a_key_use_the_limit_too(world: World) -> None:
+    statuses = [(await world.client.get(f"{BOTS}?limit=0")).status for _ in range(31)]
+    assert statuses == [400] * 30 + [429]
+
+
+@pytest.mark.parametrize(("tier", "most"), [(Tier.ANONYMOUS, 60), (Tier.CLAIMED, 300), (Tier.UPGRADED, 1_200)])
+async def test_a_tier_has_its_requests_a_minute(tier: Tier, most: int) -> None:
+    settings = {"TIERS__ANONYMOUS__USECASE_READS": 1_000}
+    async with open_world(**settings) as world:
+        key = world.key(tier=tier)
+        first = await world.client.get(BOTS, key)
+        assert limits_of(first)["minute"] == {"q": most, "w": 60, "r": most - 1, "t": 60}
+        for _ in range(most - 1):
+            world.services.quota.pace(world.tenant_of(key).id, tier)
+        refused = await world.client.get(BOTS, key)
+        assert refused.words == "429 rate_limited"
+        assert refused.json["retryAfter"] == 60
+        assert limits_of(refused)["minute"]["r"] == 0
+        await world.pass_seconds(60)
+        assert (await world.client.get(BOTS, key)).words == "200"
+
+
+async def test_an_anonymous_key_reads_use_cases_two_hundred_times_and_bots_further(world: World) -> None:
+    key = world.key(usecase_reads=199)
+    assert (await world.client.get(USECASE, key)).words == "200"
+    for target in (USECASES, USECASE, f"{USECASES}?q=zebra", f"{USECASES}/nobody"):
+        response = await world.client.get(target, key)
+        assert response.words == "403 claim_required"
+        assert response.json["hint"] == "/api/v1/auth/claim"
+    assert (await world.client.get(BOTS, key)).words == "200"
+
+
+async def test_a_life_ends_after_its_last_request(world: World) -> None:
+    key = world.key(used=998)
+    assert [(await world.client.get(BOTS, key)).words for _ in range(3)] == ["200", "200", "403 quota_exhausted"]
+    assert counters(world, key)[0] == 1_000
+
+
+async def test_a_day_ends_at_midnight_utc(world: World) -> None:
+    key = world.key(used_today=499)
+    assert (await world.client.get(BOTS, key)).words == "200"
+    await world.pass_seconds(100)
+    refused = await world.client.get(BOTS, key)
+    assert refused.words == "429 rate_limited"
+    assert refused.json["retryAfter"] == 12 * 3_600 - 100
+
+
+async def test_the_next_day_is_open_again(world: World) -> None:
+    key = world.key(tier=Tier.CLAIMED, used_today=10_000)
+    assert (await world.client.get(BOTS, key)).words == "429 rate_limited"
+    await world.pass_seconds(12 * 3_600)
+    assert (await world.client.get(BOTS, key)).words == "200"
+    assert counters(world, key)[2] == 1
+
+
+async def test_a_months_requests_come_back_with_the_next_month(world: World) -> None:
+    key = world.key(tier=Tier.CLAIMED, used=99_999)
+    assert [(await world.client.get(BOTS, key)).words for _ in range(2)] == ["200", "403 quota_exhausted"]
+    await world.pass_seconds(13 * 24 * 3_600)
+    assert (await world.client.get(BOTS, key)).words == "200"
+
+
+async def test_keys_of_one_account_share_its_limits(world: World) -> None:
+    issued = [await world.services.keys.issue("ann@example.com", world.agent) for _ in range(2)]
+    keys = [each.api_key for each in issued]  # type: ignore[union-attr]
+    for key in keys * 2:
+        await world.client.get(BOTS, key)
+    assert counters(world, keys[0]) == counters(world, keys[1]) == (4, 4, 4, 0)
+    assert limits_of(await world.client.get(BOTS, keys[0]))["minute"]["r"] == 295
+
+
+# What a caller is told.
+
+
+async def test_an_anonymous_key_is_told_what_is_left_of_each_limit(world: World) -> None:
+    key = world.key(used=10, used_today=5)
+    assert limits_of(await world.client.get(BOTS, key)) == {
+        "minute": {"q": 60, "w": 60, "r": 59, "t": 60},
+        "day": {"q": 500, "w": 86_400, "r": 494},
+        "lifetime": {"q": 1_000, "r": 989},
+    }
+    await world.pass_seconds(25)
+    assert limits_of(await world.client.get(BOTS, key)) == {
+        "minute": {"q": 60, "w": 60, "r": 58, "t": 35},
+        "day": {"q": 500, "w": 86_400, "r": 493},
+        "lifetime": {"q": 1_000, "r": 988},
+    }
+
+
+async def test_an_account_is_told_of_its_month(world: World) -> None:
+    key = world.key(tier=Tier.UPGRADED, used=10, used_today=5)
+    assert limits_of(await world.client.get(BOTS, key)) == {
+        "minute": {"q": 1_200, "w": 60, "r": 1_199, "t": 60},
+        "day": {"q": 100_000, "w": 86_400, "r": 99_994},
+        "month": {"q": 1_000_000, "r": 999_989},
+    }
+
+
+async def test_limits_are_told_with_refusals_of_the_handler_too(world: World) -> None:
+    key = world.key()
+    for target in (f"{BOTS}/nobody", f"{BOTS}?limit=0"):
+        assert limits_of(await world.client.get(target, key)).keys() == {"minute", "day", "lifetime"}
+
+
+async def test_usage_tells_the_limit_of_its_own_minute(world: World) -> None:
+    key = world.key()
+    await world.client.get(BOTS, key)
+    assert limits_of(await world.client.get("/api/v1/usage", key)) == {"minute": {"q": 60, "w": 60, "r": 59, "t": 60}}
+
+
+async def test_who_has_no_key_is_told_nothing_of_limits(world: World) -> None:
+    response = await world.client.get(BOTS)
+    assert response.header("ratelimit") is None

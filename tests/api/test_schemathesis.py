@@ -1,0 +1,158 @@
+"""Generated requests against a real server: whatever the document allows or forbids, answers are as it says.
+
+`CATALOG_TEST_EXAMPLES` says how many are made of each operation, and how long the walks are (`make fuzz`). Beside them stand
+always the document's own examples and those that cover each of its keywords, some 1,500.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.errors import Flaky
+from schemathesis.core.transport import Response
+from schemathesis.generation.stateful.state_machine import APIStateMachine
+
+from service.api.operations import OPERATIONS
+from service.api.policy import Access
+from tests.api.fuzzing import PUBLIC, SECONDS, Target, name_of, running_target, schema
+from tests.slow import SLOW
+
+EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20" if SLOW else "8"))
+ROUNDS, STEPS = max(8 if SLOW else 3, EXAMPLES // 4), 20
+CALLERS = ("keyless", "anonymous", "scoped", "sponsor")
+
+document = schema()
+with_keys = document.exclude(tag=sorted(PUBLIC))
+
+thorough = settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+brief = settings(thorough, max_examples=max(2, EXAMPLES // 8), phases=[Phase.generate])
+walked = settings(thorough, max_examples=4, stateful_step_count=STEPS, phases=[Phase.generate])
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with running_target() as running:
+        yield running
+
+
+@document.parametrize()
+@thorough
+def test_answers_to_who_may_do_most_are_as_the_document_says(case: schemathesis.Case[Any], target: Target) -> None:
+    """An administrator with a full key; nobody where no key is asked for."""
+    target.thoroughly.add(name_of(case))
+    target.call(case, "keyless" if PUBLIC & set(case.operation.tags or ()) else "administrator")
+
+
+@with_keys.parametrize()
+@brief
+def test_answers_to_those_who_may_do_less_are_as_the_document_says(
+    case: schemathesis.Case[Any], target: Target
+) -> None:
+    for caller in CALLERS:
+        target.call(case, caller)
+
+
+NEVER = {
+    "completeClaim",  # the code is in a mail
+    "completeSignIn",
+    "pollDevice",  # nobody approves
+    "stripeWebhook",  # in test mode there is nothing
+    *(operation.name for operation in OPERATIONS if operation.access is Access.SESSION),  # nobody here has a browser
+}
+BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"}
+"""These need something else to have been done before."""
+
+
+def test_requests_have_succeeded_too(target: Target) -> None:
+    """That everything was refused would show little: each operation did its work at least once."""
+    assert not {name for name in target.thoroughly if not target.answers[name][200]} - NEVER - BY_CHANCE
+
+
+def test_walks_along_the_links_are_as_the_document_says() -> None:
+    """What one answer names is what the next request is about: made, changed, paid, paid back, taken away."""
+    with running_target() as fresh:
+        _walk(Walks(fresh))
+
+
+def _walk(walks: "Walks") -> None:
+    machine = walking(walks)
+    for number in range(ROUNDS):
+        # The server remembers, so that a beginning which two walks share may go on otherwise. Then Hypothesis ends the
+        # round, and what was found by then is kept in `walks`.
+        with suppress(Flaky):
+            seed(number)(machine).run(settings=walked)
+        if walks.wrong:
+            raise walks.wrong[0]
+    assert walks.paid, "nobody came as far as to pay"
+    gone = {name for name, answers in walks.answers.items() if answers[200]}
+    assert gone >= {
+        "createCampaign",
+        "editCampaign",
+        "withdrawCampaign",
+        "startBooking",
+        "openCheckout",
+        "cancelBooking",
+    }
+
+
+@dataclass(slots=True)
+class Walks:
+    """What came of the walks. Who is led to a checkout pays there, but for every third."""
+
+    target: Target
+    answers: dict[str, Counter[int]] = field(default_factory=dict)
+    led: int = 0
+    paid: int = 0
+    wrong: list[Exception] = field(default_factory=list)
+
+    def note(self, name: str, response: Response) -> None:
+        self.answers.setdefault(name, Counter())[response.status_code] += 1
+        self.target.note(name, response.status_code, "administrator")
+        if name == "openCheckout" and response.status_code == 200:
+            self._check_out(response.json()["checkoutUrl"])
+
+    def _check_out(self, url: str) -> None:
+        self.led += 1
+        if self.led % 3:
+            answer = self.target.session.post(url, data={"do": "pay"}, timeout=SECONDS)
+            assert answer.status_code == 200, answer.text
+            self.paid += 1
+
+
+def walking(walks: Walks) -> type[APIStateMachine]:
+    """The machine that schemathesis makes of the links, with an administrator who walks."""
+    target = walks.target
+
+    class Walk(with_keys.as_state_machine()):  # type: ignore[misc]
+        def get_call_kwargs(self, case: schemathesis.Case[Any]) -> dict[str, Any]:
+            target.put_real_names(case)
+            return target.arguments("administrator")
+
+        def after_call(self, response: Response, case: schemathesis.Case[Any]) -> None:
+            super().after_call(response, case)
+            walks.note(name_of(case), response)
+
+        def validate_response(self, response: Response, case: schemathesis.Case[Any], **arguments: Any) -> None:
+            excluded = target.excluded(name_of(case))
+            try:
+                case.validate_response(
+                    response, excluded_checks=excluded, transport_kwargs=arguments, recorder=self.recorder
+                )
+            except Exception as error:
+                walks.wrong.append(error)
+                raise
+
+    return Walk

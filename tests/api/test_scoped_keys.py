@@ -1,0 +1,324 @@
+"""Scoped keys: what may be granted, who sees and ends them, and what stays secret."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+
+from actors.clock import SECOND_MS
+from actors.credentials import Kind, digest, is_key
+from actors.values import Scope, Tier
+from tests.api.asgi import Response
+from tests.api.world import World, open_world
+
+KEYS = "/api/v1/sponsors/keys"
+TIER = "/api/v1/admin/accounts/tier"
+ANN, BOB, CARL = "ann@example.com", "bob@example.com", "carl@example.com"
+NOT_ADMIN = [scope for scope in Scope if not scope.startswith("admin:")]
+
+
+@pytest.fixture
+def ann(world: World) -> str:
+    """A full key of an account."""
+    return world.key(tier=Tier.CLAIMED, email=ANN)
+
+
+@pytest.fixture
+def carl(world: World) -> str:
+    """A full key of an administrator."""
+    return world.key(tier=Tier.CLAIMED, email=CARL, admin=True)
+
+
+async def create(world: World, key: str, *scopes: str, name: str = "Reporting") -> Response:
+    return await world.client.post(KEYS, key, json={"name": name, "scopes": list(scopes)})
+
+
+async def listed(world: World, key: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await world.client.get(KEYS, key)).json["items"]
+    return items
+
+
+async def revoke(world: World, key: str, key_id: str) -> Response:
+    return await world.client.request("DELETE", f"{KEYS}/{key_id}", key)
+
+
+# Creating.
+
+
+async def test_a_created_key_does_what_its_scopes_say(world: World, ann: str) -> None:
+    created = await create(world, ann, "library:read")
+    assert created.words == "200"
+    assert created.json["scopes"] == ["library:read"]
+    key = created.json["apiKey"]
+    assert is_key(key)
+    assert key.startswith("cs_scoped_")
+    assert (await world.client.get("/api/v1/bots", key)).words == "200"
+    assert (await world.client.get(KEYS, key)).words == "403 insufficient_scope"
+
+
+async def test_a_created_key_shares_the_accounts_tenant_and_its_counters(world: World, ann: str) -> None:
+    key = (await create(world, ann, "library:read")).json["apiKey"]
+    assert world.tenant_of(key) == world.tenant_of(ann)
+    await world.client.get("/api/v1/bots", key)
+    assert world.tenant_of(ann).month_used == 2
+
+
+async def test_a_key_is_shown_once_and_kept_only_as_a_hash(world: World, ann: str) -> None:
+    created = await create(world, ann, "sponsor:read")
+    key = created.json["apiKey"]
+    assert created.header("cache-control") == "no-store"
+    assert key not in (await world.client.get(KEYS, ann)).body.decode()
+    assert key not in repr(world.memory)
+    assert world.memory.keys[created.json["id"]].hash == digest(key)
+
+
+async def test_scopes_that_stand_twice_are_taken_once(world: World, ann: str) -> None:
+    created = await create(world, ann, "sponsor:read", "library:read", "sponsor:read")
+    assert created.json["scopes"] == ["sponsor:read", "library:read"]
+    assert (await listed(world, ann))[0]["scopes"] == ["sponsor:read", "library:read"]
+
+
+async def test_issuing_and_revoking_are_in_the_audit_with_the_key_that_did_it(world: World, ann: str) -> None:
+    created = (await create(world, ann, "library:read", name="Laptop")).json
+    await revoke(world, ann, created["id"])
+    issued, revoked = world.memory.audits
+    for record, action in ((issued, "key.issued"), (revoked, "key.revoked")):
+        assert (record.action, record.target_type, record.target_id) == (action, "key", created["id"])
+        assert (record.actor_type, record.actor_id, record.actor_email) == ("key", world.id_of(ann), ANN)
+        assert record.request_id
+    assert issued.changes == '{"scopes": ["library:read"], "name": "Laptop"}'
+
+
+# What may be granted.
+
+
+async def test_a_full_key_grants_every_scope_but_those_of_administrators(world: World, ann: str) -> None:
+    assert (await create(world, ann, *NOT_ADMIN)).words == "200"
+    for scope in ("admin:read", "admin:write"):
+        refused = await create(world, ann, "sponsor:read", scope)
+        assert refused.words == "403 insufficient_scope"
+        assert refused.json["message"] == f"This key cannot grant scopes that it does not have: {scope}."
+    assert len(await listed(world, ann)) == 1
+
+
+async def test_an_administrator_grants_every_scope(world: World, carl: str) -> None:
+    created = await create(world, carl, *Scope)
+    assert created.json["scopes"] == list(Scope)
+
+
+async def test_a_scoped_key_grants_only_what_it_holds(world: World, ann: str) -> None:
+    manager = world.key_of(ANN, (Scope.KEYS_MANAGE, Scope.SPONSOR_READ))
+    refused = await create(world, manager, "sponsor:read", "sponsor:write", "library:read")
+    assert refused.words == "403 insufficient_scope"
+    assert refused.json["message"].endswith(": sponsor:write, library:read.")
+    assert (await create(world, manager, "sponsor:read", "keys:manage")).words == "200"
+
+
+async def test_a_key_with_admin_scopes_of_nobody_who_is_one_cannot_pass_them_on(world: World, ann: str) -> None:
+    manager = world.key_of(ANN, tuple(Scope))
+    assert (await create(world, manager, "admin:read")).words == "403 insufficient_scope"
+    world.memory.administrators[ANN] = 1
+    assert (await create(world, manager, "admin:read")).words == "200", "decided by the rows, not by what is remembered"
+
+
+async def test_who_was_an_administrator_a_moment_ago_grants_no_admin_scope(world: World, carl: str) -> None:
+    assert (await create(world, carl, "admin:read")).words == "200"
+    del world.memory.administrators[CARL]
+    assert (await create(world, carl, "admin:read")).words == "403 insufficient_scope"
+
+
+async def test_a_key_that_is_revoked_while_it_grants_grants_nothing(world: World, ann: str) -> None:
+    """The node still remembers the key as a good one; the transaction sees that it is not."""
+    assert (await create(world, ann, "library:read")).words == "200"
+    key_id = world.id_of(ann)
+    world.memory.keys[key_id] = replace(world.memory.keys[key_id], revoked_ms=world.now_ms)
+    assert (await create(world, ann, "library:read")).words == "401 invalid_api_key"
+
+
+async def test_an_account_has_at_most_25_live_scoped_keys(world: World, ann: str) -> None:
+    for number in range(25):
+        assert (await create(world, ann, "library:read", name=f"Key {number}")).words == "200"
+    assert (await create(world, ann, "library:read")).words == "409 key_limit"
+    newest = (await listed(world, ann))[0]["id"]
+    await revoke(world, ann, newest)
+    assert (await create(world, ann, "library:read")).words == "200"
+
+
+async def test_many_at_once_do_not_pass_the_limit(world: World, ann: str) -> None:
+    words: list[str] = []
+
+    async def one() -> None:
+        words.append((await create(world, ann, "library:read")).words)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(40):
+            nursery.start_soon(one)
+    assert sorted(words) == ["200"] * 25 + ["409 key_limit"] * 15
+
+
+# Bodies.
+
+WRONG = {
+    "no name": {"scopes": ["library:read"]},
+    "an empty name": {"name": "", "scopes": ["library:read"]},
+    "a blank name": {"name": " \u00a0 ", "scopes": ["library:read"]},
+    "a long name": {"name": "x" * 65, "scopes": ["library:read"]},
+    "a name of two lines": {"name": "a\nb", "scopes": ["library:read"]},
+    "a name with a separator of lines": {"name": "a\u2028b", "scopes": ["library:read"]},
+    "a name with a control character": {"name": "a\u0000b", "scopes": ["library:read"]},
+    "a name with an escape": {"name": "a\u009bb", "scopes": ["library:read"]},
+    "a number for a name": {"name": 7, "scopes": ["library:read"]},
+    "no scopes": {"name": "a"},
+    "an empty list": {"name": "a", "scopes": []},
+    "eight items": {"name": "a", "scopes": ["library:read"] * 8},
+    "an unknown scope": {"name": "a", "scopes": ["library:write"]},
+    "a scope in capitals": {"name": "a", "scopes": ["LIBRARY:READ"]},
+    "a text of scopes": {"name": "a", "scopes": "library:read"},
+    "null": {"name": "a", "scopes": None},
+    "an unknown property": {"name": "a", "scopes": ["library:read"], "expiresAt": 1},
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+async def test_a_wrong_body_makes_no_key(world: World, ann: str, what: str) -> None:
+    assert (await world.client.post(KEYS, ann, json=WRONG[what])).words == "400 invalid_request"
+    assert await listed(world, ann) == []
+
+
+@pytest.mark.parametrize("name", ["x", "x" * 64, "For «tests», été", "🔑" * 64])
+async def test_a_name_is_kept_as_it_is(world: World, ann: str, name: str) -> None:
+    assert (await create(world, ann, "library:read", name=name)).words == "200"
+    assert (await listed(world, ann))[0]["name"] == name
+
+
+# Listing.
+
+
+async def test_the_list_has_the_live_scoped_keys_of_the_account_the_newest_first(world: World, ann: str) -> None:
+    other = world.key(tier=Tier.CLAIMED, email=BOB)
+    made = []
+    for name in ("first", "second", "third"):
+        made.append((await create(world, ann, "library:read", name=name)).json)
+        await world.pass_seconds(1)
+    await revoke(world, ann, made[1]["id"])
+    await create(world, other, "library:read")
+    world.key_of(ANN)
+    answer = await world.client.get(KEYS, ann)
+    assert answer.header("cache-control") == "no-store"
+    assert answer.json == {
+        "items": [
+            {
+                "id": made[place]["id"],
+                "keyPrefix": made[place]["apiKey"][: len("cs_scoped_") + 4],
+                "scopes": ["library:read"],
+                "createdAt": world.now_ms - (3 - place) * SECOND_MS,
+                "name": name,
+            }
+            for place, name in ((2, "third"), (0, "first"))
+        ]
+    }
+
+
+async def test_a_key_without_a_name_has_none_in_the_list(world: World, ann: str) -> None:
+    world.key_of(ANN, (Scope.LIBRARY_READ,))
+    [item] = await listed(world, ann)
+    assert item.keys() == {"id", "keyPrefix", "scopes", "createdAt"}
+
+
+async def test_the_list_takes_no_parameters_and_ignores_them(world: World, ann: str) -> None:
+    await create(world, ann, "library:read")
+    assert len((await world.client.get(f"{KEYS}?limit=0&cursor=x", ann)).json["items"]) == 1
+
+
+# Revoking.
+
+
+async def test_a_revoked_key_is_refused_at_once_and_revoking_it_again_is_200(world: World, ann: str) -> None:
+    created = (await create(world, ann, "library:read")).json
+    assert (await world.client.get("/api/v1/bots", created["apiKey"])).words == "200", "the node remembers it"
+    world.memory.listeners.clear()
+    for _ in range(2):
+        answer = await revoke(world, ann, created["id"])
+        assert (answer.words, answer.json) == ("200", {"revoked": True})
+    assert (await world.client.get("/api/v1/bots", created["apiKey"])).words == "401 invalid_api_key"
+    assert [record.action for record in world.memory.audits] == ["key.issued", "key.revoked"]
+
+
+async def test_a_revocation_is_announced_to_other_nodes(world: World, ann: str) -> None:
+    heard: list[str] = []
+    created = (await create(world, ann, "library:read")).json
+    world.memory.listeners.append(heard.append)
+    await revoke(world, ann, created["id"])
+    assert heard == [f"key:{digest(created['apiKey']).hex()}"]
+
+
+async def test_a_key_may_revoke_itself(world: World, ann: str) -> None:
+    manager = world.key_of(ANN, (Scope.KEYS_MANAGE,))
+    assert (await revoke(world, manager, world.id_of(manager))).words == "200"
+    assert (await revoke(world, manager, world.id_of(manager))).words == "401 invalid_api_key"
+
+
+async def test_only_scoped_keys_of_the_own_account_are_revoked_here(world: World, ann: str, carl: str) -> None:
+    """Also for administrators: others' keys are none of theirs here."""
+    theirs = world.key_of(ANN, (Scope.LIBRARY_READ,))
+    world.key(tier=Tier.CLAIMED, email=BOB)
+    bobs = world.key_of(BOB, (Scope.LIBRARY_READ,))
+    anonymous = world.key()
+    for key, target in ((ann, ann), (ann, bobs), (ann, anonymous), (carl, theirs)):
+        assert (await revoke(world, key, world.id_of(target))).words == "404 not_found"
+    assert not [key for key in world.memory.keys.values() if key.revoked_ms is not None]
+    assert world.memory.audits == []
+
+
+@pytest.mark.parametrize("key_id", ["x", "key_%00", "key_%ff", "key_" + "x" * 5_000, "..%2fkeys", "%20"])
+async def test_what_can_be_no_id_is_404_and_is_not_looked_for(world: World, ann: str, key_id: str) -> None:
+    """Postgres takes no NUL and no broken UTF-8: one such text would fail the whole batch."""
+    assert (await revoke(world, ann, key_id)).words == "404 not_found"
+    assert world.services.keys.statistics().messages == 0
+
+
+# Scopes and the charge.
+
+
+async def test_a_key_without_the_scope_is_paced_and_not_charged(world: World, ann: str) -> None:
+    reader = world.key_of(ANN, (Scope.SPONSOR_READ,))
+    for method, target in (("GET", KEYS), ("POST", KEYS), ("DELETE", f"{KEYS}/key_x"), ("POST", TIER)):
+        refused = await world.client.request(method, target, reader)
+        assert refused.words == "403 insufficient_scope", target
+    assert world.tenant_of(ann).month_used == 0
+    assert (refused.header("ratelimit") or "").startswith('"minute";r=296;')
+
+
+async def test_an_anonymous_key_has_no_account_to_manage_and_is_not_charged(world: World) -> None:
+    key = world.key()
+    refused = await world.client.get(KEYS, key)
+    assert refused.words == "403 claim_required"
+    assert "hint" not in refused.json, "the sponsorship body has none"
+    assert world.tenant_of(key).lifetime_used == 0
+
+
+async def test_a_scope_of_no_avail_without_an_account_is_no_account(world: World) -> None:
+    """A key that belongs to no email owns nothing, whatever stands in its row."""
+    key = world.key(kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(Scope.KEYS_MANAGE,))
+    assert (await world.client.get(KEYS, key)).words == "403 claim_required"
+
+
+async def test_what_is_let_through_counts(world: World, ann: str) -> None:
+    await listed(world, ann)
+    await create(world, ann, "library:read")
+    await world.client.post(KEYS, ann, json={})
+    assert world.tenant_of(ann).month_used == 3
+
+
+@pytest.fixture
+async def narrow() -> AsyncIterator[World]:
+    async with open_world(KEYS__SCOPED_PER_ACCOUNT=1) as world:
+        yield world
+
+
+async def test_the_limit_is_a_setting(narrow: World) -> None:
+    key = narrow.key(tier=Tier.CLAIMED, email=ANN)
+    assert (await create(narrow, key, "library:read")).words == "200"
+    assert (await create(narrow, key, "library:read")).words == "409 key_limit"

@@ -1,0 +1,139 @@
+"""Limits that each node counts for itself, when several live: shares, what callers are told of them, and what stays exact."""
+
+import pytest
+
+from service.api.policy import Budget
+from tests.api.asgi import Response
+from tests.api.devices import polled, started
+from tests.api.events import BATCH, event, report, stock
+from tests.api.sponsors import uuid
+from tests.api.world import World
+
+BOTS = "/api/v1/bots?limit=1"
+
+
+async def passing(world: World, key: str | None = None, tries: int = 70) -> int:
+    """How many of so many requests at once are let through."""
+    answers = [await world.client.get(BOTS, key) for _ in range(tries)]
+    assert {answer.words for answer in answers} <= {"200", "429 rate_limited"}
+    return sum(answer.status == 200 for answer in answers)
+
+
+# Keys.
+
+
+async def test_three_nodes_let_a_third_each_of_a_keys_minute_through(world: World) -> None:
+    await world.meet("n2", "n3")
+    assert await passing(world, world.key()) == 20
+
+
+async def test_a_key_is_told_the_limit_of_its_tier_and_what_is_left_where_it_asks(world: World) -> None:
+    await world.meet("n2", "n3")
+    key = world.key()
+    told = await world.client.get(BOTS, key)
+    assert str(told.header("ratelimit-policy")).startswith('"minute";q=60;w=60, "day";q=500;')
+    assert str(told.header("ratelimit")).startswith('"minute";r=19;t=60, "day";r=499')
+    assert await passing(world, key, 19) == 19
+    refused = await world.client.get(BOTS, key)
+    assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", "60")
+    assert refused.header("ratelimit") == '"minute";r=0;t=60'
+
+
+async def test_a_node_that_comes_or_goes_brings_no_key_a_fresh_budget(world: World) -> None:
+    key = world.key()
+    assert await passing(world, key, 40) == 40
+    await world.meet("n2")
+    assert await passing(world, key) == 0
+    world.node_memory.nodes.pop("n2")
+    await world.pass_beat()
+    assert await passing(world, key) == 20
+    await world.pass_seconds(60)
+    assert await passing(world, key) == 60
+
+
+async def test_while_no_beat_gets_through_the_shares_stay_for_a_while(world: World) -> None:
+    await world.meet("n2")
+    world.node_memory.nodes.clear()
+
+    async def away() -> None:
+        raise RuntimeError("as bad as it gets")
+
+    world.node_memory.before = away
+    await world.pass_beat()
+    assert await passing(world, world.key()) == 30
+
+
+async def test_caps_are_exact_however_many_nodes_live(world: World) -> None:
+    await world.meet("n2", "n3")
+    key = world.key(used=997)
+    words = [(await world.client.get(BOTS, key)).words for _ in range(4)]
+    assert words == ["200"] * 3 + ["403 quota_exhausted"]
+
+
+# Addresses and emails.
+
+
+async def test_readers_without_a_key_share_their_addresss_minute_over_the_nodes(world: World) -> None:
+    await world.meet("n2", "n3", "n4")
+    assert await passing(world) == 8, "a fourth of 30, rounded up"
+
+
+async def test_keys_are_minted_by_shares(world: World) -> None:
+    await world.meet("n2", "n3", "n4")
+    assert [(await world.client.post("/api/v1/auth/agent")).status for _ in range(4)] == [200] * 3 + [429]
+
+
+@pytest.mark.parametrize(
+    ("budget", "limit"),
+    [
+        (Budget.CLAIM_START, 12),
+        (Budget.CLAIM_COMPLETE, 60),
+        (Budget.SIGN_IN_START, 12),
+        (Budget.SIGN_IN_COMPLETE, 60),
+        (Budget.DEVICE_START, 10),
+        (Budget.EVENTS, 600),
+    ],
+)
+async def test_what_is_started_from_an_address_is_shared(world: World, budget: Budget, limit: int) -> None:
+    await world.meet("n2")
+    budgets = world.services.budgets
+    assert sum(budgets.spend(budget, "203.0.113.7").allowed for _ in range(limit)) == limit // 2
+
+
+async def test_pages_and_letters_to_an_email_are_shared(world: World) -> None:
+    await world.meet("n2")
+    budgets = world.services.budgets
+    assert sum(budgets.page("203.0.113.7").allowed for _ in range(120)) == 60
+    for budget, half in ((Budget.CLAIM_START, 10), (Budget.SIGN_IN_COMPLETE, 30)):
+        assert sum(budgets.email(budget, "ann@example.com").allowed for _ in range(2 * half)) == half
+
+
+async def test_devices_that_keep_their_pace_poll_in_peace_on_one_of_many_nodes(world: World) -> None:
+    devices = [(await started(world))["device_code"] for _ in range(10)]
+    await world.meet(*(f"m{number}" for number in range(20)))
+    for _ in range(12):
+        for code in devices:
+            assert (await polled(world, code)).words == "400 authorization_pending"
+        world.clock.at_ms += 5_000
+
+
+# Events.
+
+
+async def batch(world: World, first: int, count: int) -> Response:
+    events = [event(visitorId=uuid(number)) for number in range(first, first + count)]
+    return await world.client.post(BATCH, json={"events": events})
+
+
+async def test_a_batch_that_one_node_takes_is_taken_by_one_of_many_in_a_window_of_its_own(world: World) -> None:
+    await stock(world)
+    await world.meet("n2", "n3", "n4")
+    assert (await batch(world, 0, 500)).words == "200"
+    assert (await batch(world, 500, 1)).words == "429 rate_limited"
+    assert (await report(world, visitorId=uuid(501))).words == "429 rate_limited"
+    await world.pass_seconds(60)
+    assert (await report(world, visitorId=uuid(501))).words == "200"
+    assert (await batch(world, 502, 150)).words == "429 rate_limited", (
+        "beside others only what is left of a share of 150"
+    )
+    assert (await batch(world, 502, 149)).words == "200"

@@ -1,0 +1,368 @@
+"""Signing in over the wire: codes, cookies, the list of sessions, ending them, and what several nodes see."""
+
+import re
+from typing import Any
+
+import pytest
+import trio
+
+from actors.actor import ActorLimits
+from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from actors.sessions.reader import SessionReader
+from actors.values import Tier
+from service.api.cookies import cookie_name, drop_cookie, keep_cookie, session_token
+from storage.memory.sessions import MemorySessions
+from tests.api.asgi import Response
+from tests.api.callers import OUR_PAGE, cookie
+from tests.api.world import World, away, open_world
+
+START, COMPLETE, SESSIONS = "/api/v1/auth/session", "/api/v1/auth/session/complete", "/api/v1/auth/sessions"
+ANN, BOB = "ann@example.com", "bob@example.com"
+BROWSER = OUR_PAGE | {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64)"}
+
+
+async def start(world: World, email: str = ANN, **rest: Any) -> Response:
+    return await world.client.post(START, json={"email": email}, **rest)
+
+
+async def complete(world: World, code: str, email: str = ANN) -> Response:
+    return await world.client.post(COMPLETE, headers=BROWSER, json={"email": email, "code": code})
+
+
+async def sign_in(world: World, email: str = ANN) -> str:
+    """The token that the browser was given."""
+    assert (await start(world, email)).json == {"sent": True}
+    return given(await complete(world, await world.emailed_code(email), email))
+
+
+def given(response: Response) -> str:
+    assert response.status == 200, response.words
+    found = re.match(r"__Host-session=(sst_\w{43});", response.header("set-cookie") or "")
+    assert found
+    return found[1]
+
+
+def other(code: str) -> str:
+    return f"{(int(code) + 1) % 1_000_000:06d}"
+
+
+async def listed(world: World, token: str) -> Response:
+    return await world.client.get(SESSIONS, headers=cookie(token))
+
+
+# Signing in.
+
+
+async def test_a_newcomer_signs_in_and_has_an_account(world: World) -> None:
+    await start(world)
+    response = await complete(world, await world.emailed_code(ANN))
+    [session] = world.memory.sessions.values()
+    assert response.json == {"id": session.id, "email": ANN, "expiresAt": world.now_ms + 30 * DAY_MS}
+    assert response.header("cache-control") == "no-store"
+    assert world.memory.tenants[world.memory.accounts[ANN].tenant_id].tier is Tier.CLAIMED
+    [record] = world.memory.audits
+    assert (record.action, record.actor_type, record.actor_id, record.actor_email) == (
+        "session.started",
+        "session",
+        session.id,
+        ANN,
+    )
+    assert record.request_id == response.header("x-request-id")
+
+
+async def test_an_email_is_one_however_it_is_written(world: World) -> None:
+    await start(world, "Ann@EXAMPLE.com")
+    assert (await complete(world, await world.emailed_code(ANN), "ANN@example.com")).json["email"] == ANN
+
+
+async def test_who_has_an_account_gets_into_it(world: World) -> None:
+    world.key(tier=Tier.UPGRADED, email=ANN)
+    tenant_id = world.memory.accounts[ANN].tenant_id
+    token = await sign_in(world)
+    usage = await world.client.get("/api/v1/usage", headers=cookie(token))
+    assert (usage.json["tenantId"], usage.json["status"]) == (tenant_id, "upgraded")
+
+
+async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World) -> None:
+    await start(world)
+    header = (await complete(world, await world.emailed_code(ANN))).header("set-cookie") or ""
+    value, *attributes = header.split("; ")
+    assert re.fullmatch(r"__Host-session=sst_[0-9A-Za-z]{43}", value)
+    assert sorted(attributes) == ["HttpOnly", "Max-Age=2592000", "Path=/", "SameSite=Lax", "Secure"]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "keeping"),
+    [
+        ("https://catalog.test", "__Host-session=t; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure"),
+        ("http://127.0.0.1:8080", "session=t; Path=/; Max-Age=60; HttpOnly; SameSite=Lax"),
+    ],
+)
+def test_the_prefix_and_secure_go_with_https(base_url: str, keeping: str) -> None:
+    """Browsers refuse `__Host-` and `Secure` over plain http, which only this machine should use."""
+    assert keep_cookie("t", base_url, 60) == ("set-cookie", keeping)
+    taking = keeping.replace("=t;", "=;").replace("Max-Age=60", "Max-Age=0")
+    assert drop_cookie(base_url) == ("set-cookie", taking)
+    assert session_token({"cookie": f"a=b; {cookie_name(base_url)}=t"}, base_url) == "t"
+
+
+def test_over_https_the_cookie_without_the_prefix_is_nobodys() -> None:
+    """Another host of the same domain could set it."""
+    assert session_token({"cookie": "session=t"}, "https://catalog.test") is None
+
+
+async def test_a_code_says_nothing_about_accounts(world: World) -> None:
+    world.key(tier=Tier.CLAIMED, email=ANN)
+    answers = [await start(world, email) for email in (ANN, BOB)]
+    assert answers[0].body == answers[1].body
+    assert [answer.status for answer in answers] == [200, 200]
+
+
+async def test_a_wrong_code_six_times_ends_it(world: World) -> None:
+    await start(world)
+    code = await world.emailed_code(ANN)
+    wrong = [await complete(world, other(code)) for _ in range(6)]
+    assert {answer.words for answer in wrong} == {"400 invalid_code"}
+    right = await complete(world, code)
+    assert right.json == wrong[0].json, "nobody learns which of the codes was right"
+    assert world.memory.sessions == {}
+    await world.pass_seconds(60)
+    assert await sign_in(world)
+
+
+async def test_a_code_opens_one_session(world: World) -> None:
+    await start(world)
+    code = await world.emailed_code(ANN)
+    given(await complete(world, code))
+    assert (await complete(world, code)).words == "400 invalid_code"
+    assert len(world.memory.sessions) == 1
+
+
+async def test_two_right_completions_at_once_open_one_session(world: World) -> None:
+    await start(world)
+    code = await world.emailed_code(ANN)
+    answers: list[str] = []
+
+    async def try_it() -> None:
+        answers.append((await complete(world, code)).words)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(2):
+            nursery.start_soon(try_it)
+    assert sorted(answers) == ["200", "400 invalid_code"]
+    assert len(world.memory.sessions) == 1
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(599, "200"), (600, "400 invalid_code")])
+async def test_a_code_lives_for_ten_minutes(world: World, seconds: int, words: str) -> None:
+    await start(world)
+    code = await world.emailed_code(ANN)
+    await world.pass_seconds(seconds)
+    assert (await complete(world, code)).words == words
+
+
+async def test_a_new_code_ends_the_old_one(world: World) -> None:
+    await start(world)
+    old = await world.emailed_code(ANN)
+    await world.pass_seconds(60)
+    await start(world)
+    assert old != await world.emailed_code(ANN)
+    assert (await complete(world, old)).words == "400 invalid_code"
+    assert (await complete(world, await world.emailed_code(ANN))).words == "200"
+
+
+async def test_codes_rest_for_a_minute_and_are_five_a_day(world: World) -> None:
+    for number in range(5):
+        assert (await start(world)).status == 200, number
+        again = await start(world)
+        assert (again.words, again.header("retry-after")) == ("429 rate_limited", "60")
+        await world.pass_seconds(60)
+    refused = await start(world)
+    assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", str(12 * 3_600 - 300))
+    assert (await start(world, BOB)).status == 200
+
+
+async def test_a_code_for_one_email_is_none_for_another(world: World) -> None:
+    await start(world)
+    await start(world, BOB)
+    assert (await complete(world, await world.emailed_code(ANN), BOB)).words == "400 invalid_code"
+
+
+async def test_a_code_to_claim_a_key_signs_nobody_in(world: World) -> None:
+    token = (await world.client.post("/api/v1/auth/agent")).json["claimToken"]
+    await world.client.post("/api/v1/auth/claim", json={"claimToken": token, "email": ANN})
+    code = await world.emailed_code(ANN)
+    await start(world)
+    assert code != await world.emailed_code(ANN)
+    assert (await complete(world, code)).words == "400 invalid_code"
+
+
+async def test_no_other_site_signs_a_browser_in(world: World) -> None:
+    await start(world)
+    body = {"email": ANN, "code": await world.emailed_code(ANN)}
+    for headers in ({}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://example.com"}, {"Origin": "null"}):
+        response = await world.client.post(COMPLETE, headers=headers, json=body)
+        assert response.words == "403 forbidden"
+        assert response.header("set-cookie") is None
+    assert (await world.client.post(COMPLETE, headers={"Origin": "https://catalog.test"}, json=body)).words == "200"
+
+
+async def test_an_address_asks_for_twelve_codes_and_tries_sixty_an_hour(world: World) -> None:
+    starts = [(await start(world, f"person{number}@example.com")).status for number in range(13)]
+    assert starts == [200] * 12 + [429]
+    tries = [(await complete(world, "123456", f"p{number}@example.com")).status for number in range(61)]
+    assert tries == [400] * 60 + [429]
+    assert (await start(world, address="198.51.100.1")).status == 200
+
+
+async def test_one_email_is_guessed_at_only_so_often_from_wherever() -> None:
+    async with open_world(CLAIM__GUESSES_PER_EMAIL=3, CLAIM__LETTERS_PER_EMAIL=1) as world:
+        assert [(await complete(world, "123456")).status for _ in range(4)] == [400] * 3 + [429]
+        assert [(await start(world)).status for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"email": ANN}, {"email": "ann", "code": "123456"}, {"email": ANN, "code": 123456}]
+)
+async def test_a_body_that_is_none_is_400(world: World, body: object) -> None:
+    assert (await world.client.post(COMPLETE, headers=BROWSER, json=body)).words == "400 invalid_request"
+
+
+async def test_spaces_around_a_code_are_forgiven(world: World) -> None:
+    await start(world)
+    assert (await complete(world, f" {await world.emailed_code(ANN)}\n")).words == "200"
+
+
+async def test_without_its_database_nobody_is_signed_in_and_no_cookie_is_given(world: World) -> None:
+    await start(world)
+    code = await world.emailed_code(ANN)
+    before, world.memory.before = world.memory.before, away
+    refused = await complete(world, code)
+    assert (refused.words, refused.header("set-cookie")) == ("503 service_unavailable", None)
+    assert (await start(world, BOB)).words == "503 service_unavailable"
+    world.memory.before = before
+    assert (await complete(world, code)).words == "200"
+
+
+# Sessions.
+
+
+async def test_sessions_are_listed_the_last_used_first(world: World) -> None:
+    first = await sign_in(world)
+    await world.pass_seconds(60)
+    second = await sign_in(world)
+    await sign_in(world, BOB)
+    items = (await listed(world, first)).json["items"]
+    assert [item["current"] for item in items] == [False, True]
+    assert items[0] == {
+        "id": items[0]["id"],
+        "agent": BROWSER["User-Agent"],
+        "createdAt": world.now_ms,
+        "seenAt": world.now_ms,
+        "expiresAt": world.now_ms + 30 * DAY_MS,
+        "current": False,
+    }
+    assert [item["current"] for item in (await listed(world, second)).json["items"]] == [True, False]
+
+
+async def test_a_name_of_a_browser_is_cut_and_cleaned(world: World) -> None:
+    await start(world)
+    headers = OUR_PAGE | {"User-Agent": "A\tB" + "\x80" + "x" * 500}
+    body = {"email": ANN, "code": await world.emailed_code(ANN)}
+    await world.client.post(COMPLETE, headers=headers, json=body)
+    [session] = world.memory.sessions.values()
+    assert session.agent == "AB" + "x" * 198
+
+
+async def test_ending_another_session_leaves_this_one(world: World) -> None:
+    mine, lost = await sign_in(world), ""
+    await world.pass_seconds(60)
+    lost = await sign_in(world)
+    [gone] = [item["id"] for item in (await listed(world, mine)).json["items"] if not item["current"]]
+    ended = await world.client.request("DELETE", f"{SESSIONS}/{gone}", headers=cookie(mine) | OUR_PAGE)
+    assert (ended.json, ended.header("set-cookie")) == ({"ended": True}, None)
+    assert (await listed(world, lost)).words == "401 unauthorized"
+    assert len((await listed(world, mine)).json["items"]) == 1
+    again = await world.client.request("DELETE", f"{SESSIONS}/{gone}", headers=cookie(mine) | OUR_PAGE)
+    assert again.json == {"ended": True}
+    actions = [record.action for record in world.memory.audits]
+    assert actions.count("session.ended") == 1
+
+
+async def test_ending_the_current_session_takes_the_cookie_away(world: World) -> None:
+    token = await sign_in(world)
+    [mine] = [item["id"] for item in (await listed(world, token)).json["items"]]
+    ended = await world.client.request("DELETE", f"{SESSIONS}/{mine}", headers=cookie(token) | OUR_PAGE)
+    assert (ended.header("set-cookie") or "").startswith("__Host-session=; Path=/; Max-Age=0")
+    assert (await listed(world, token)).words == "401 unauthorized"
+
+
+@pytest.mark.parametrize("session_id", ["ses_unknown", "x", "%00", "a" * 101, "ses_%E2%82%AC"])
+async def test_there_is_nothing_else_to_end(world: World, session_id: str) -> None:
+    token = await sign_in(world)
+    ended = await world.client.request("DELETE", f"{SESSIONS}/{session_id}", headers=cookie(token) | OUR_PAGE)
+    assert ended.words == "404 not_found"
+
+
+async def test_nobody_ends_the_session_of_another_account(world: World) -> None:
+    mine, theirs = await sign_in(world), await sign_in(world, BOB)
+    [wanted] = [item["id"] for item in (await listed(world, theirs)).json["items"]]
+    ended = await world.client.request("DELETE", f"{SESSIONS}/{wanted}", headers=cookie(mine) | OUR_PAGE)
+    assert ended.words == "404 not_found"
+    assert (await listed(world, theirs)).status == 200
+
+
+async def test_the_session_that_was_not_used_for_longest_makes_room() -> None:
+    async with open_world(SESSIONS__PER_ACCOUNT=2) as world:
+        tokens = []
+        for _ in range(3):
+            tokens.append(await sign_in(world))
+            await world.pass_seconds(60)
+        assert [(await listed(world, token)).status for token in tokens] == [401, 200, 200]
+
+
+async def test_a_session_slides_while_it_is_used_and_ends_when_it_is_not(world: World) -> None:
+    token = await sign_in(world)
+    begun = world.now_ms
+    await world.pass_seconds(3_599)
+    await listed(world, token)
+    await world.settled()
+    [session] = world.memory.sessions.values()
+    assert session.seen_ms == begun, "a use is written down once an hour"
+    await world.pass_seconds(1)
+    await listed(world, token)
+    await world.settled()
+    [session] = world.memory.sessions.values()
+    assert (session.seen_ms, session.expires_ms) == (begun + HOUR_MS, begun + HOUR_MS + 30 * DAY_MS)
+    await world.pass_seconds(30 * 24 * 3_600 - 1)
+    assert (await listed(world, token)).status == 200
+    await world.pass_seconds(30 * 24 * 3_600 + 2 * MINUTE_MS)
+    assert (await listed(world, token)).words == "401 unauthorized"
+
+
+async def test_what_one_node_ends_another_does_not_let_in(world: World) -> None:
+    """Nothing of a session is remembered: another node's reader says so at its next look."""
+    token = await sign_in(world)
+    elsewhere = SessionReader(MemorySessions(world.memory), node="n2", limits=ActorLimits())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(elsewhere.run)
+        found = await elsewhere.resolve(token)
+        assert found is not None
+        assert found.session.is_live(world.now_ms)
+        await world.client.request("DELETE", f"{SESSIONS}/{found.session.id}", headers=cookie(token) | OUR_PAGE)
+        ended = await elsewhere.resolve(token)
+        assert ended is not None
+        assert not ended.session.is_live(world.now_ms)
+        elsewhere.close()
+
+
+async def test_a_session_issues_what_its_account_may(world: World) -> None:
+    token, boss = world.session(ANN), world.session(BOB, admin=True)
+    for who, scope, words in (
+        (token, "sponsor:read", "200"),
+        (token, "admin:read", "403 insufficient_scope"),
+        (boss, "admin:read", "200"),
+    ):
+        body = {"name": "One more", "scopes": [scope]}
+        made = await world.client.post("/api/v1/sponsors/keys", headers=cookie(who) | OUR_PAGE, json=body)
+        assert made.words == words

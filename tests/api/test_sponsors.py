@@ -1,0 +1,223 @@
+"""Operations 13 to 16: identity, profile and campaigns."""
+
+import pytest
+
+from actors.values import Scope
+from tests.api.asgi import Response
+from tests.api.sponsors import ADMIN, API, CAMPAIGN, PROFILE, Person, administrator, changes, sponsor, tables
+from tests.api.world import World, away, fails_once
+
+
+async def test_a_new_sponsor_has_no_profile_and_holds_every_scope_but_those_of_administrators(world: World) -> None:
+    identity = (await sponsor(world).get(f"{API}/me")).json
+    assert identity == {
+        "profile": None,
+        "email": "sponsor@example.com",
+        "isAdmin": False,
+        "isDemo": False,
+        "scopes": ["library:read", "sponsor:read", "sponsor:write", "billing:write", "keys:manage"],
+        "billingMode": "test",
+    }
+
+
+async def test_the_identity_of_a_scoped_key_says_what_it_may(world: World) -> None:
+    holder = sponsor(world, scopes=(Scope.SPONSOR_READ, Scope.ADMIN_READ))
+    assert (await holder.get(f"{API}/me")).json["scopes"] == ["sponsor:read"]
+
+
+async def test_an_administrator_holds_all_scopes(world: World) -> None:
+    identity = (await administrator(world).get(f"{API}/me")).json
+    assert identity["isAdmin"]
+    assert identity["scopes"] == [str(scope) for scope in Scope]
+
+
+async def test_a_saved_profile_is_shown_and_audited(world: World) -> None:
+    person = sponsor(world)
+    saved = await person.patch(f"{API}/profile", PROFILE)
+    assert saved.json == {"profile": PROFILE}
+    assert (await person.get(f"{API}/me")).json["profile"] == PROFILE
+    assert changes(world) == [("key", "profile.saved")]
+    assert world.memory.audits[0].actor_email == "sponsor@example.com"
+    assert world.memory.audits[0].request_id == saved.header("x-request-id")
+
+
+async def test_saving_the_same_profile_again_changes_nothing(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    before = tables(world)
+    assert (await person.patch(f"{API}/profile", PROFILE)).json == {"profile": PROFILE}
+    assert tables(world) == before
+
+
+async def test_a_profile_belongs_to_its_account(world: World) -> None:
+    one, other = sponsor(world), sponsor(world, "other@example.com")
+    await one.profile()
+    assert (await other.get(f"{API}/me")).json["profile"] is None
+
+
+async def test_a_new_campaign_waits_for_review(world: World) -> None:
+    person = sponsor(world)
+    campaign = (await person.post(f"{API}/campaigns", CAMPAIGN)).json["campaign"]
+    assert campaign == CAMPAIGN | {"id": campaign["id"], "status": "pending", "createdAt": world.now_ms}
+    await person.profile()
+    [listed] = (await person.get(f"{API}/campaigns")).json["items"]
+    assert listed == campaign | {"sponsorName": "Example Tools"}
+
+
+BAD_CAMPAIGNS = {
+    "a field is missing": {name: CAMPAIGN[name] for name in CAMPAIGN if name != "cta"},
+    "another property": CAMPAIGN | {"status": "approved"},
+    "a number for a text": CAMPAIGN | {"headline": 7},
+    "null for a text": CAMPAIGN | {"cta": None},
+    "an empty name": CAMPAIGN | {"name": ""},
+    "a blank name": CAMPAIGN | {"name": "   "},
+    "a long name": CAMPAIGN | {"name": "n" * 81},
+    "a long headline": CAMPAIGN | {"headline": "n" * 56},
+    "a long body": CAMPAIGN | {"body": "n" * 141},
+    "a long cta": CAMPAIGN | {"cta": "n" * 25},
+    "a long logo": CAMPAIGN | {"logoText": "LOGO"},
+    "a long address": CAMPAIGN | {"targetUrl": f"https://example.com/{'a' * 1500}"},
+    "an address that a browser would run": CAMPAIGN | {"targetUrl": "javascript:alert(1)"},
+    "a NUL": CAMPAIGN | {"headline": "a\0b"},
+    "a line break": CAMPAIGN | {"headline": "a\nb"},
+    "a list": [CAMPAIGN],
+    "a text": "campaign",
+}
+
+
+@pytest.mark.parametrize("body", BAD_CAMPAIGNS.values(), ids=BAD_CAMPAIGNS)
+async def test_a_campaign_that_is_not_valid_is_refused_and_nothing_is_written(world: World, body: object) -> None:
+    person = sponsor(world)
+    before = tables(world)
+    assert (await person.post(f"{API}/campaigns", body)).words == "400 invalid_request"
+    assert tables(world) == before
+
+
+async def test_the_longest_texts_are_taken_in_any_script(world: World) -> None:
+    body = {
+        "name": "ü" * 80,
+        "headline": "語" * 55,
+        "body": "😀" * 140,
+        "cta": "و" * 24,
+        "targetUrl": "https://example.com/" + "a" * 1480,
+        "logoText": "😀😀😀",
+    }
+    created = await sponsor(world).post(f"{API}/campaigns", body)
+    assert created.words == "200"
+    assert {name: created.json["campaign"][name] for name in body} == body
+
+
+async def _review(admin: Person, campaign_id: str, decision: str, note: str | None = None) -> Response:
+    body = {"decision": decision} | ({} if note is None else {"note": note})
+    return await admin.post(f"{ADMIN}/campaigns/{campaign_id}/review", body)
+
+
+async def test_a_campaign_goes_its_way_through_review(world: World) -> None:
+    person, admin = sponsor(world), administrator(world)
+    await person.profile()
+    campaign = await person.campaign()
+    path = f"{API}/campaigns/{campaign}"
+    steps = [
+        (person.post(f"{path}/withdraw"), "draft"),
+        (person.post(f"{path}/submit"), "pending"),
+        (_review(admin, campaign, "reject", "Which bot is it?"), "rejected"),
+        (person.patch(path, {"headline": "Ship the mail bot today"}), "rejected"),
+        (person.post(f"{path}/submit"), "pending"),
+        (_review(admin, campaign, "approve"), "approved"),
+        (person.post(f"{path}/pause"), "paused"),
+        (person.post(f"{path}/resume"), "approved"),
+        (_review(admin, campaign, "pause"), "paused"),
+        (_review(admin, campaign, "resume"), "approved"),
+        (person.patch(path, {"name": "Another name for myself"}), "approved"),
+        (person.patch(path, {"cta": "Look"}), "pending"),
+        (_review(admin, campaign, "approve", "Well done."), "approved"),
+        (_review(admin, campaign, "reject", "It is not what it says."), "rejected"),
+    ]
+    for step, status in steps:
+        answer = await step
+        assert answer.words == "200"
+        assert answer.json["campaign"]["status"] == status
+    assert answer.json["campaign"]["reviewNote"] == "It is not what it says."
+
+
+async def test_what_a_state_does_not_allow_is_refused(world: World) -> None:
+    person, admin = sponsor(world), administrator(world)
+    path = f"{API}/campaigns/{await person.campaign()}"
+    for move in ("submit", "pause", "resume"):
+        assert (await person.post(f"{path}/{move}")).words == "409 invalid_state"
+    assert (await _review(admin, path.rpartition("/")[2], "resume")).words == "409 invalid_state"
+
+
+async def test_a_rejection_needs_a_reason(world: World) -> None:
+    person, admin = sponsor(world), administrator(world)
+    assert (await _review(admin, await person.campaign(), "reject")).words == "400 invalid_request"
+
+
+@pytest.mark.parametrize("body", [{}, {"headline": None}, {"status": "approved"}, {"headline": "x" * 56}, []])
+async def test_an_edit_that_is_not_valid_is_refused(world: World, body: object) -> None:
+    person = sponsor(world)
+    campaign = await person.campaign()
+    before = tables(world)
+    assert (await person.patch(f"{API}/campaigns/{campaign}", body)).words == "400 invalid_request"
+    assert tables(world) == before
+
+
+@pytest.mark.parametrize("name", ["cmp_unknown", "%00", "a" * 101, "..%2F", "%F0%9F%98%80"])
+async def test_a_campaign_that_does_not_exist_cannot_be_moved(world: World, name: str) -> None:
+    person, admin = sponsor(world), administrator(world)
+    assert (await person.post(f"{API}/campaigns/{name}/pause")).status == 404
+    assert (await person.patch(f"{API}/campaigns/{name}", {"cta": "Look"})).status == 404
+    assert (await admin.post(f"{ADMIN}/campaigns/{name}/review", {"decision": "approve"})).status == 404
+
+
+async def test_a_campaign_of_another_account_does_not_exist(world: World) -> None:
+    campaign = await sponsor(world).campaign()
+    other = sponsor(world, "other@example.com")
+    before = tables(world)
+    for move in ("submit", "withdraw", "pause", "resume"):
+        assert (await other.post(f"{API}/campaigns/{campaign}/{move}")).words == "404 not_found"
+    assert (await other.patch(f"{API}/campaigns/{campaign}", {"cta": "Mine"})).words == "404 not_found"
+    assert (await other.get(f"{API}/campaigns")).json == {"items": [], "cursor": None, "hasMore": False}
+    assert tables(world) == before
+
+
+@pytest.mark.parametrize("limit", [1, 3, 50])
+async def test_a_walk_over_the_list_meets_each_campaign_once_the_newest_first(world: World, limit: int) -> None:
+    person = sponsor(world)
+    made = []
+    for number in range(7):
+        made.append(await person.campaign(name=f"Campaign {number}"))
+        world.clock.at_ms += number % 2
+    walked = [item["id"] for item in await person.walk(f"{API}/campaigns", limit)]
+    assert sorted(walked) == sorted(made)
+    created = [world.memory.campaigns[name].created_ms for name in walked]
+    assert created == sorted(created, reverse=True)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=51", "limit=x", "limit=1e1", "cursor=zzz", f"cursor={'a' * 2001}"])
+async def test_a_bad_query_of_a_list_is_refused(world: World, query: str) -> None:
+    assert (await sponsor(world).get(f"{API}/campaigns?{query}")).words == "400 invalid_request"
+
+
+async def test_a_cursor_of_another_list_or_another_account_is_refused(world: World) -> None:
+    person, other, admin = sponsor(world), sponsor(world, "other@example.com"), administrator(world)
+    for each in (person, other):
+        for number in range(3):
+            await each.campaign(name=f"Campaign {number}")
+    cursor = (await person.get(f"{API}/campaigns?limit=1")).json["cursor"]
+    assert (await person.get(f"{API}/campaigns?limit=1&cursor={cursor}")).words == "200"
+    assert (await other.get(f"{API}/campaigns?limit=1&cursor={cursor}")).words == "400 invalid_request"
+    assert (await person.get(f"{API}/bookings?limit=1&cursor={cursor}")).words == "400 invalid_request"
+    assert (await admin.get(f"{ADMIN}/campaigns?limit=1&cursor={cursor}")).words == "400 invalid_request"
+    catalog = (await world.client.get("/api/v1/usecases?limit=1")).json["nextCursor"]
+    assert (await person.get(f"{API}/campaigns?cursor={catalog}")).words == "400 invalid_request"
+    theirs = (await admin.get(f"{ADMIN}/campaigns?limit=1")).json["cursor"]
+    assert (await person.get(f"{API}/campaigns?cursor={theirs}")).words == "400 invalid_request"
+
+
+async def test_without_a_database_the_area_is_away_and_comes_back(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    fails_once(world.memory, away)
+    assert (await person.patch(f"{API}/profile", PROFILE)).words == "503 service_unavailable"
+    assert (await person.patch(f"{API}/profile", PROFILE)).words == "200"

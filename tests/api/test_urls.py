@@ -1,0 +1,189 @@
+"""The gate of web addresses: nothing hostile passes, and what passes means one thing to every reader, browsers too.
+
+`ada_url` reads addresses as browsers do (the WHATWG URL standard); it is the second opinion here.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import chain
+
+import pytest
+from ada_url import URL
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from service.schemas.urls import SponsorUrl, Url, public_address, web_address
+from tests.api.hostile_urls import HARMLESS, HOSTILE, LOCAL
+
+GATES: dict[type[str], Callable[[str], str]] = {Url: web_address, SponsorUrl: public_address}
+DEFAULT_PORTS = {"http": "80", "https": "443"}
+WHOLE = re.compile(
+    r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]*))?((?:[/?#](?:[A-Za-z0-9/:@!$&()*+,;=?#._~-]|%[0-9A-Fa-f]{2})*)?)"
+)
+"""What every accepted address looks like: RFC 3986, and less."""
+
+either_kind = pytest.mark.parametrize("kind", GATES, ids=["any", "sponsor"])
+
+
+def accepted(url: str) -> str | None:
+    """The normal form, where a sponsor may have it."""
+    try:
+        return public_address(url)
+    except ValueError:
+        return None
+
+
+def means_one_thing(url: str, normal: str) -> None:
+    """Assert that the normal form is one, and that a browser goes where the given text leads as well."""
+    parts = WHOLE.fullmatch(normal)
+    assert parts is not None, normal
+    assert (normal.isascii(), len(normal) <= 1_500, public_address(normal)) == (True, True, normal)
+    scheme, host, port, rest = parts.groups()
+    assert port != DEFAULT_PORTS[scheme]
+    for seen in (URL(url), URL(normal)):
+        assert (seen.protocol, seen.hostname, seen.port) == (f"{scheme}:", host, port or "")
+        assert (seen.username, seen.password) == ("", "")
+        assert "@" not in seen.host
+    assert rest.count("#") <= 1
+
+
+def test_there_are_many_of_both_kinds() -> None:
+    assert len(set(chain(*HOSTILE.values()))) >= 500
+    assert len(HARMLESS) >= 60
+
+
+@either_kind
+@pytest.mark.parametrize(("trick", "urls"), HOSTILE.items(), ids=list(HOSTILE))
+def test_hostile_addresses_are_refused(kind: type[str], trick: str, urls: tuple[str, ...]) -> None:
+    assert [ascii(url) for url in urls if passes(GATES[kind], url)] == []
+    assert [ascii(url) for url in urls if passes(TypeAdapter(kind).validate_python, url)] == []
+
+
+def passes(gate: Callable[[str], str], url: str) -> bool:
+    """Whether a gate lets an address through. What is no ValueError is a fault of the gate."""
+    try:
+        gate(url)
+    except ValueError:
+        return False
+    return True
+
+
+def test_many_hostile_addresses_would_lead_a_browser_somewhere() -> None:
+    """Else the list would say little: half of them open in a browser."""
+    assert sum(URL.can_parse(url) for url in chain(*HOSTILE.values()) if url.isprintable()) > 200
+
+
+@pytest.mark.parametrize("url", LOCAL)
+def test_a_local_address_is_good_for_operators_only(url: str) -> None:
+    assert web_address(url).startswith(("http://", "https://"))
+    with pytest.raises(ValueError, match="must have a public host name"):
+        public_address(url)
+
+
+@either_kind
+@pytest.mark.parametrize(("url", "normal"), HARMLESS.items())
+def test_a_harmless_address_gets_its_normal_form(kind: type[str], url: str, normal: str) -> None:
+    assert GATES[kind](url) == TypeAdapter(kind).validate_python(url) == normal
+    means_one_thing(url, normal)
+
+
+@either_kind
+def test_the_wire_says_what_it_takes(kind: type[str]) -> None:
+    assert TypeAdapter(kind).json_schema() == {"type": "string", "format": "uri", "maxLength": 1_500}
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("ftp://example.com", "must begin with http:// or https://"),
+        ("https://example.com/ a", "must not contain spaces or control characters"),
+        ("https://example.com\\a", "must not contain backslashes"),
+        ("https://a:b@example.com", "must not contain credentials"),
+        ("https:///a", "must have a host name, such as example.com"),
+        ("https://example.com:0", "must have a port from 1 to 65535, or none"),
+        ("https://exa_mple.com", "must have a valid host name"),
+        ("https://1.2.3", "must have a valid host name"),
+        ("https://example.com/%", "must have two hexadecimal digits after each %"),
+        ("https://example.com/" + '"' * 500, "must have at most 1500 characters after percent-encoding"),
+        ("https://example", "must have a public host name, such as example.com"),
+    ],
+)
+def test_a_refusal_says_why(url: str, words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(words)}$"):
+        public_address(url)
+
+
+PLACES = [
+    "{}https://a.example.com/",
+    "ht{}tps://a.example.com/",
+    "https:{}//a.example.com/",
+    "https://{}a.example.com/",
+]
+PLACES += [
+    "https://a{}b.example.com/",
+    "https://a.example.com{}/",
+    "https://a.example.com:81{}/",
+    "https://a.example.com/{}",
+]
+PLACES += ["https://a.example.com/?{}", "https://a.example.com/#{}"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_one_character_in_any_place_never_leads_elsewhere(place: str) -> None:
+    passed = 0
+    for number in chain(range(0x600), range(0x1FF0, 0x2500), range(0x2FF0, 0x3100), range(0xFE00, 0x10000)):
+        url = place.format(chr(number))
+        normal = accepted(url)
+        if normal is not None:
+            means_one_thing(url, normal)
+            passed += 1
+    assert passed == 0 if place.startswith(("{}", "ht{}", "https:{}")) else passed > 0
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_character_without_a_shape_passes_anywhere(place: str) -> None:
+    for number in chain(
+        range(0x20), range(0x7F, 0xA1), range(0x2000, 0x2010), range(0x2028, 0x2030), range(0x2060, 0x2070)
+    ):
+        assert accepted(place.format(chr(number))) is None, hex(number)
+
+
+hosts = st.text(st.sampled_from("aZ09-._%@:[]äßΩиא日\u0301\uff41\u3002\u00ad"), max_size=12)
+rests = st.text(st.sampled_from("/?#:@%4fFaä日\"'<>`{}|^[]&;\\=+*"), max_size=20)
+parts = st.sampled_from(
+    [
+        "https://",
+        "http://",
+        "HTTPS://",
+        "https:/",
+        "//",
+        "@",
+        ":",
+        "/",
+        "\\",
+        "?",
+        "#",
+        "%2e",
+        "\t",
+        " ",
+        ".",
+        "com",
+        "xn--",
+    ]
+)
+made = st.one_of(
+    st.tuples(st.sampled_from(["https://", "HTTP://"]), hosts, st.just(".com"), rests).map("".join),
+    st.lists(parts | hosts, max_size=8).map("".join),
+    st.tuples(st.sampled_from(sorted(HARMLESS)), st.integers(0, 60), parts | hosts).map(
+        lambda drawn: drawn[0][: drawn[1]] + drawn[2] + drawn[0][drawn[1] :]
+    ),
+)
+
+
+@settings(max_examples=1_500, derandomize=True, database=None, deadline=None)
+@given(url=made)
+def test_whatever_is_accepted_is_stable_and_means_one_thing(url: str) -> None:
+    normal = accepted(url)
+    if normal is not None:
+        means_one_thing(url, normal)

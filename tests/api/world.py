@@ -1,0 +1,377 @@
+"""The whole service above storage: the real application and the real actors, over stores in memory, in virtual time."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import trio
+from jinja2.bccache import Bucket, BytecodeCache
+from quart_trio import QuartTrio
+from trio.testing import wait_all_tasks_blocked
+
+from actors import credentials
+from actors.catalog.store import Entry, Import, Kind
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
+from actors.credentials import digest, new_key, new_session_token, prefix_of
+from actors.keys.messages import Key
+from actors.mail.messages import Mail
+from actors.nodes.messages import NodeInfo
+from actors.sessions.messages import Session
+from actors.supervision import running
+from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
+from service.api.context import Services
+from service.api.openapi import Described
+from service.api.operations import OPERATIONS
+from service.assembly import Ports, assemble
+from service.config import Config
+from service.config_loading import load
+from service.limits import Limits
+from service.observability.metrics import Metrics
+from service.schemas.catalog import Bot, UseCase, document_of
+from service.server_secret import Secrets
+from service.web.app import build_app
+from service.web.pages.table import PAGES
+from service.web.routing import Routing
+from storage.memory.catalog import MemoryCatalog
+from storage.memory.devices import MemoryDevices
+from storage.memory.events import MemoryEvents
+from storage.memory.keys import MemoryKeys
+from storage.memory.ledger import MemoryLedger
+from storage.memory.mail import MemoryOutbox
+from storage.memory.nodes import MemoryNodes
+from storage.memory.quota import MemoryQuota
+from storage.memory.sessions import MemorySessions
+from storage.memory.stores import MemoryDatabase, MemoryStores
+from storage.memory.tables import Memory
+from tests.api.asgi import Client
+from tests.api.conformity import BASE_URL, check
+from tests.fakes import HandClock, SeededEntropy
+from tests.snapshots.rows import Rows
+
+NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
+"""18 November 2026, 12:00 UTC: when each test begins."""
+
+SECRETS = Secrets(
+    codes=b"the secret that codes are derived from",
+    cursors=b"the secret that cursors are sealed with",
+    links=b"the secret that links are sealed with",
+    visitors=b"the secret that visitors are hashed with",
+)
+
+NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
+
+DESCRIBED = Described.of(OPERATIONS, BASE_URL)
+
+
+ROUTING = Routing.of(OPERATIONS, PAGES)
+"""More than a thousand tests make an application each, and all of them have the same addresses."""
+
+
+class CompiledTemplates(BytecodeCache):
+    """Templates compiled once for all applications of a process."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._compiled:
+            bucket.bytecode_from_string(self._compiled[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key] = bucket.bytecode_to_string()
+
+
+QuartTrio.jinja_options = {"bytecode_cache": CompiledTemplates()}
+
+
+class Postbox:
+    """A transport that keeps each mail."""
+
+    def __init__(self) -> None:
+        self.mails: list[Mail] = []
+
+    async def send(self, mail: Mail) -> None:
+        await trio.lowlevel.checkpoint()
+        self.mails.append(mail)
+
+
+@dataclass(slots=True)
+class Announcer:
+    """Announcements of stores in memory."""
+
+    memories: tuple[Memory, ...]
+
+    async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        for memory in self.memories:
+            memory.listeners.append(on_topic)
+        await trio.sleep_forever()
+
+
+@dataclass(slots=True)
+class World:
+    """A node that serves, and what a test may reach into: the rows, the catalog's rows, the mails."""
+
+    config: Config
+    clock: HandClock
+    memory: Memory
+    catalog_memory: Memory
+    catalog_store: MemoryCatalog
+    sponsorship_store: Rows
+    services: Services
+    metrics: Metrics
+    client: Client
+    postbox: Postbox
+    node_memory: Memory
+    agent: Agent = field(default_factory=lambda: Agent("cli", "tests"))
+    entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
+    _made: int = 0
+
+    @property
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+    async def pass_seconds(self, seconds: float) -> None:
+        """Let time pass: the wall clock's in one leap, and as much of Trio's as brings up what polls."""
+        self.clock.at_ms += int(seconds * SECOND_MS)
+        await trio.sleep(min(seconds, 1.0))
+
+    async def settled(self) -> None:
+        """Wait until everything that was set in motion has come to rest."""
+        await wait_all_tasks_blocked()
+
+    async def meet(self, *ids: str) -> None:
+        """Let further nodes of these ids have just beaten, and this one hear of them; they never beat again."""
+        for number, node_id in enumerate(ids, 2):
+            other = replace(NODE, id=node_id, host=f"host-{number}", url=f"http://192.0.2.{number}:8080")
+            self.node_memory.nodes[node_id] = other, trio.current_time()
+        await self.pass_beat()
+
+    async def pass_beat(self) -> None:
+        """Let the node beat once more, while no wall clock moves."""
+        await trio.sleep(self.config.nodes.beat_seconds)
+        await self.settled()
+
+    async def emailed_code(self, email: str) -> str:
+        """The code of the last mail to `email`."""
+        await self.settled()
+        mail = [mail for mail in self.postbox.mails if mail.recipient == email][-1]
+        [code] = re.findall(r"^\d{6}$", mail.text, re.MULTILINE)
+        return str(code)
+
+    def key(
+        self,
+        *,
+        kind: credentials.Kind = credentials.Kind.ANONYMOUS,
+        tier: Tier = Tier.ANONYMOUS,
+        scopes: tuple[Scope, ...] | None = None,
+        expires_in_ms: int | None = None,
+        revoked: bool = False,
+        email: str | None = None,
+        admin: bool = False,
+        used: int = 0,
+        used_today: int = 0,
+        usecase_reads: int = 0,
+    ) -> str:
+        """A key with a tenant of its own, put into the tables as if it had a past."""
+        self._made += 1
+        now_ms, name = self.now_ms, f"made_{self._made}"
+        if expires_in_ms is None and tier is Tier.ANONYMOUS:
+            expires_in_ms = HOUR_MS
+        text = new_key(kind, self.entropy.token(credentials.ENTROPY_BYTES))
+        self.memory.tenants[f"ten_{name}"] = Tenant(
+            id=f"ten_{name}",
+            tier=tier,
+            lifetime_used=used,
+            usecase_reads=usecase_reads,
+            month=month_of(now_ms),
+            month_used=used,
+            day=day_of(now_ms),
+            day_used=used_today,
+        )
+        self.memory.keys[f"key_{name}"] = Key(
+            id=f"key_{name}",
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=f"ten_{name}",
+            created_ms=now_ms,
+            scopes=scopes,
+            expires_ms=None if expires_in_ms is None else now_ms + expires_in_ms,
+            revoked_ms=now_ms if revoked else None,
+        )
+        if email is not None:
+            self.memory.accounts[email] = Account(email, f"ten_{name}", now_ms)
+            if admin:
+                self.memory.administrators[email] = now_ms
+        return text
+
+    def key_of(self, email: str, scopes: tuple[Scope, ...] | None = None, *, revoked: bool = False) -> str:
+        """One more key of the account of `email`: full, or with `scopes` only."""
+        self._made += 1
+        kind = credentials.Kind.USER if scopes is None else credentials.Kind.SCOPED
+        text = new_key(kind, self.entropy.token(credentials.ENTROPY_BYTES))
+        self.memory.keys[f"key_made_{self._made}"] = Key(
+            id=f"key_made_{self._made}",
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=self.memory.accounts[email].tenant_id,
+            created_ms=self.now_ms,
+            scopes=scopes,
+            revoked_ms=self.now_ms if revoked else None,
+        )
+        return text
+
+    def session(self, email: str, *, admin: bool = False, revoked: bool = False, expires_in_ms: int = DAY_MS) -> str:
+        """The token of a browser session of the account of `email`, which is made where it does not exist."""
+        if email not in self.memory.accounts:
+            self.key(kind=credentials.Kind.USER, tier=Tier.CLAIMED, email=email, admin=admin)
+        elif admin:
+            self.memory.administrators.setdefault(email, self.now_ms)
+        self._made += 1
+        token = new_session_token(self.entropy.token(credentials.ENTROPY_BYTES))
+        self.memory.sessions[f"ses_made_{self._made}"] = Session(
+            id=f"ses_made_{self._made}",
+            token_hash=digest(token),
+            email=email,
+            agent="A browser",
+            created_ms=self.now_ms,
+            seen_ms=self.now_ms,
+            expires_ms=self.now_ms + expires_in_ms,
+            revoked_ms=self.now_ms if revoked else None,
+        )
+        return token
+
+    def id_of(self, key: str) -> str:
+        """The id of a key in clear."""
+        hashed = digest(key)
+        [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
+        return row.id
+
+    def tenant_of(self, key: str) -> Tenant:
+        """The tenant's row as it stands."""
+        hashed = digest(key)
+        [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
+        return self.memory.tenants[row.tenant_id]
+
+    async def add(self, slug: str, added_ms: int | None = None, **fields: Any) -> None:
+        """Import a use case, the newest if nothing is said, and let the node see it."""
+        entry = usecase(slug, self.now_ms if added_ms is None else added_ms, **fields)
+        await self.catalog_store.replace(Import({Kind.USECASES: [entry]}))
+        await self.settled()
+
+
+async def away() -> None:
+    """Put in the place of a store's `before`: the database does not answer."""
+    raise StorageUnavailable("the database is away")
+
+
+async def broken() -> None:
+    """Put in the place of a store's `before`: a bug."""
+    raise RuntimeError("a bug of this test")
+
+
+def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
+    """Let only the next look at a store fail."""
+    before = memory.before
+
+    async def fail() -> None:
+        memory.before = before
+        await failing()
+
+    memory.before = fail
+
+
+@asynccontextmanager
+async def open_world(**settings: object) -> AsyncIterator[World]:
+    """A node that is up; `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
+    named = {"SERVER__BASE_URL": BASE_URL, **settings}
+    config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
+    clock, entropy = HandClock(NOON_MS), SeededEntropy()
+    # Heartbeats have tables of their own: a failure that a test brings about hits only the request it looks at.
+    memory, catalog_memory, node_memory, postbox = Memory(), Memory(), Memory(), Postbox()
+    catalog_store, sponsorship_store = MemoryCatalog(catalog_memory), Rows(memory)
+    await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
+
+    async def ping() -> None:
+        await memory.before()
+
+    stores = MemoryStores(
+        database=MemoryDatabase(ping),
+        announcements=Announcer((memory, catalog_memory)),
+        keys=MemoryKeys(memory),
+        quota=MemoryQuota(memory),
+        sessions=MemorySessions(memory),
+        devices=MemoryDevices(memory),
+        outbox=MemoryOutbox(memory),
+        catalog=catalog_store,
+        sponsorship=sponsorship_store,
+        ledger=MemoryLedger(memory),
+        events=MemoryEvents(memory),
+        nodes=MemoryNodes(node_memory),
+    )
+    node = assemble(config, stores, Ports(NODE, clock, entropy, SECRETS, mail=postbox))
+    services, metrics, limits = node.services, node.metrics, Limits.of(config)
+    client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
+    async with running(node.members, intensity=limits.intensity):
+        await wait_all_tasks_blocked()
+        yield World(
+            config,
+            clock,
+            memory,
+            catalog_memory,
+            catalog_store,
+            sponsorship_store,
+            services,
+            metrics,
+            client,
+            postbox,
+            node_memory,
+        )
+
+
+# The catalog of these tests: 45 use cases, some of one moment, and 23 bots.
+
+
+def usecase(slug: str, added_ms: int, **fields: Any) -> Entry:
+    """A use case as the store keeps it."""
+    shown = {"title": f"The case of {slug}", "who": "A person", "handle": "@person", "roi": "2 hours a week"} | fields
+    entry = UseCase(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
+    return Entry(slug, added_ms, document_of(entry))
+
+
+def bot(slug: str, added_ms: int) -> Entry:
+    """A bot template as the store keeps it."""
+    entry = Bot(
+        slug=slug,
+        name=f"Bot {slug}",
+        category="Finance",
+        who="A person",
+        handle="@person",
+        job="Sorts receipts",
+        templateUrl=f"https://example.com/{slug}",
+        addedAt=added_ms,
+    )
+    return Entry(slug, added_ms, document_of(entry))
+
+
+GUIDE = {
+    "title": "How to",
+    "category": "Finance",
+    "opportunity": "Unpaid invoices",
+    "audience": "Small firms",
+    "platforms": ["mail"],
+    "botSlugs": ["bot-00"],
+    "steps": ["Begin", "Go on"],
+    "prompt": "Write a reminder",
+    "value": {"amount": "500", "label": "a month", "basis": "A creator's report", "kind": "reported"},
+}
+SLUGS = [f"case-{number:02}" for number in range(45)]
+"""Newest first; three each were added in one moment."""
+
+USECASES = [usecase(slug, NOON_MS - number // 3 * HOUR_MS) for number, slug in enumerate(SLUGS)]
+USECASES[4] = usecase("case-04", NOON_MS - HOUR_MS, title="Zebra counting", guide=GUIDE)
+USECASES[30] = usecase("case-30", NOON_MS - 10 * HOUR_MS, roi="One zebra a day")
+BOTS = [bot(f"bot-{number:02}", NOON_MS - number * HOUR_MS) for number in range(23)]

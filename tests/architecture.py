@@ -1,0 +1,146 @@
+"""The import graph of the product, read from the source, and the rules that `test_architecture` holds it to."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("service", "actors", "storage")
+ROOMS = ("http", "process", "cli", "api", "web", "schemas", "payments", "snapshots", "tokens", "observability", "seed")
+"""The rooms of `service/`. `catalogctl` is a program of its own."""
+
+
+def modules(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def within(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+@cache
+def graph() -> Mapping[str, frozenset[str]]:
+    """For each module of the product, the modules it imports: those of the product by their own name, others by theirs."""
+    files = {name_of(path): path for path in modules(*PACKAGES)}
+    return {name: frozenset(_imported(path, files)) for name, path in files.items()}
+
+
+def _imported(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in files else str(node.module)
+
+
+def cycles() -> list[list[str]]:
+    """The import cycles of the product: its strongly connected components of more than one module (Tarjan)."""
+    edges = graph()
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in edges[name]:
+            if other in edges and other not in order:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            component = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for name in edges:
+        if name not in order:
+            visit(name)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Modules within `where` import nothing within `never`, apart from what lies within `but`. `why` is the reason."""
+
+    where: str
+    never: tuple[str, ...]
+    why: str
+    but: tuple[str, ...] = ()
+
+    def breaches(self) -> list[str]:
+        return [
+            f"{name} imports {other}"
+            for name, imports in graph().items()
+            if within(name, self.where)
+            for other in sorted(imports)
+            if within(other, *self.never) and not within(other, self.where, *self.but)
+        ]
+
+    def __str__(self) -> str:
+        but = f" but {', '.join(self.but)}" if self.but else ""
+        return f"{self.where} imports nothing of {', '.join(self.never)}{but}: {self.why}"
+
+
+FRAMEWORKS = ("quart", "quart_trio", "werkzeug", "hypercorn")
+DRIVERS = ("asyncio", "asyncpg", "trio_asyncio")
+VALUES = (
+    "actors.values",
+    "actors.clock",
+    "actors.times",
+    "actors.weeks",
+    "actors.catalog.store",
+    "actors.bookings.records",
+    "actors.bookings.payments",
+    "actors.bookings.store",
+    "actors.bookings.transitions",
+    "actors.mail.messages",
+    "actors.mail.rendering",
+)
+"""Modules of `actors` that hold values and ports, and no behaviour of an actor."""
+
+RULES = (
+    Rule(
+        "service.http", PACKAGES, "the engine is a leaf, for any ASGI application", but=("actors.clock", "actors.times")
+    ),
+    Rule("service.schemas", PACKAGES, "wire models are values", but=VALUES),
+    Rule("service.tokens", PACKAGES, "a token does not know what it opens", but=VALUES),
+    Rule("service.smtp", PACKAGES, "a transport does not know the outbox", but=VALUES),
+    Rule("service.snapshots", ("service.api", "service.web", "storage"), "a snapshot does not know its readers"),
+    Rule("service.observability", ("service.api", "service.web", "storage"), "it is told, and asks nobody"),
+    Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
+    Rule(
+        "service.api",
+        ("service.web", "service.cli", "service.process", "service.assembly", "service.main", "storage", *FRAMEWORKS),
+        "operations run under any server, over any store",
+    ),
+    Rule(
+        "service.web",
+        ("service.cli", "service.process", "service.assembly", "service.main", "storage"),
+        "the edge is wired by others",
+    ),
+    Rule(
+        "service.web.pages",
+        ("actors",),
+        "pages reach state through operations only",
+        but=VALUES,
+    ),
+    Rule("service.process", ("service.cli", "service.web", "service.api"), "a worker does not load commands"),
+    Rule("service.main", ("service.cli", "service.process"), "a node does not know who started it"),
+    Rule("service.assembly", ("service.web", "service.cli", "service.process", "storage"), "stores are arguments"),
+    Rule("service.catalogctl", (*PACKAGES, *FRAMEWORKS, "trio", "pydantic"), "it runs on Python alone"),
+    Rule("actors", ("storage", "service", *FRAMEWORKS, *DRIVERS, "pydantic"), "actors know neither HTTP nor SQL"),
+    Rule("storage", ("service", *FRAMEWORKS, "pydantic"), "storage serves actors, not the edge"),
+)

@@ -1,0 +1,339 @@
+"""TLS: HTTP/1.1 by the same engine, HTTP/2 by Hypercorn on a guarded stream, and no HTTP/2 without TLS."""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+import trio
+
+from service.http.asgi import App, Receive, Scope, Send
+from service.http.http2 import CONTROL_BURST, CONTROL_RATE
+from service.http.listeners import ListenAddress, ListenError, open_listeners, tls_context
+from service.http.server import LAST_MOMENT_SECONDS, Server
+from service.web.error_responses import handlers
+from tests.fakes import HandClock
+from tests.http.corpus import BODIES, FOLLOWING, HEADS
+from tests.http.memory_server import LIMITS, NOON_MS, Client, Recorder
+from tests.http.test_frames import PING, PREFACE, SETTINGS, frame
+
+HERE = Path(__file__).parent
+CERTIFICATE, KEY = HERE / "localhost.pem", HERE / "localhost.key"
+"""Made for these tests, and valid for 100 years."""
+
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+GRACEFUL = 2.0
+
+
+@asynccontextmanager
+async def running(app: App) -> AsyncIterator[Server]:
+    """A server with a plain and a TLS listener. Leaving the block stops it and waits for its end."""
+    stop = trio.Event()
+    limits = replace(LIMITS, graceful_seconds=GRACEFUL)
+    places = [ListenAddress("127.0.0.1", 0), ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
+    async with open_listeners(places, limits, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
+        ready = trio.Event()
+        nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
+        await ready.wait()
+        yield server
+        stop.set()
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def client_context(*protocols: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=CERTIFICATE)
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    return context
+
+
+@asynccontextmanager
+async def secured(server: Server, *protocols: str) -> AsyncIterator[trio.SSLStream[trio.SocketStream]]:
+    """A TLS connection that offers these protocols."""
+    plain = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
+    stream = trio.SSLStream(plain, client_context(*protocols), server_hostname="localhost", https_compatible=True)
+    try:
+        await stream.do_handshake()
+        yield stream
+    finally:
+        plain.socket.close()
+
+
+@dataclass(slots=True)
+class Http2Client:
+    """A client of HTTP/2 over a stream."""
+
+    stream: trio.SSLStream[trio.SocketStream]
+    connection: h2.connection.H2Connection = field(
+        default_factory=lambda: h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
+        )
+    )
+    statuses: dict[int, int] = field(default_factory=dict)
+    headers: dict[int, dict[str, str]] = field(default_factory=dict)
+    bodies: dict[int, bytes] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    _sending: trio.Lock = field(default_factory=trio.Lock)
+
+    async def begin(self) -> None:
+        self.connection.initiate_connection()
+        await self.flush()
+
+    async def flush(self) -> None:
+        await self.send(self.connection.data_to_send())
+
+    async def send(self, data: bytes) -> None:
+        async with self._sending:
+            await self.stream.send_all(data)
+
+    async def request(
+        self, path: str = "/", *, method: str = "GET", body: bytes | None = None, end: bool = True
+    ) -> int:
+        number = self.connection.get_next_available_stream_id()
+        headers = [(":method", method), (":path", path), (":scheme", "https"), (":authority", "localhost")]
+        self.connection.send_headers(number, headers, end_stream=body is None and end)
+        if body is not None:
+            self.connection.send_data(number, body, end_stream=end)
+        await self.flush()
+        return number
+
+    async def take(self, *, opening: bool = True) -> bool:
+        """Handle the next bytes. Returns whether there were any. `opening`: reopen the flow-control window."""
+        try:
+            data = bytes(await self.stream.receive_some())
+        except trio.BrokenResourceError:
+            return False
+        if not data:
+            return False
+        for event in self.connection.receive_data(data):
+            match event:
+                case h2.events.ResponseReceived():
+                    pairs = {str(name): str(value) for name, value in event.headers}
+                    self.statuses[event.stream_id] = int(pairs[":status"])
+                    self.headers[event.stream_id] = pairs
+                case h2.events.DataReceived():
+                    self.bodies[event.stream_id] = self.bodies.get(event.stream_id, b"") + event.data
+                    if opening:
+                        self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                case h2.events.StreamEnded() | h2.events.StreamReset():
+                    self.ended.add(event.stream_id)
+        await self.flush()
+        return True
+
+    async def until_answered(self, *numbers: int) -> None:
+        while not set(numbers) <= self.ended:
+            assert await self.take(), "the server closed the connection"
+
+    async def until_closed(self) -> float:
+        """Seconds until the server closes the connection."""
+        began = trio.current_time()
+        while await self.take():
+            pass
+        return trio.current_time() - began
+
+
+@asynccontextmanager
+async def http2(server: Server) -> AsyncIterator[Http2Client]:
+    async with secured(server, "h2", "http/1.1") as stream:
+        assert stream.selected_alpn_protocol() == "h2"
+        client = Http2Client(stream)
+        await client.begin()
+        yield client
+
+
+# HTTP/1.1 over TLS.
+
+
+@pytest.mark.parametrize("protocols", [(), ("http/1.1",), ("http/1.0", "http/1.1")])
+async def test_http_1_1_over_tls_is_served(protocols: tuple[str, ...]) -> None:
+    app = Recorder()
+    async with running(app) as server, secured(server, *protocols) as stream:
+        client = Client(stream)  # type: ignore[arg-type]
+        for _ in range(3):
+            assert (await client.ask(GET)).status == 200
+    assert app.scopes[0]["scheme"] == "https"
+    assert app.scopes[0]["http_version"] == "1.1"
+    assert app.scopes[0]["client"][0] == "127.0.0.1"
+
+
+async def test_http_1_1_over_tls_is_as_strict_as_without() -> None:
+    async with running(Recorder()) as server:
+        for case in (*HEADS[::12], *BODIES[::6]):
+            async with secured(server) as stream:
+                await stream.send_all(case.data + FOLLOWING)
+                [reply] = await Client(stream).replies()  # type: ignore[arg-type]
+                assert reply.status == case.status, case.what
+
+
+async def test_a_client_that_does_not_finish_its_handshake_is_closed() -> None:
+    async with running(Recorder()) as server:
+        plain = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
+        async with plain:
+            began = trio.current_time()
+            assert await plain.receive_some() == b""
+            assert trio.current_time() - began == pytest.approx(10, abs=0.1)
+
+
+@pytest.mark.parametrize("data", [GET, b"\x16\x03\x01\x00\x05hello", b"\x00" * 100])
+async def test_what_is_not_tls_at_the_port_of_tls_is_closed(data: bytes) -> None:
+    async with running(Recorder()) as server:
+        plain = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
+        async with plain:
+            await plain.send_all(data)
+            assert b"HTTP" not in await Client(plain).rest()
+        async with secured(server) as stream:
+            assert (await Client(stream).ask(GET)).status == 200  # type: ignore[arg-type]
+
+
+async def test_a_version_before_1_2_is_refused() -> None:
+    assert tls_context(CERTIFICATE, KEY).minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+def test_files_that_are_no_certificate_are_an_error_for_a_person(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    nameless = Path("no\0file")
+    for certificate, key in ((tmp_path / "none", KEY), (CERTIFICATE, empty), (KEY, CERTIFICATE), (nameless, KEY)):
+        with pytest.raises(ListenError, match=r"^tls\.certificate, tls\.key: .+$"):
+            tls_context(certificate, key)
+
+
+# HTTP/2.
+
+
+async def test_http_2_is_served_to_who_chooses_it() -> None:
+    app = Recorder()
+    async with running(app) as server, http2(server) as client:
+        first = await client.request("/a?b=c")
+        second = await client.request("/d", method="POST", body=b"body")
+        await client.until_answered(first, second)
+        assert client.statuses == {first: 200, second: 200}
+        assert client.bodies == {first: app.answer, second: app.answer}
+        assert "connection" not in client.headers[first]
+    assert sorted(app.seen) == ["GET /a", "POST /d"]
+    assert {scope["http_version"] for scope in app.scopes} == {"2"}
+
+
+async def test_http_2_is_not_spoken_without_tls() -> None:
+    app = Recorder()
+    async with running(app) as server:
+        plain = await trio.open_tcp_stream("127.0.0.1", port_of(server.url))
+        async with plain:
+            await plain.send_all(PREFACE + frame(SETTINGS))
+            [reply] = await Client(plain).replies()
+            assert reply.status == 505
+        plain = await trio.open_tcp_stream("127.0.0.1", port_of(server.url))
+        async with plain:
+            fields = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAA\r\n\r\n"
+            reply = await Client(plain).ask(GET[:-2] + fields)
+            assert reply.status == 200, "the wish is ignored"
+    assert [scope["http_version"] for scope in app.scopes] == ["1.1"]
+
+
+async def test_pings_are_read_no_faster_than_their_budget() -> None:
+    async with running(Recorder()) as server, http2(server) as client:
+        number = await client.request()
+        await client.until_answered(number)
+        pings = frame(PING, bytes(8)) * 1_000
+        began, sent = trio.current_time(), 0
+        async with trio.open_nursery() as nursery:
+            answered = trio.Event()
+
+            async def read() -> None:
+                await client.until_answered(client.connection.highest_outbound_stream_id + 2)
+                answered.set()
+
+            nursery.start_soon(read)
+            while sent < CONTROL_BURST + 5 * CONTROL_RATE:
+                await client.send(pings)
+                sent += len(pings)
+            await client.request("/after")
+            await answered.wait()
+        assert trio.current_time() - began >= 4
+
+
+async def test_a_connection_that_only_pings_is_ended() -> None:
+    async with running(Recorder()) as server, http2(server) as client:
+        async with trio.open_nursery() as nursery:
+
+            async def ping() -> None:
+                while True:
+                    await client.send(frame(PING, bytes(8)))
+                    await trio.sleep(1)
+
+            nursery.start_soon(ping)
+            seconds = await client.until_closed()
+            nursery.cancel_scope.cancel()
+        assert seconds <= LIMITS.request_seconds + 1
+
+
+async def test_a_body_that_does_not_come_ends_its_request() -> None:
+    told: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        while (message := await receive())["type"] == "http.request":
+            assert message["more_body"]
+        told.append(message["type"])
+
+    async with running(app) as server, http2(server) as client:
+        began = trio.current_time()
+        await client.request(method="POST", body=b"beginning", end=False)
+        while not told:
+            await client.take()
+        assert told == ["http.disconnect"]
+        assert trio.current_time() - began == pytest.approx(LIMITS.request_seconds, abs=1)
+
+
+async def test_an_application_may_think_longer_than_any_client_may() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await trio.sleep(300)
+        await Recorder()(scope, receive, send)
+
+    async with running(app) as server, http2(server) as client:
+        await client.until_answered(await client.request())
+
+
+async def test_a_client_that_opens_no_window_is_cut_off() -> None:
+    size = 10_000_000
+    ended: list[float] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await Recorder(answer=b"a" * size)(scope, receive, send)
+        finally:
+            ended.append(trio.current_time())
+
+    async with running(app) as server, http2(server) as client:
+        began = trio.current_time()
+        await client.request()
+        while await client.take(opening=False):
+            pass
+        assert ended[0] - began <= LIMITS.stall_seconds + size / 16_384 + 1
+
+
+@pytest.mark.parametrize("what", ["idle", "thinks", "does not read"])
+async def test_the_stop_waits_no_longer_than_the_graceful_time(what: str) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await trio.sleep(1_000 if what == "thinks" else 0)
+        await Recorder(answer=b"a" * 10_000_000)(scope, receive, send)
+
+    async with running(app) as server:
+        stream = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
+        tls = trio.SSLStream(stream, client_context("h2"), server_hostname="localhost", https_compatible=True)
+        client = Http2Client(tls)
+        await client.begin()
+        if what != "idle":
+            await client.request()
+        await client.take(opening=False)
+        began = trio.current_time()
+    assert trio.current_time() - began <= (0 if what == "idle" else GRACEFUL) + LAST_MOMENT_SECONDS + 0.01
+    stream.socket.close()

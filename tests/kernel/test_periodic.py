@@ -1,0 +1,140 @@
+"""Background tasks that repeat, in virtual time: pauses, waking, outages, restarts and closing."""
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.actor import State
+from actors.periodic import PeriodicTask
+from actors.supervision import running
+from actors.values import Contended, Overloaded, StorageUnavailable
+from tests.fakes import Script, Step
+
+AWAY = StorageUnavailable("away")
+
+
+class Rounds(PeriodicTask):
+    """Records when each round begins. `script` says what happens in each round."""
+
+    name = "rounds"
+
+    def __init__(self, script: Sequence[Step] = (), *, pause: float | None = None, ready: int = 0) -> None:
+        super().__init__(10.0, retry_seconds=2.0)
+        self.begun: list[float] = []
+        self.finished: list[float] = []
+        self._script = Script(script)
+        self._pause_after = pause
+        self._ready = ready
+
+    async def _round(self) -> float | None:
+        self.begun.append(trio.current_time())
+        await self._script()
+        return self._pause_after
+
+    async def _finish(self) -> None:
+        self.finished.append(trio.current_time())
+
+    def _is_ready(self) -> bool:
+        return len(self.begun) >= self._ready
+
+    def _meanwhile(self) -> str:
+        return "with what it has"
+
+
+async def test_it_works_at_once_and_after_each_pause_and_finishes_once(autojump_clock: MockClock) -> None:
+    task = Rounds()
+    async with running([task]):
+        await trio.sleep(25)
+        assert task.state is State.RUNNING
+    assert task.begun == [0, 10, 20]
+    assert task.finished == [25]
+    ended: State = task.state
+    assert ended is State.STOPPED
+
+
+async def test_a_round_may_ask_for_another_pause(autojump_clock: MockClock) -> None:
+    task = Rounds(pause=3.0)
+    async with running([task]):
+        await trio.sleep(7)
+    assert task.begun == [0, 3, 6]
+
+
+async def test_waking_ends_the_pause_and_during_a_round_skips_the_next(autojump_clock: MockClock) -> None:
+    task = Rounds([0.0, 5.0])
+    async with running([task]):
+        await trio.sleep(4)
+        task.wake()
+        await trio.sleep(1)
+        task.wake()
+        await trio.sleep(15)
+    assert task.begun == [0, 4, 9, 19]
+
+
+async def test_an_outage_is_logged_once_and_its_end_too(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = Rounds([None, AWAY, Contended(), None, AWAY])
+    with caplog.at_level(logging.INFO, "tests.kernel"):
+        async with running([task]):
+            await trio.sleep(30)
+    assert task.begun == [0, 10, 12, 14, 24, 26]
+    failed = "rounds failed, retrying in 2 s (with what it has): away"
+    assert caplog.messages == [failed, "rounds recovered", failed, "rounds recovered"]
+    assert [record.exc_info for record in caplog.records] == [None] * 4
+
+
+async def test_a_retry_comes_no_later_than_the_next_round_would(autojump_clock: MockClock) -> None:
+    class Hasty(Rounds):
+        def __init__(self) -> None:
+            super().__init__([AWAY])
+            PeriodicTask.__init__(self, 1.0, retry_seconds=5.0)
+
+    task = Hasty()
+    async with running([task]):
+        await trio.sleep(1.5)
+    assert task.begun == [0, 1]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), Overloaded()])
+async def test_an_error_that_is_not_tolerated_restarts_it(error: Exception, autojump_clock: MockClock) -> None:
+    task = Rounds([error])
+    async with running([task]):
+        await trio.sleep(5)
+        assert task._restarts == 1
+    assert task.begun == [0, 0]
+
+
+async def test_an_error_that_is_tolerated_but_unexpected_has_its_traceback_logged(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = Rounds([RuntimeError("a bug")])
+    task.tolerated = (Exception,)
+    async with running([task]):
+        await trio.sleep(5)
+    [record] = caplog.records
+    assert record.exc_info is not None
+    assert task.begun == [0, 2]
+
+
+async def test_the_process_starts_on_once_the_task_is_ready(autojump_clock: MockClock) -> None:
+    task = Rounds(ready=3)
+    async with running([task]):
+        assert (trio.current_time(), task.begun) == (20, [0, 10, 20])
+
+
+async def test_a_task_that_is_closed_before_it_is_ready_holds_nothing_up(autojump_clock: MockClock) -> None:
+    task = Rounds(ready=3)
+    task.abandon()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(task.run)
+    assert (task.begun, task.finished) == ([], [0])
+
+
+async def test_closing_waits_for_the_round_that_is_under_way(autojump_clock: MockClock) -> None:
+    task = Rounds([3.0])
+    async with running([task]):
+        await trio.sleep(1)
+    assert (task.begun, task.finished) == ([0], [3])

@@ -1,0 +1,128 @@
+"""The contents of mails, and that nothing in them can inject a header."""
+
+import email
+import email.policy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.clock import MINUTE_MS
+from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
+from actors.mail.rendering import MailRenderer, as_message, sender_address
+from tests.mail.office import BASE_MS, CODE, WRITER
+
+
+def queued(
+    recipient: str = "anna@example.com", template: str = "claim_code", life_ms: int = 10 * MINUTE_MS
+) -> QueuedMessage:
+    return QueuedMessage("let_1", recipient, template, b"nonce", BASE_MS, BASE_MS + life_ms, BASE_MS)
+
+
+def test_a_claim_code_stands_on_a_line_of_its_own_and_not_in_the_subject() -> None:
+    mail = WRITER.write(queued())
+    assert CODE in mail.text.splitlines()
+    assert CODE not in mail.subject
+    assert "https://catalog.example" in mail.text
+    assert "ignore this message" in mail.text
+
+
+def test_the_code_is_that_of_the_messages_nonce() -> None:
+    writer = MailRenderer("no-reply@catalog.example", "https://catalog.example", lambda nonce: f"<{nonce.decode()}>")
+    assert "<nonce>" in writer.write(queued()).text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("life_ms", "words"),
+    [(10 * MINUTE_MS, "10 minutes, until 12:10 UTC"), (MINUTE_MS, "1 minute, until 12:01 UTC")],
+)
+def test_the_life_of_the_code_is_the_messages(life_ms: int, words: str) -> None:
+    assert f"It is valid for {words}." in WRITER.write(queued(life_ms=life_ms)).text
+
+
+def test_the_repr_of_a_mail_holds_no_code_and_that_of_a_message_no_nonce() -> None:
+    assert CODE not in repr(WRITER.write(queued()))
+    assert "nonce" not in repr(queued())
+
+
+def test_a_mail_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
+    mail = WRITER.write(queued(template="sign_in_code"))
+    assert mail.subject == "Your code to sign in"
+    assert f"\n{CODE}\n" in mail.text
+    assert "sign in" in mail.text
+    assert CODE not in mail.subject
+
+
+def test_an_unknown_template_fails_and_is_not_refused() -> None:
+    with pytest.raises(MailFailed, match="of_tomorrow"):
+        WRITER.write(queued(template="of_tomorrow"))
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "anna@example.com\r\nBcc: eve@example.com",
+        "anna@example.com, eve@example.com",
+        "Eve <eve@example.com>",
+        "anna",
+        "@example.com",
+        "anna@",
+        "a@b@c",
+        "an na@example.com",
+        "anna@example.com\x00",
+        "",
+    ],
+)
+def test_a_recipient_that_is_not_one_plain_address_is_refused(recipient: str) -> None:
+    with pytest.raises(MailRefused):
+        WRITER.write(queued(recipient))
+
+
+@given(st.text(max_size=80))
+def test_whatever_the_recipient_there_is_one_and_no_other_header(recipient: str) -> None:
+    try:
+        mail = WRITER.write(queued(recipient))
+    except MailRefused:
+        return
+    message = as_message(mail)
+    again = email.message_from_bytes(message.as_bytes(policy=email.policy.SMTPUTF8), policy=email.policy.default)
+    assert sorted(again.keys()) == sorted(message.keys())
+    assert len(message["To"].addresses) == 1
+
+
+@pytest.mark.parametrize("field", ["subject", "sender"])
+def test_a_line_break_in_a_header_is_an_error(field: str) -> None:
+    words = {"subject": "Hello", "sender": "no-reply@catalog.example", field: "x@example.com\r\nBcc: eve@example.com"}
+    mail = Mail("let_1", words["sender"], "anna@example.com", words["subject"], "text", BASE_MS)
+    with pytest.raises(ValueError, match=r"linefeed|ASCII"):
+        as_message(mail)
+
+
+def test_the_message_has_the_headers_that_a_machines_message_should_have() -> None:
+    message = as_message(WRITER.write(queued()))
+    assert dict(message.items()) == {
+        "From": "Catalog <no-reply@catalog.example>",
+        "To": "anna@example.com",
+        "Subject": "Your code to claim an API key",
+        "Date": "Thu, 20 Nov 2025 12:00:00 +0000",
+        "Message-ID": "<let_1@catalog.example>",
+        "Auto-Submitted": "auto-generated",
+        "Content-Type": 'text/plain; charset="utf-8"',
+        "Content-Transfer-Encoding": "7bit",
+        "MIME-Version": "1.0",
+    }
+
+
+def test_a_repeat_of_a_mail_is_the_same_message() -> None:
+    assert as_message(WRITER.write(queued())).as_bytes() == as_message(WRITER.write(queued())).as_bytes()
+
+
+@pytest.mark.parametrize("text", ["no-reply@catalog.example", "Catalog <no-reply@catalog.example>"])
+def test_a_sender_is_an_address_with_or_without_a_name(text: str) -> None:
+    assert sender_address(text).addr_spec == "no-reply@catalog.example"
+
+
+@pytest.mark.parametrize("text", ["", "catalog", "a@b, c@d", "Catalog <>", "katalög@example.com", "a@b\r\nBcc: c@d"])
+def test_any_other_sender_is_a_clear_error_at_start(text: str) -> None:
+    with pytest.raises(ValueError, match=r"mail\.sender must be"):
+        MailRenderer(text, "https://catalog.example", lambda nonce: CODE)

@@ -1,0 +1,79 @@
+"""Signal handling: the test process sends signals to itself."""
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from service.signals import heed_signals
+
+
+@dataclass(slots=True)
+class Heeded:
+    """The signals received."""
+
+    stop: trio.Event = field(default_factory=trio.Event)
+    hangups: int = 0
+    hurries: int = 0
+
+    def hang_up(self) -> None:
+        self.hangups += 1
+
+    def hurry(self) -> None:
+        self.hurries += 1
+
+
+@asynccontextmanager
+async def heeding(terminal: int = 0) -> AsyncIterator[Heeded]:
+    heeded = Heeded()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(heed_signals, heeded.stop, heeded.hang_up, heeded.hurry, terminal=terminal))
+        yield heeded
+        nursery.cancel_scope.cancel()
+
+
+async def send(number: signal.Signals) -> None:
+    signal.raise_signal(number)
+    await wait_all_tasks_blocked()
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+async def test_the_first_signal_stops_and_the_second_cuts(first: signal.Signals, second: signal.Signals) -> None:
+    with pytest.RaisesGroup(KeyboardInterrupt):
+        async with heeding() as heeded:
+            await send(first)
+            assert heeded.stop.is_set()
+            assert not heeded.hurries
+            await send(second)
+            raise AssertionError("it was not cut")
+    assert heeded.hurries == 1
+
+
+async def test_a_hangup_is_told_each_time_and_stops_nothing() -> None:
+    async with heeding() as heeded:
+        for _ in range(3):
+            await send(signal.SIGHUP)
+        assert heeded.hangups == 3
+        assert not heeded.stop.is_set()
+
+
+async def test_a_hangup_of_the_terminal_stops_in_order_and_does_not_cut() -> None:
+    master, terminal = os.openpty()
+    try:
+        async with heeding(terminal) as heeded:
+            await send(signal.SIGHUP)
+            assert heeded.hangups == 1, "the terminal is still there"
+            os.close(master)
+            for _ in range(2):
+                await send(signal.SIGHUP)
+            assert heeded.stop.is_set()
+            assert (heeded.hangups, heeded.hurries) == (1, 0)
+    finally:
+        os.close(terminal)

@@ -1,0 +1,1 @@
+"""Sample data, demo and catalog files."""

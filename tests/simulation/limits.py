@@ -1,0 +1,70 @@
+"""Configuration, secrets and limits of simulated nodes, passed to `assemble` in place of the real ones."""
+
+from dataclasses import replace
+from functools import cache
+
+from actors.events.state import EventRules
+from service.config import Config
+from service.config_loading import load
+from service.limits import Limits
+from service.server_secret import Secrets
+from service.snapshots.placements import PlacementsLimits
+from tests.simulation.rules import (
+    BOOKINGS,
+    CAPS,
+    DEVICES,
+    DRAIN_SECONDS,
+    EVENT_LIMITS,
+    EVENTS_PER_MINUTE,
+    LIFE_SECONDS,
+    LIMITS,
+    LOOK_SECONDS,
+    MAIL,
+    PER_MINUTE,
+    REMEMBERED_KEYS,
+    RULES,
+    SECRET,
+    SESSIONS,
+    SWEEP_SECONDS,
+    SWEEPER,
+)
+
+BASE_URL = "https://bots.example.com"
+SECRETS = Secrets(codes=SECRET, cursors=SECRET, links=SECRET, visitors=SECRET)
+
+
+@cache
+def settings() -> Config:
+    """The shipped configuration in live mode, with fewer events a minute and no limit for keyless readers."""
+    config = load(None, {"CATALOG__SERVER__BASE_URL": BASE_URL})
+    return config.model_copy(
+        update={
+            "events": config.events.model_copy(update={"per_minute": EVENTS_PER_MINUTE}),
+            "keyless": config.keyless.model_copy(update={"per_minute": 1_000_000}),
+            "billing": config.billing.model_copy(update={"mode": "live"}),
+        }
+    )
+
+
+def node_limits(event_rules: EventRules, shards: int) -> Limits:
+    """Limits so small that each is reached many times in a run."""
+    return replace(
+        Limits.of(settings()),
+        actors=LIMITS,
+        drain_seconds=DRAIN_SECONDS,
+        keys=RULES,
+        key_cache_seconds=LIFE_SECONDS,
+        sessions=SESSIONS,
+        devices=DEVICES,
+        caps=CAPS,
+        per_minute=PER_MINUTE,
+        mail=MAIL,
+        bookings=BOOKINGS,
+        sweeper=SWEEPER,
+        events=EVENT_LIMITS,
+        event_rules=event_rules,
+        event_keys_remembered=REMEMBERED_KEYS * shards,
+        event_sweep_seconds=SWEEP_SECONDS,
+        event_shards=shards,
+        placements=PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks),
+    )

@@ -1,0 +1,99 @@
+"""The catalog snapshot: order, pages that are stable while entries change, and ETags that follow the content."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.catalog.store import Entry, Kind
+from service.snapshots.shelves import Building, CatalogSnapshot, Position
+from tests.snapshots.entries import bot
+
+SLUGS = st.from_regex(r"[a-z0-9]{1,3}(-[a-z0-9]{1,2})?", fullmatch=True)
+TIMES = st.dictionaries(SLUGS, st.integers(0, 5), max_size=30)
+
+
+def snapshot_of(*entries: Entry, revision: int = 1, previous: CatalogSnapshot | None = None) -> CatalogSnapshot:
+    building = Building(previous or CatalogSnapshot())
+    building.take(Kind.BOTS, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
+    return building.finished(revision)
+
+
+def from_times(times: dict[str, int]) -> CatalogSnapshot:
+    return snapshot_of(*(Entry(slug, added_ms, slug.encode()) for slug, added_ms in times.items()))
+
+
+def walked(snapshot: CatalogSnapshot, limit: int, position: Position | None = None) -> list[str]:
+    page = snapshot.page(Kind.BOTS, position, limit)
+    slugs = [document.decode() for document in page.documents]
+    return slugs + (walked(snapshot, limit, page.last) if page.last is not None else [])
+
+
+@given(TIMES, st.integers(1, 7))
+def test_walking_the_pages_gives_every_entry_once_newest_first_then_by_slug(times: dict[str, int], limit: int) -> None:
+    assert walked(from_times(times), limit) == sorted(times, key=lambda slug: (-times[slug], slug))
+
+
+@given(TIMES, TIMES, st.sets(SLUGS), st.integers(1, 7))
+def test_a_walk_that_an_import_overtakes_gives_every_lasting_entry_once(
+    before: dict[str, int], added: dict[str, int], removed: set[str], limit: int
+) -> None:
+    first = from_times(before).page(Kind.BOTS, None, limit)
+    after = {slug: added_ms for slug, added_ms in (added | before).items() if slug not in removed}
+    seen = [document.decode() for document in first.documents]
+    if first.last is not None:
+        seen += walked(from_times(after), limit, first.last)
+    assert len(seen) == len(set(seen))
+    assert set(before) - removed <= set(seen)
+
+
+def test_the_last_page_has_no_position_even_when_it_is_full() -> None:
+    snapshot = from_times({"a": 1, "b": 2})
+    assert snapshot.page(Kind.BOTS, None, 2).last is None
+    assert snapshot.page(Kind.BOTS, None, 1).last == Position(2, "b")
+    assert snapshot.page(Kind.BOTS, Position(0, ""), 1).documents == ()
+
+
+def test_kinds_are_apart() -> None:
+    snapshot = snapshot_of(bot("a"))
+    assert snapshot.item(Kind.BOTS, "a") is not None
+    assert snapshot.item(Kind.USECASES, "a") is None
+    assert not snapshot.page(Kind.USECASES, None, 20).documents
+
+
+def test_a_page_is_served_as_json() -> None:
+    page = snapshot_of(bot("a"), bot("b", name="Ü “x”")).page(Kind.BOTS, None, 20)
+    assert [entry["name"] for entry in json.loads(page.body())["data"]] == ["Plain Helper", "Ü “x”"]
+    assert json.loads(page.body())["nextCursor"] is None
+    assert json.loads(page.body("abc"))["nextCursor"] == "abc"
+    assert snapshot_of().page(Kind.BOTS, None, 20).body() == b'{"data":[],"nextCursor":null}'
+
+
+def test_the_etag_of_an_item_changes_with_its_content_only() -> None:
+    one, same = snapshot_of(bot("a"), revision=1), snapshot_of(bot("a"), bot("b"), revision=2)
+    other = snapshot_of(bot("a", job="Another."), revision=3)
+    etags = [snapshot.item(Kind.BOTS, "a") for snapshot in (one, same, other)]
+    assert etags[0] == etags[1] != etags[2]
+
+
+def test_the_etag_of_a_page_changes_with_its_entries_and_its_cursor() -> None:
+    page = snapshot_of(bot("a"), bot("b")).page(Kind.BOTS, None, 20)
+    assert page.etag("x") == snapshot_of(bot("b"), bot("a")).page(Kind.BOTS, None, 20).etag("x")
+    others = [page.etag(), page.etag("y"), snapshot_of(bot("a")).page(Kind.BOTS, None, 20).etag("x")]
+    assert page.etag("x") not in others
+    assert page.etag().startswith('"')
+    assert page.etag().endswith('"')
+
+
+def test_entries_are_picked_in_the_given_order_and_unknown_ones_left_out() -> None:
+    page = snapshot_of(bot("a"), bot("b"), bot("c")).pick(Kind.BOTS, ["c", "gone", "a"])
+    assert [entry["slug"] for entry in json.loads(page.body())["data"]] == ["c", "a"]
+    assert page.last is None
+
+
+def test_a_snapshot_shares_what_did_not_change_with_the_one_before() -> None:
+    before = snapshot_of(bot("a"), bot("b"))
+    after = snapshot_of(bot("a"), bot("b", job="Another."), previous=before)
+    old, new = (snapshot.page(Kind.BOTS, None, 2).documents for snapshot in (before, after))
+    assert old[0] is new[0]
+    assert old[1] != new[1]

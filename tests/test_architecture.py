@@ -1,0 +1,140 @@
+"""The shape of the code: who may import whom, and what a module may use. A failure names the rule and its reason."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import DRIVERS, PACKAGES, ROOMS, ROOT, RULES, Rule, cycles, graph, modules, name_of, within
+
+LONGEST_FILE = 300
+LONGEST_FUNCTION = 70
+MOST_LOOSE_MODULES = 18
+
+SEES_STORAGE = ("service.main", "service.assembly", "service.cli", "service.process")
+
+PURE = (
+    "actors/values.py",
+    "actors/times.py",
+    "actors/weeks.py",
+    "actors/*/state.py",
+    "actors/*/messages.py",
+    "actors/*/records.py",
+    "service/api/authorization.py",
+    "service/api/errors.py",
+    "service/api/policy.py",
+    "service/api/validation.py",
+    "service/http/addresses.py",
+    "service/http/frames.py",
+    "service/http/request_body.py",
+    "service/http/request_head.py",
+    "service/limits.py",
+    "service/schemas/*.py",
+    "service/snapshots/etags.py",
+    "service/snapshots/shelves.py",
+    "service/tokens/*.py",
+    "service/web/negotiation.py",
+    "service/web/pages/words.py",
+)
+"""Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""
+
+IMPURE = ("trio", "random", "secrets", "os", "socket", "uuid", "logging", "subprocess")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.where)
+def test_imports_follow_the_rules_of_the_rooms(rule: Rule) -> None:
+    assert any(within(name, rule.where) for name in graph()), f"no module is within {rule.where}"
+    assert rule.breaches() == [], rule
+
+
+def test_nothing_is_imported_in_a_circle() -> None:
+    assert cycles() == []
+
+
+def test_only_the_composition_sees_storage() -> None:
+    seeing = {name for name, imports in graph().items() if any(within(each, "storage") for each in imports)}
+    assert [name for name in sorted(seeing) if not within(name, "storage", *SEES_STORAGE)] == []
+
+
+def test_a_concern_imports_no_other_concern() -> None:
+    concerns = [f"actors.{path.name}" for path in (ROOT / "actors").iterdir() if (path / "__init__.py").exists()]
+    assert len(concerns) >= 9
+    for concern in concerns:
+        others = tuple(other for other in concerns if other != concern)
+        assert Rule(concern, others, "handlers compose concerns").breaches() == []
+
+
+def test_pure_modules_use_no_clock_no_randomness_and_no_input_or_output() -> None:
+    pure = {name_of(path) for pattern in PURE for path in ROOT.glob(pattern)} | set(_claiming())
+    assert len(pure) >= 60
+    breaches = [breach for name in sorted(pure) for breach in Rule(name, IMPURE, "").breaches()]
+    assert breaches == [], "pure modules take time, randomness and data as arguments"
+
+
+def _claiming() -> list[str]:
+    """The modules whose docstring says that they are pure."""
+    roles = {path: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in modules(*PACKAGES)}
+    return [name_of(path) for path, role in roles.items() if re.search(r"\bPure\b", role)]
+
+
+def test_the_engine_loads_nothing_of_the_project_but_the_clock() -> None:
+    loaded = _loaded_by("service.http.server", "service.http.listeners")
+    own = {name for name in loaded if within(name, *PACKAGES)}
+    assert {name for name in own if not within(name, "service.http", "actors.clock", "actors.times")} == {
+        "service",
+        "actors",
+    }
+    assert {name for name in loaded if within(name, "pydantic", "quart", "prometheus_client")} == set()
+
+
+def test_a_worker_process_does_not_load_the_operators_commands() -> None:
+    assert [name for name in _loaded_by("service.process.worker_process") if within(name, "service.cli")] == []
+
+
+def _loaded_by(*names: str) -> list[str]:
+    """The modules that a fresh interpreter has loaded after it has imported `names`."""
+    program = f"import sys, {', '.join(names)}; print(*sys.modules, sep='\\n')"
+    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None:
+    rooms = {
+        ("quart", "quart_trio", "werkzeug"): "service.web",
+        ("hypercorn", "httptools", "h2"): "service.http",
+        ("prometheus_client",): "service.observability",
+        ("stripe",): "service.payments",
+        DRIVERS: "storage",
+    }
+    for libraries, room in rooms.items():
+        users = [name for name, imports in graph().items() if any(within(each, *libraries) for each in imports)]
+        assert users, libraries
+        assert [name for name in users if not within(name, room)] == [], libraries
+
+
+def test_few_modules_lie_loose_in_the_service_package() -> None:
+    folders = {path.name for path in (ROOT / "service").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == {*ROOMS, "catalogctl"}
+    assert len(list((ROOT / "service").glob("*.py"))) <= MOST_LOOSE_MODULES
+
+
+def test_files_and_functions_stay_short() -> None:
+    for path in modules(*PACKAGES):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("\n") <= LONGEST_FILE, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert _length_of(node) <= LONGEST_FUNCTION, f"{path}: {node.name}"
+
+
+def _length_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_every_concern_has_the_same_files() -> None:
+    for concern in ("quota", "keys", "mail", "bookings", "sessions", "devices", "events"):
+        names = {path.name for path in Path(ROOT / "actors" / concern).glob("*.py")}
+        assert {"__init__.py", "messages.py", "state.py", "actor.py", "store.py"} <= names, concern

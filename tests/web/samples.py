@@ -1,0 +1,103 @@
+"""An address and a visitor for each page of the table, so that every page is looked at as somebody who may."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from service.web.pages.page import Audience, Page
+from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
+from tests.api.world import World
+from tests.web.visitors import Visitor
+
+ANN, ADMIN = "ann@example.com", "admin@example.com"
+
+
+async def _sold(world: World) -> str:
+    """The id of the booking of a slot by Ann, which is made where there is none: it is to be paid, and its campaign waits
+    for review."""
+    if not world.memory.bookings:
+        world.sponsorship_store.keep(add_slot(world))
+        person = sponsor(world, ANN)
+        await person.profile()
+        await person.checkout((await person.booking(await person.campaign()))["id"])
+        await world.settled()
+    [booking_id] = world.memory.bookings
+    return booking_id
+
+
+async def _checkout(world: World) -> str:
+    booking = world.memory.bookings[await _sold(world)]
+    return world.services.links.checkout_url(booking).removeprefix(world.services.base_url)
+
+
+async def _receipt(world: World) -> str:
+    paid = await world.client.post(await _checkout(world), body=b"do=pay")
+    assert paid.status == 200
+    url = world.services.links.receipt_url(world.memory.bookings[await _sold(world)])
+    assert url is not None
+    return url.removeprefix(world.services.base_url)
+
+
+async def _bookings_paid(world: World) -> str:
+    await _receipt(world)
+    return "/admin/bookings"
+
+
+async def _campaign(world: World) -> str:
+    return f"/sponsor/campaigns/{world.memory.bookings[await _sold(world)].campaign_id}"
+
+
+async def _booking(world: World) -> str:
+    return f"/sponsor/bookings/{await _sold(world)}"
+
+
+def at(path: str) -> Callable[[World], Awaitable[str]]:
+    async def address(world: World) -> str:
+        return path
+
+    return address
+
+
+def with_something(path: str) -> Callable[[World], Awaitable[str]]:
+    """A page that has something to show."""
+
+    async def address(world: World) -> str:
+        await _sold(world)
+        return path
+
+    return address
+
+
+ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
+    "/usecases/{slug}": at("/usecases/case-04"),
+    "/bots/{slug}": at("/bots/bot-00"),
+    "/checkout/{token}": _checkout,
+    "/receipt/{token}": _receipt,
+    "/sponsor/campaigns/{id}": _campaign,
+    "/sponsor/bookings/{id}": _booking,
+    "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
+    "/admin/bookings": _bookings_paid,
+    "/admin/slots/{id}": with_something("/admin/slots/left-top"),
+}
+"""Where pages are looked at that are about something, by their path: what they show is made first."""
+
+OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
+"""Pages that are for whose they are."""
+
+
+def visitors_of(world: World, page: Page) -> list[Visitor]:
+    """All kinds of visitors that may see a page."""
+    stranger = Visitor(world)
+    person = Visitor(world, world.session(ANN))
+    admin = Visitor(world, world.session(ADMIN, admin=True))
+    if page.path in OF_ANN:
+        return [person]
+    return {
+        Audience.ANYBODY: [stranger, person, admin],
+        Audience.ACCOUNT: [person, admin],
+        Audience.ADMIN: [admin],
+    }[page.who]
+
+
+async def address_of(world: World, page: Page) -> str:
+    """Where a page is looked at: with what it is about, and lists with something in them."""
+    assert "{" not in page.path or page.path in ADDRESSES, f"ADDRESSES of {__name__} needs a row for {page.path}"
+    return await ADDRESSES.get(page.path, with_something(page.path))(world)

@@ -1,0 +1,512 @@
+"""The administrators' pages: who sees them, the queue, slots, bookings, the audit, tiers."""
+
+from typing import Any
+
+import pytest
+
+from actors.bookings.records import PackageKind
+from actors.clock import DAY_MS
+from service.web.pages.notices import NOTICES
+from service.web.pages.page import Audience
+from service.web.pages.table import PAGES
+from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor, tables
+from tests.api.world import NOON_MS, World, away
+from tests.web.visitors import Seen, Visitor
+
+BOSS = "boss@example.com"
+ADMINISTRATORS = {page.path.replace("{id}", "left-top"): page for page in PAGES if page.who is Audience.ADMIN}
+OURS = list(ADMINISTRATORS)
+WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.acts]
+HOSTILE = "</p><script>alert(1)</script><b>&amp;"
+
+
+def boss(world: World) -> Visitor:
+    return Visitor(world, world.session(BOSS, admin=True))
+
+
+# Who sees them.
+
+
+def test_these_are_the_pages_of_administrators() -> None:
+    assert sorted(OURS) == [
+        "/admin",
+        "/admin/accounts",
+        "/admin/audit",
+        "/admin/bookings",
+        "/admin/slots",
+        "/admin/slots/left-top",
+        "/admin/sponsors",
+        "/ops",
+    ]
+
+
+@pytest.mark.parametrize("path", OURS)
+async def test_who_is_signed_out_is_asked_to_sign_in_and_comes_back(world: World, path: str) -> None:
+    answer = await Visitor(world).get(f"{path}?cursor=x")
+    assert answer.status == 303
+    assert answer.header("location") == f"/sign-in?next={path.replace('/', '%2F')}%3Fcursor%3Dx"
+
+
+@pytest.mark.parametrize("path", OURS)
+async def test_who_is_no_administrator_is_told_so_also_when_it_ended_a_moment_ago(world: World, path: str) -> None:
+    add_slot(world)
+    ordinary = Visitor(world, world.session("ann@example.com"))
+    refused = await ordinary.get(path)
+    assert refused.status == 403
+    assert "Only administrators may see this page." in Seen.of(refused).text
+    visitor = boss(world)
+    await visitor.look(path)
+    del world.memory.administrators[BOSS]
+    assert (await visitor.get(path)).status == 403
+
+
+@pytest.mark.parametrize("path", WITH_FORMS)
+async def test_forms_of_others_change_nothing(world: World, path: str) -> None:
+    """Of who is no administrator, of who is not signed in, and of pages elsewhere."""
+    add_slot(world)
+    ordinary = Visitor(world, world.session("ann@example.com"))
+    headers = {"Cookie": f"__Host-session={boss(world).token}", "Sec-Fetch-Site": "cross-site"}
+    before = tables(world)
+    for act in ADMINISTRATORS[path].acts:
+        assert (await ordinary.send(path, do=act)).status == 403
+        assert (await Visitor(world).send(path, do=act)).status == 303
+        assert (await world.client.post(path, headers=headers, body=f"do={act}".encode())).status == 403
+    assert tables(world) == before
+
+
+@pytest.mark.parametrize("path", OURS)
+async def test_a_page_holds_to_its_own_policy_and_names_what_it_shows(world: World, path: str) -> None:
+    person = sponsor(world)
+    await _paid(world, person, package_kind=PackageKind.BUNDLE)
+    await person.campaign()
+    visitor = boss(world)
+    await world.client.get("/nowhere")
+    response = await visitor.get(path)
+    html = response.body.decode()
+    for forbidden in (" style=", "<style", " onclick=", "javascript:"):
+        assert forbidden not in html
+    seen = Seen.of(response)
+    assert len(seen.all("h1")) == 1
+    ids = [each["id"] for _, each in seen.tags if "id" in each]
+    assert len(ids) == len(set(ids)), "an id stands once"
+    labelled = {each.get("for") for each in seen.all("label")}
+    for tag in ("input", "select", "textarea"):
+        assert all(each.get("type") == "hidden" or each["id"] in labelled for each in seen.all(tag))
+    for each in seen.all("th"):
+        assert each.get("scope") in ("row", "col")
+    for _, each in seen.tags:
+        for name in ("aria-labelledby", "aria-describedby"):
+            assert each.get(name) is None or each[name] in ids
+    assert len(seen.all("table")) == len(seen.all("caption"))
+
+
+async def test_while_the_database_is_away_pages_say_so(world: World) -> None:
+    visitor = boss(world)
+    before, world.memory.before = world.memory.before, away
+    for path in OURS:
+        assert (await visitor.get(path)).status == 503
+    world.memory.before = before
+
+
+# Reviewing.
+
+
+async def _waiting(world: World, person: Person, count: int) -> list[str]:
+    await person.profile()
+    made = []
+    for number in range(count):
+        made.append(await person.campaign(name=f"Campaign {number}"))
+        world.clock.at_ms += 1
+    return made
+
+
+def _decision(seen: Seen, place: int = 0) -> dict[str, str]:
+    """What the form of the campaign at a place of the queue carries."""
+    names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
+    return {name: seen.values(name)[place] for name in names}
+
+
+async def test_the_queue_shows_what_waits_the_oldest_first_page_by_page(world: World) -> None:
+    made = await _waiting(world, sponsor(world), 12)
+    visitor = boss(world)
+    first = await visitor.look("/admin")
+    [older] = [link for link in first.links() if "cursor=" in link]
+    second = await visitor.look(older)
+    assert first.values("campaign") + second.values("campaign") == made
+    assert not [link for link in second.links() if "cursor=" in link]
+    for words in (CAMPAIGN["headline"], CAMPAIGN["body"], CAMPAIGN["cta"], CAMPAIGN["targetUrl"], "Example Tools"):
+        assert words in first.text
+    assert "It was never approved before." in first.text
+
+
+async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: World) -> None:
+    [campaign] = await _waiting(world, sponsor(world), 1)
+    visitor = boss(world)
+    after = await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
+    assert "The campaign is approved" in after.text
+    assert "Nothing waits for review." in after.text
+    assert world.memory.campaigns[campaign].status == "approved"
+    record = world.memory.audits[-1]
+    assert (record.action, record.actor_type, record.actor_email) == ("campaign.approved", "session", BOSS)
+    assert record.actor_id.startswith("ses_")
+    shown = await visitor.look("/admin/audit")
+    assert f"{BOSS} session {record.actor_id}" in shown.text
+    assert "status: pending → approved" in shown.text
+
+
+async def test_a_rejection_needs_a_note_which_its_sponsor_reads(world: World) -> None:
+    [campaign] = await _waiting(world, sponsor(world), 1)
+    visitor = boss(world)
+    form = _decision(await visitor.look("/admin"))
+    refused = await visitor.send("/admin", do="reject", note=" \r\n ", **form)
+    assert refused.status == 400
+    assert "a rejection needs a note" in Seen.of(refused).text
+    assert world.memory.campaigns[campaign].status == "pending"
+    after = await visitor.led("/admin", do="reject", note="The link\r\nleads elsewhere.", **form)
+    assert "The campaign is rejected" in after.text
+    assert world.memory.campaigns[campaign].review_note == "The link\nleads elsewhere."
+
+
+async def test_a_page_that_is_stale_approves_nothing_and_says_why(world: World) -> None:
+    person = sponsor(world)
+    [campaign] = await _waiting(world, person, 1)
+    visitor = boss(world)
+    read = _decision(await visitor.look("/admin"))
+    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Something else"})
+    refused = await visitor.send("/admin", do="approve", note="Fine", **read)
+    shown = Seen.of(refused)
+    assert refused.status == 409
+    assert "This campaign has been edited since you read it. Read it again." in shown.text
+    assert "Something else" in shown.text
+    assert "Fine" in shown.text, "what was typed is not lost"
+    assert world.memory.campaigns[campaign].status == "pending"
+    await visitor.led("/admin", do="approve", **_decision(shown))
+    assert world.memory.campaigns[campaign].status == "approved"
+    again = await visitor.send("/admin", do="approve", **_decision(shown))
+    assert "A campaign that is approved cannot be approved." in Seen.of(again).text
+
+
+async def test_an_approval_is_not_for_another_name_than_was_read(world: World) -> None:
+    person = sponsor(world)
+    [campaign] = await _waiting(world, person, 1)
+    visitor = boss(world)
+    read = _decision(await visitor.look("/admin"))
+    renamed = {"name": "Somebody famous", "website": "https://tools.example.com/"}
+    await person.patch("/api/v1/sponsors/profile", renamed)
+    refused = await visitor.send("/admin", do="approve", **read)
+    assert refused.status == 409
+    assert "sponsor has been renamed since" in Seen.of(refused).text
+    assert world.memory.campaigns[campaign].status == "pending"
+
+
+async def test_what_is_new_since_the_last_approval_is_shown(world: World) -> None:
+    person = sponsor(world)
+    [campaign] = await _waiting(world, person, 1)
+    visitor = boss(world)
+    await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
+    path = f"/api/v1/sponsors/campaigns/{campaign}"
+    for edit in ({"headline": "First try"}, {"headline": "Second try", "cta": "Look"}, {"cta": CAMPAIGN["cta"]}):
+        world.clock.at_ms += 1
+        await person.patch(path, edit)
+    await person.patch("/api/v1/sponsors/profile", {"name": "New name", "website": "https://tools.example.com/"})
+    text = (await visitor.look("/admin")).text
+    assert "Approved on 18 November 2026" in text
+    assert f"Headline {CAMPAIGN['headline']} → Second try" in text
+    assert "Sponsor name Example Tools → New name" in text
+    assert "First try" not in text
+    assert "Call to action" not in text
+
+
+async def test_an_approved_campaign_can_be_paused_and_a_paused_one_resumed(world: World) -> None:
+    [campaign] = await _waiting(world, sponsor(world), 1)
+    visitor = boss(world)
+    await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
+    for move, state, then in (("pause", "approved", "paused"), ("resume", "paused", "approved")):
+        await visitor.led(f"/admin?status={state}", do=move, **_decision(await visitor.look(f"/admin?status={state}")))
+        assert world.memory.campaigns[campaign].status == then
+
+
+@pytest.mark.parametrize("query", ["status=live", "cursor=x", "status=%3Cscript%3E"])
+async def test_an_address_that_is_not_valid_is_refused_as_a_page(world: World, query: str) -> None:
+    answer = await boss(world).get(f"/admin?{query}")
+    assert answer.status == 400
+    assert b"<script>" not in answer.body
+
+
+async def test_what_people_wrote_is_text_everywhere(world: World) -> None:
+    person = sponsor(world)
+    await person.patch("/api/v1/sponsors/profile", {"name": HOSTILE, "website": "https://tools.example.com/"})
+    fields = {"name": HOSTILE, "headline": HOSTILE, "body": HOSTILE, "cta": HOSTILE[:24], "logoText": "<b>"}
+    await person.campaign(**fields)
+    visitor = boss(world)
+    form = _decision(await visitor.look("/admin"))
+    assert form["headline"] == form["sponsorName"] == HOSTILE
+    stale = await visitor.send("/admin", do="approve", note=HOSTILE, **(form | {"body": "other"}))
+    assert stale.status == 409
+    await visitor.led("/admin", do="reject", note=HOSTILE, **form)
+    await visitor.led("/admin/slots", do="create", **(SLOT | {"name": HOSTILE, "description": HOSTILE}))
+    typed = await visitor.send("/admin/slots", do="create", **(SLOT | {"name": HOSTILE, "description": HOSTILE}))
+    paths = ("/admin?status=rejected", "/admin/sponsors", "/admin/slots", "/admin/slots/right-top", "/admin/audit")
+    pages = [await visitor.get(path) for path in paths]
+    for response in (*pages, stale, typed):
+        assert HOSTILE in Seen.of(response).text or HOSTILE in Seen.of(response).values("name")
+        assert HOSTILE.encode() not in response.body
+        assert "alert(1)" not in [each.get("src") for each in Seen.of(response).all("script")]
+        assert Seen.of(response).all("script") == []
+
+
+# Slots.
+
+SLOT = {"id": "right-top", "name": "Right, top", "side": "right", "weekPrice": "1,250.5", "durationWeeks": "2"}
+SLOT |= {"active": "yes", "offerEndsAt": "2026-11-20T12:30", "packageKind": "youtube", "description": "A video"}
+
+
+def _was(seen: Seen) -> dict[str, str]:
+    """The hidden fields of a slot's form: what it was shown with."""
+    hidden = [each for each in seen.all("input") if (each.get("name") or "").startswith("was_")]
+    return {str(each["name"]): each.get("value") or "" for each in hidden}
+
+
+async def test_a_slot_is_created_with_all_that_was_typed(world: World) -> None:
+    after = await boss(world).led("/admin/slots", do="create", **SLOT)
+    assert "The slot is created." in after.text
+    assert "USD 1,250.50" in after.text
+    slot = world.memory.slots["right-top"]
+    assert (slot.week_price_cents, slot.weeks, slot.active, slot.coming_soon) == (125_050, 2, True, False)
+    assert slot.offer_ends_ms == NOON_MS + 2 * DAY_MS + 30 * 60_000
+    assert (slot.package_kind, slot.description, slot.side) == (PackageKind.YOUTUBE, "A video", "right")
+
+
+async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
+    visitor = boss(world)
+    unnamed = {name: value for name, value in SLOT.items() if name != "id"}
+    [form_id] = (await visitor.look("/admin/slots")).values("form_id")
+    for notice in ("slot_created", "sent_already"):
+        after = await visitor.led("/admin/slots", do="create", form_id=form_id, **unnamed)
+        assert NOTICES[notice] in after.text
+    assert len(world.memory.slots) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weekPrice": "cheap"}, "The price per week is not an amount such as 120.00."),
+        ({"weekPrice": "0.10"}, "weekPriceCents"),
+        ({"durationWeeks": "1.5"}, "The weeks of a booking are not a whole number such as 1."),
+        ({"durationWeeks": "53"}, "durationWeeks"),
+        ({"offerEndsAt": "2026-02-30T10:00"}, "The end of the offer is not a date and time"),
+        ({"offerEndsAt": "2026-11-18T11:59"}, "offerEndsAt must be in the future."),
+        ({"name": " "}, "name"),
+        ({"side": "top"}, "side"),
+        ({"id": "Left top"}, "id"),
+    ],
+)
+async def test_a_form_that_is_not_valid_changes_nothing_and_keeps_what_was_typed(
+    world: World, change: dict[str, str], words: str
+) -> None:
+    visitor = boss(world)
+    before = tables(world)
+    answer = await visitor.send("/admin/slots", do="create", **(SLOT | change))
+    shown = Seen.of(answer)
+    assert answer.status == 400
+    assert words in shown.text
+    assert tables(world) == before
+    typed = SLOT | change
+    for name in ("id", "name", "weekPrice", "durationWeeks", "offerEndsAt"):
+        assert shown.values(name) == [typed[name]]
+    assert "A video" in shown.text
+    selected = [each["value"] for each in shown.all("option") if "selected" in each]
+    assert selected == ([] if typed["side"] == "top" else ["right"]) + ["youtube"]
+
+
+async def test_an_edit_changes_what_was_changed_and_leaves_alone_what_somebody_else_has(world: World) -> None:
+    add_slot(world, offer_ends_ms=NOON_MS - 1)
+    visitor = boss(world)
+    was = _was(await visitor.look("/admin/slots/left-top"))
+    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    assert shown["weekPrice"] == "120.00"
+    key = administrator(world)
+    await key.patch("/api/v1/admin/sponsorships/slots/left-top", {"weekPriceCents": 20_000})
+    after = await visitor.led("/admin/slots/left-top", do="save", **was, **(shown | {"name": "A better name"}))
+    assert "The slot is changed." in after.text
+    slot = world.memory.slots["left-top"]
+    assert (slot.name, slot.week_price_cents, slot.offer_ends_ms) == ("A better name", 20_000, NOON_MS - 1)
+    untouched = await visitor.send("/admin/slots/left-top", do="save", **was, **shown)
+    assert "Nothing was changed." in Seen.of(untouched).text
+
+
+async def test_an_edit_that_is_refused_keeps_what_was_typed(world: World) -> None:
+    add_slot(world)
+    visitor = boss(world)
+    was = _was(await visitor.look("/admin/slots/left-top"))
+    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    refused = await visitor.send("/admin/slots/left-top", do="save", **was, **(shown | {"weekPrice": "12 or so"}))
+    again = Seen.of(refused)
+    assert refused.status == 400
+    assert again.values("weekPrice") == ["12 or so"]
+    assert _was(again) == was
+
+
+async def test_what_a_slot_need_not_have_is_taken_away_by_emptying_it(world: World) -> None:
+    visitor = boss(world)
+    await visitor.led("/admin/slots", do="create", **SLOT)
+    was = _was(await visitor.look("/admin/slots/right-top"))
+    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    emptied = shown | {"offerEndsAt": "", "packageKind": "", "description": ""}
+    del emptied["active"]
+    await visitor.led("/admin/slots/right-top", do="save", **was, **emptied)
+    slot = world.memory.slots["right-top"]
+    assert (slot.offer_ends_ms, slot.package_kind, slot.description, slot.active) == (None, None, None, False)
+
+
+async def test_a_slot_is_retired_and_brought_back(world: World) -> None:
+    add_slot(world)
+    visitor = boss(world)
+    after = await visitor.led("/admin/slots/left-top", do="retire")
+    assert "The slot is retired" in after.text
+    page = await visitor.look("/admin/slots/left-top")
+    assert "Making it active brings it back." in page.text
+    was = _was(page)
+    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    await visitor.led("/admin/slots/left-top", do="save", **was, **shown, active="yes")
+    assert world.memory.slots["left-top"].retired_ms is None
+
+
+async def test_a_slot_that_does_not_exist_has_no_page(world: World) -> None:
+    visitor = boss(world)
+    assert (await visitor.get("/admin/slots/nowhere")).status == 404
+    assert (await visitor.send("/admin/slots/nowhere", do="save", name="x")).status == 404
+
+
+# Bookings.
+
+
+async def _paid(world: World, person: Person, **slot: Any) -> str:
+    add_slot(world, **slot)
+    await person.profile()
+    booking = (await person.booking(await person.campaign()))["id"]
+    await person.pay(booking)
+    return str(booking)
+
+
+async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: World) -> None:
+    booking = await _paid(world, sponsor(world))
+    visitor = boss(world)
+    assert "Yes: pay USD 120.00 back" in (await visitor.look("/admin/bookings")).text
+    unsure = await visitor.send("/admin/bookings", do="refund", booking=booking, reason="Not delivered.")
+    assert unsure.status == 400
+    assert "Tick the box" in Seen.of(unsure).text
+    assert "Not delivered." in Seen.of(unsure).text
+    assert [each for each in Seen.of(unsure).all("details") if "open" in each]
+    assert world.memory.bookings[booking].status == "paid"
+    for _ in range(2):
+        after = await visitor.led("/admin/bookings", do="refund", booking=booking, reason="Not delivered.", sure="yes")
+        assert "The refund is ordered." in after.text
+        await world.settled()
+    assert world.memory.bookings[booking].status == "refunded"
+    assert changes(world).count(("session", "booking.refund_ordered")) == 1
+    assert changes(world).count(("system", "booking.refunded")) == 1
+    assert "Order the refund" not in (await visitor.look("/admin/bookings")).text
+
+
+async def test_the_video_of_a_package_is_described(world: World) -> None:
+    booking = await _paid(world, sponsor(world), package_kind=PackageKind.YOUTUBE)
+    visitor = boss(world)
+    form = {"booking": booking, "youtubeStatus": "published", "youtubeNotes": "Recorded", "youtubeUrl": ""}
+    refused = await visitor.send("/admin/bookings", do="describe", **form)
+    assert refused.status == 400
+    assert "A published video needs a youtubeUrl." in Seen.of(refused).text
+    assert "Recorded" in Seen.of(refused).text
+    address = "https://video.example.com/watch/1"
+    after = await visitor.led("/admin/bookings", do="describe", **(form | {"youtubeUrl": address}))
+    assert f"published, {address}" in after.text
+    assert world.memory.bookings[booking].youtube_url == address
+
+
+@pytest.mark.parametrize("booking", ["", "bok_unknown", "../x", "%00", "a" * 200])
+async def test_a_booking_that_does_not_exist_is_refused_in_words(world: World, booking: str) -> None:
+    visitor = boss(world)
+    for form in ({"do": "refund", "sure": "yes"}, {"do": "describe", "youtubeStatus": "planned"}):
+        answer = await visitor.send("/admin/bookings", booking=booking, **form)
+        assert answer.status == 404
+        assert "There is no such booking." in Seen.of(answer).text
+
+
+# Sponsors, the audit, accounts.
+
+
+async def test_the_audit_is_read_page_by_page_and_by_target(world: World) -> None:
+    person = sponsor(world)
+    made = await _waiting(world, person, 25)
+    visitor = boss(world)
+    first = await visitor.look("/admin/audit")
+    [older] = [link for link in first.links() if "cursor=" in link]
+    second = await visitor.look(older)
+    assert first.text.count("campaign.created") == 20
+    assert second.text.count("campaign.created") == 5
+    one = await visitor.look(f"/admin/audit?target={made[3]}")
+    assert one.text.count("campaign.created") == 1
+    assert "headline: Ship your first agent today" in one.text
+
+
+async def test_sponsors_are_listed_with_their_history(world: World) -> None:
+    await sponsor(world).profile()
+    page = await boss(world).look("/admin/sponsors")
+    [row] = world.memory.sponsors.values()
+    assert "Example Tools" in page.text
+    assert f"/admin/audit?target={row.id}" in page.links()
+
+
+async def test_a_tier_is_set_by_email(world: World) -> None:
+    person = sponsor(world)
+    visitor = boss(world)
+    unknown = await visitor.send("/admin/accounts", do="set_tier", email="nobody@example.com", tier="upgraded")
+    assert unknown.status == 404
+    assert Seen.of(unknown).values("email") == ["nobody@example.com"]
+    after = await visitor.led("/admin/accounts", do="set_tier", email=" Sponsor@Example.com ", tier="upgraded")
+    assert "The tier is set" in after.text
+    assert world.tenant_of(person.key).tier == "upgraded"
+    assert "grant-admin" in after.text
+    bad = await visitor.send("/admin/accounts", do="set_tier", email="sponsor@example.com", tier="emperor")
+    assert bad.status == 400
+
+
+# Operations.
+
+
+async def test_operations_show_how_the_node_is(world: World) -> None:
+    visitor = Visitor(world, world.session(BOSS, admin=True, expires_in_ms=2 * DAY_MS))
+    await world.client.get("/api/v1/bots/nothing")
+    await world.pass_seconds(93_784)
+    await world.client.get("/api/v1/bots/nothing")
+    page = await visitor.look("/ops")
+    for words in ("Ready", "n1 , version 1.0.0", "1 d 2 h", "Mailboxes and commits", "getBot not_found 1", "catalog"):
+        assert words in page.text
+    assert [each["src"] for each in page.all("script")] == ["/static/ops.js"]
+
+
+async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: World) -> None:
+    visitor = boss(world)
+    await world.meet("n2")
+    page = await visitor.look("/ops")
+    listed = page.text.partition("2 live, the oldest first")[2].partition("What follows")[0]
+    for words in ("n1 this one host-1 7 http://192.0.2.1:8080", "n2 host-2 7 http://192.0.2.2:8080"):
+        assert words in listed
+    assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]
+
+
+async def test_operations_are_shown_when_the_database_goes_away_after_the_sign_in(world: World) -> None:
+    visitor = boss(world)
+    before, asked = world.memory.before, 0
+    await world.pass_seconds(1)
+    await world.settled()
+
+    async def away_after_the_sign_in() -> None:
+        nonlocal asked
+        asked += 1
+        await (before() if asked == 1 else away())
+
+    world.memory.before = away_after_the_sign_in
+    page = await visitor.look("/ops")
+    world.memory.before = before
+    assert "Not ready the database is not available" in page.text

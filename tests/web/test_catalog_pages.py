@@ -1,0 +1,237 @@
+"""The catalog to browse: lists, search, entries, and what hostile entries can do to a page."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from actors.catalog.store import Entry, Import, Kind
+from service.schemas.catalog import Bot, document_of
+from service.schemas.fields import NEWEST_MS
+from tests.api.asgi import Response
+from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
+from tests.api.world import GUIDE, World, away
+from tests.web.markup import Markup, faults_of
+from tests.web.visitors import Visitor
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</title></textarea></pre><h1>Other</h1>",
+    "{{ 7 * 7 }}{% raw %}",
+    "&lt;b&gt; &amp;amp; &#60;script&#62;",
+    "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "\U0001f469\u200d\U0001f680 \U0001f3f3\ufe0f\u200d\U0001f308",
+    "javascript:alert(1)",
+    "W" * 200,
+)
+
+
+async def look(world: World, path: str, status: int = 200) -> Markup:
+    """A page whose markup has no fault."""
+    response = await Visitor(world).get(path)
+    assert response.status == status, response.body
+    return _sound(response)
+
+
+def _sound(response: Response) -> Markup:
+    html = response.body.decode()
+    assert faults_of(html) == []
+    return Markup(html)
+
+
+def _hrefs(page: Markup, start: str = "") -> list[str]:
+    return [each.attributes["href"] for each in page.all("a") if each.attributes["href"].startswith(start)]
+
+
+# Lists.
+
+
+@pytest.mark.parametrize(("path", "total"), [("/usecases", 45), ("/bots", 23)])
+async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(
+    world: World, path: str, total: int
+) -> None:
+    slugs: list[str] = []
+    following: str | None = path
+    while following is not None:
+        page = await look(world, following)
+        slugs += [href.rpartition("/")[2] for href in _hrefs(page, f"{path}/")]
+        links = [each for each in page.all("a") if each.attributes.get("rel") == "next"]
+        following = links[0].attributes["href"] if links else None
+    assert len(slugs) == len(set(slugs)) == total
+    assert path in _hrefs(page), "the last page leads back to the first"
+
+
+async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World) -> None:
+    page = await look(world, "/usecases?q=zebra")
+    assert sorted(_hrefs(page, "/usecases/")) == ["/usecases/case-04", "/usecases/case-30"]
+    [field] = page.all("input")
+    assert (field.attributes["value"], field.attributes["type"]) == ("zebra", "search")
+    assert "2 use cases, the best matches first." in page.text
+    assert page.all("nav")[-1].attributes["aria-label"] == "Site", "a search has no pages"
+
+
+@pytest.mark.parametrize("q", ["nothing-like-it", *HOSTILE])
+async def test_a_search_without_matches_says_so_and_shows_the_words_as_text(world: World, q: str) -> None:
+    page = await look(world, f"/usecases?q={quote(q)}")
+    assert page.all("input")[0].attributes["value"] == q
+    assert " ".join(q.split()) in page.all("h2")[0].text
+    assert "Nothing matches" in page.text
+    assert page.all("script", "img")[1:] == []
+
+
+@pytest.mark.parametrize("q", ["", "%20%20", "+"])
+async def test_an_empty_search_is_the_list(world: World, q: str) -> None:
+    assert len(_hrefs(await look(world, f"/bots?q={q}"), "/bots/")) == 20
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["cursor=no-cursor", "cursor=%00", f"cursor={'x' * 2_001}", f"q={'x' * 201}", "q=a%00b"],
+)
+@pytest.mark.parametrize("path", ["/usecases", "/bots"])
+async def test_what_a_list_does_not_take_is_said_above_the_search(world: World, path: str, query: str) -> None:
+    response = await Visitor(world).get(f"{path}?{query}")
+    assert (response.status, response.header("cache-control")) == (400, "no-store")
+    page = _sound(response)
+    [problem] = [each for each in page.elements if each.attributes.get("id") == "problem"]
+    assert problem.text.startswith("This list cannot be shown: ")
+    assert _hrefs(page, f"{path}/") == []
+    assert path in _hrefs(page)
+
+
+async def test_a_cursor_of_one_list_is_no_cursor_of_the_other(world: World) -> None:
+    page = await look(world, "/usecases")
+    [following] = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
+    await look(world, following.replace("/usecases", "/bots"), 400)
+
+
+async def test_lists_and_entries_are_there_without_the_database_and_a_search_says_what_is_wrong(world: World) -> None:
+    person = Visitor(world, world.session("ann@example.com"))
+    world.memory.before = world.catalog_memory.before = away
+    for path in ("/", "/usecases", "/bots", "/usecases/case-04", "/bots/bot-00"):
+        await look(world, path)
+        # Whether he is signed in cannot be found out: he sees what anybody does.
+        assert (await person.get(path)).status == 200
+    response = await Visitor(world).get("/usecases?q=anything")
+    assert response.header("retry-after") == "1"
+    assert "You can try again in a second" in _sound(response).text
+
+
+async def test_an_empty_catalog_says_that_it_is_empty(world: World) -> None:
+    await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
+    await world.pass_seconds(2)
+    assert "The catalog is empty" in (await look(world, "/")).text
+    assert "There are no use cases here." in (await look(world, "/usecases")).text
+    assert "There are no bot templates here." in (await look(world, "/bots")).text
+
+
+# Entries.
+
+
+async def test_a_use_case_shows_all_that_it_has(world: World) -> None:
+    page = await look(world, "/usecases/case-04")
+    words = [value for value in GUIDE.values() if isinstance(value, str)]
+    for each in (
+        *words,
+        "mail",
+        "Begin",
+        "Go on",
+        "500",
+        "a month",
+        "A creator's report",
+        "A person",
+        "@person",
+        "18 Nov 2026",
+    ):
+        assert each in page.text
+    assert "What a creator reports" in page.text
+    assert "no promise of earnings" in page.text
+    assert "/bots/bot-00" in _hrefs(page)
+    [source] = [each for each in page.all("a") if each.attributes["href"].startswith("https:")]
+    assert source.attributes == {"href": "https://example.com/case-04", "rel": "noopener nofollow"}
+
+
+async def test_a_value_that_nobody_reported_is_an_illustration(world: World) -> None:
+    value = {"amount": "500", "label": "a month", "basis": "An assumption", "kind": "illustrative"}
+    await world.add("assumed", guide=GUIDE | {"value": value})
+    text = (await look(world, "/usecases/assumed")).text
+    assert "An illustration" in text
+    assert "reports" not in text
+    assert "no promise of earnings" in text
+
+
+async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:
+    await world.add("linked", guide=GUIDE | {"botSlugs": ["bot-01", "no-bot", "bot-01"], "platforms": [], "steps": []})
+    page = await look(world, "/usecases/linked")
+    assert _hrefs(page, "/bots/") == ["/bots/bot-01"]
+    assert "no-bot" in page.text
+
+
+async def test_a_bot_shows_all_that_it_has(world: World) -> None:
+    page = await look(world, "/bots/bot-00")
+    for each in ("Bot bot-00", "Finance", "A person", "@person", "Sorts receipts", "18 Nov 2026"):
+        assert each in page.text
+    [template] = [each for each in page.all("a") if each.attributes["href"].startswith("https:")]
+    assert template.attributes == {"href": "https://example.com/bot-00", "rel": "noopener nofollow"}
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+async def test_what_people_wrote_is_text_on_every_page_of_the_catalog(world: World, words: str) -> None:
+    value = {"amount": words, "label": words, "basis": words, "kind": "reported"}
+    texts = dict.fromkeys(("title", "category", "opportunity", "audience", "prompt"), words)
+    guide = texts | {"platforms": [words], "botSlugs": ["hostile"], "steps": [words], "value": value}
+    await world.add("hostile", world.now_ms + 1, title=words, who=words, handle=words, roi=words, guide=guide)
+    await _add_bot(world, "hostile", name=words, category=words, who=words, handle=words, job=words)
+    shown = " ".join(words.split())
+    for path, times in {"/usecases/hostile": 15, "/bots/hostile": 5, "/usecases": 4, "/bots": 5, "/": 9}.items():
+        page = await look(world, path)
+        assert page.text.count(shown) >= times - 1, path
+        assert len(page.all("img")) == 1
+        assert page.all("script") == []
+        assert len(page.all("h1")) == 1
+
+
+async def test_a_long_word_and_a_far_day_break_nothing(world: World) -> None:
+    guide = GUIDE | {"prompt": "w" * 10_000, "opportunity": "w" * 2_000}
+    await world.add("long", NEWEST_MS, title="W" * 200, guide=guide)
+    page = await look(world, "/usecases/long")
+    assert "w" * 10_000 in page.text
+    assert "31 Dec 9999" in page.text
+
+
+async def _add_bot(world: World, slug: str, **fields: Any) -> None:
+    entry = Bot(slug=slug, templateUrl=f"https://example.com/{slug}", addedAt=world.now_ms + 1, **fields)
+    await world.catalog_store.replace(Import({Kind.BOTS: [Entry(slug, world.now_ms + 1, document_of(entry))]}))
+    await world.settled()
+
+
+# The front page.
+
+
+async def test_without_placements_the_front_page_has_no_frame_for_them_and_no_script(world: World) -> None:
+    page = await look(world, "/")
+    assert page.all("aside", "script") == []
+
+
+@pytest.mark.parametrize("words", ["Ship your first agent", *(each[:24] for each in HOSTILE)])
+async def test_the_front_page_shows_what_sponsors_have_paid_for_also_without_a_script(world: World, words: str) -> None:
+    add_slot(world)
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign(headline=words, body=words, cta=words)
+    await administrator(world).post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+    booking = await person.booking(campaign, week=THIS_WEEK)
+    await person.pay(booking["id"])
+    await world.pass_seconds(2)
+    page = await look(world, "/")
+    [side] = page.all("aside")
+    assert side.attributes["aria-label"] == "Sponsored, left"
+    assert side.text.startswith("Sponsored Example Tools")
+    assert side.text.count(" ".join(words.split())) == 3
+    [link] = [each for each in page.all("a") if "aside" in each.above]
+    assert link.attributes == {"href": CAMPAIGN["targetUrl"], "rel": "sponsored noopener nofollow"}
+    assert [each.attributes["src"] for each in page.all("script")] == ["/embed.js"]
+    [box] = [each for each in page.elements if "data-placements" in each.attributes]
+    assert box.attributes["data-placements"] == "left"

@@ -1,0 +1,143 @@
+"""The page on which a key is claimed: what its script finds there, and its forms without the script."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.api.asgi import Response
+from tests.api.world import World, away
+from tests.web.markup import Markup, faults_of
+from tests.web.visitors import Visitor
+
+ANN = "ann@example.com"
+FORM = "/claim/form"
+USED_BY_SCRIPT = (
+    "again change code complete done done-day done-email done-key done-month done-status done-title email finish have-code "
+    "complete-problem send sent-to sent-words start start-problem status terminal token token-field token-known token-other "
+    "token-shown"
+)
+"""The ids of `claim.js`."""
+
+
+async def _send(world: World, do: str, **fields: str) -> Response:
+    return await Visitor(world).post(FORM, urlencode({"do": do, **fields}).encode())
+
+
+def _step(response: Response) -> str:
+    """Which of the parts of the page is shown."""
+    html = response.body.decode()
+    assert faults_of(html) == []
+    parts = [
+        each
+        for each in Markup(html).all("form", "section")
+        if each.attributes.get("id") in ("start", "complete", "done")
+    ]
+    [shown] = [each.attributes["id"] for each in parts if "hidden" not in each.attributes]
+    return shown
+
+
+def _values(response: Response) -> dict[str, str]:
+    inputs = Markup(response.body.decode()).all("input")
+    # The fields of the form that is not shown stand behind or before: the first of equal names is the one that was filled.
+    values: dict[str, str] = {}
+    for each in inputs:
+        values[each.attributes["name"]] = values.get(each.attributes["name"]) or each.attributes.get("value", "")
+    return values
+
+
+async def test_the_script_finds_what_it_asks_for_and_what_leads_on_after_success(world: World) -> None:
+    response = await Visitor(world).get("/claim")
+    page = Markup(response.body.decode())
+    assert set(USED_BY_SCRIPT.split()) <= set(page.ids)
+    assert [script.attributes["src"] for script in page.all("script")] == ["/static/claim.js"]
+    [done] = [each for each in page.all("section") if each.attributes.get("id") == "done"]
+    assert "sign in" in done.text
+    assert "dashboard" in done.text
+    assert _step(response) == "start"
+
+
+async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
+    minted = await world.services.keys.mint()
+    sent = await _send(
+        world, "start", claimToken=f" https://catalog.test/claim#{minted.claim_token} ", email=f" {ANN} "
+    )
+    assert (sent.status, _step(sent)) == (200, "complete")
+    assert sent.header("cache-control") == "no-store"
+    assert "<script" not in sent.body.decode()
+    assert _values(sent)["claimToken"] == minted.claim_token
+    assert _values(sent)["email"] == ANN
+    code = await world.emailed_code(ANN)
+    spaced = f"{code[:3]} {code[3:]}"
+    claimed = await _send(world, "complete", claimToken=minted.claim_token, email=ANN, code=spaced)
+    assert (claimed.status, claimed.header("location")) == (303, f"{FORM}?notice=claimed")
+    done = await Visitor(world).get(f"{FORM}?notice=claimed")
+    assert _step(done) == "done"
+    assert {"/sign-in?next=%2Fdashboard", "/dashboard"} <= {
+        each.attributes["href"] for each in Markup(done.body.decode()).all("a")
+    }
+    assert (await world.client.get("/api/v1/usage", minted.api_key)).json["email"] == ANN
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "words"),
+    [
+        ({"claimToken": "clm_unknown", "email": ANN}, 400, "The claim token is unknown."),
+        ({"claimToken": "", "email": ANN}, 400, "claimToken"),
+        ({"claimToken": "clm_unknown", "email": "no address"}, 400, "email"),
+        ({}, 400, "claimToken"),
+    ],
+)
+async def test_what_is_wrong_is_said_beside_what_was_typed(
+    world: World, fields: dict[str, str], status: int, words: str
+) -> None:
+    refused = await _send(world, "start", **fields)
+    assert (refused.status, _step(refused)) == (status, "start")
+    page = Markup(refused.body.decode())
+    [problem] = [each for each in page.elements if each.attributes.get("id") == "problem"]
+    assert words in problem.text
+    assert problem.attributes["role"] == "alert"
+    typed = [each.attributes.get("value") for each in page.all("input") if each.attributes["name"] == "email"]
+    assert typed == [fields.get("email", "")]
+    assert world.postbox.mails == []
+
+
+async def test_a_wrong_code_keeps_the_token_and_the_email(world: World) -> None:
+    token = (await world.services.keys.mint()).claim_token
+    await _send(world, "start", claimToken=token, email=ANN)
+    refused = await _send(world, "complete", claimToken=token, email=ANN, code="000000")
+    assert (refused.status, _step(refused)) == (400, "complete")
+    assert _values(refused)["claimToken"] == token
+    assert _values(refused)["email"] == ANN
+
+
+async def test_who_has_a_code_enters_it_and_who_mistyped_goes_back(world: World) -> None:
+    entered = await _send(world, "enter", claimToken="clm_anything", email=ANN)
+    assert _step(entered) == "complete"
+    changed = await _send(world, "change", claimToken="clm_anything", email=ANN)
+    assert _step(changed) == "start"
+    assert _values(changed)["claimToken"] == "clm_anything"
+    assert world.postbox.mails == []
+
+
+async def test_too_many_mails_are_refused_with_the_seconds_to_wait(world: World) -> None:
+    token = (await world.services.keys.mint()).claim_token
+    answers = [await _send(world, "start", claimToken=token, email=ANN) for _ in range(12)]
+    assert answers[-1].status == 429
+    assert int(answers[-1].header("retry-after") or "") > 0
+    assert _step(answers[-1]) == "start"
+
+
+async def test_without_the_database_the_forms_keep_what_was_typed(world: World) -> None:
+    token = (await world.services.keys.mint()).claim_token
+    world.memory.before = away
+    refused = await _send(world, "start", claimToken=token, email=ANN)
+    assert (refused.status, _step(refused)) == (503, "start")
+    assert _values(refused)["claimToken"] == token
+
+
+async def test_what_was_typed_is_text(world: World) -> None:
+    typed = '"><script>alert(1)</script>'
+    refused = await _send(world, "start", claimToken=typed, email=typed)
+    assert _step(refused) == "start"
+    assert "<script>alert" not in refused.body.decode()
+    assert _values(refused)["claimToken"] == typed

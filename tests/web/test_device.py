@@ -1,0 +1,170 @@
+"""The page on which a person approves a device: by forms alone, and never by a link."""
+
+import html
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.api.asgi import Response
+from tests.api.world import World
+
+FORM = "application/x-www-form-urlencoded"
+ANN = "ann@example.com"
+
+
+@dataclass
+class Browser:
+    """A person's browser on the page."""
+
+    world: World
+    token: str
+    site: str = "same-origin"
+    last: Response = field(init=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Cookie": f"__Host-session={self.token}", "Sec-Fetch-Site": self.site, "Accept": "text/html"}
+
+    async def visit(self, path: str) -> str:
+        self.last = await self.world.client.get(path, headers=self.headers)
+        return words_of(self.last)
+
+    async def send(self, do: str, code: str) -> str:
+        """Send one of the page's forms, and follow where it leads."""
+        body = urlencode({"do": do, "user_code": code}).encode()
+        headers = {**self.headers, "Content-Type": FORM}
+        self.last = await self.world.client.post("/device", headers=headers, body=body)
+        if self.last.status != 303:
+            return words_of(self.last)
+        return await self.visit(self.last.header("location") or "")
+
+
+def words_of(response: Response) -> str:
+    """What a person reads of a page."""
+    text = re.sub(r"<[^>]*>", "", response.body.decode())
+    return html.unescape(re.sub(r"\s+", " ", text))
+
+
+@pytest.fixture
+def ann(world: World) -> Browser:
+    return Browser(world, world.session(ANN))
+
+
+async def begun(world: World, agent: str = "a-program/1.0") -> Any:
+    return (await world.client.post("/api/v1/auth/device", headers={"User-Agent": agent})).json
+
+
+async def outcome(world: World, device: Any) -> str:
+    await world.pass_seconds(5)
+    return (await world.client.post("/api/v1/auth/device/token", json={"device_code": device["device_code"]})).words
+
+
+async def test_a_person_types_the_code_sees_what_is_asked_and_approves(world: World, ann: Browser) -> None:
+    device = await begun(world)
+    assert "Connect a device" in await ann.visit("/device")
+    asked = await ann.send("look", device["user_code"].lower())
+    for shown in (device["user_code"], "a-program/1.0", "203.0.113.7", "18 November 2026, 12:00 UTC", ANN):
+        assert shown in asked
+    assert await outcome(world, device) == "400 authorization_pending"
+    assert "The device is approved." in await ann.send("approve", device["user_code"])
+    assert await outcome(world, device) == "200"
+
+
+async def test_a_person_denies(world: World, ann: Browser) -> None:
+    device = await begun(world)
+    await ann.send("look", device["user_code"])
+    assert "It gets no key." in await ann.send("deny", device["user_code"])
+    assert await outcome(world, device) == "400 access_denied"
+
+
+async def test_a_link_with_the_code_fills_it_in_and_does_nothing_else(world: World, ann: Browser) -> None:
+    device = await begun(world)
+    before = repr(world.memory)
+    for site in ("none", "same-origin", "cross-site"):
+        ann.site = site
+        await ann.visit(device["verification_uri_complete"].removeprefix("https://catalog.test"))
+        assert f'value="{device["user_code"]}"' in ann.last.body.decode()
+        assert 'value="approve"' not in ann.last.body.decode(), "what is asked has to be seen first"
+    await ann.visit("/device?user_code=WDJB-MJHT")
+    assert repr(world.memory) == before, "a wrong code in a link is charged to nobody"
+
+
+async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(world: World) -> None:
+    response = await world.client.get("/device?user_code=WDJB-MJHT")
+    assert (response.status, response.header("location")) == (
+        303,
+        "/sign-in?next=%2Fdevice%3Fuser_code%3DWDJB-MJHT",
+    )
+
+
+async def test_a_form_from_elsewhere_does_nothing(world: World, ann: Browser) -> None:
+    device = await begun(world)
+    for site in ("cross-site", "same-site", "none"):
+        await replace(ann, site=site).send("approve", device["user_code"])
+    assert await outcome(world, device) == "400 authorization_pending"
+
+
+@pytest.mark.parametrize(
+    ("fate", "words"),
+    [
+        ("expired", "has expired. Start again on the device"),
+        ("denied", "was denied. The device gets no key."),
+        ("approved", "is approved already."),
+        ("redeemed", "was used: its device has its key."),
+    ],
+)
+async def test_a_code_that_has_ended_is_explained(world: World, ann: Browser, fate: str, words: str) -> None:
+    device = await begun(world)
+    if fate == "expired":
+        await world.pass_seconds(900)
+    elif fate == "denied":
+        await ann.send("deny", device["user_code"])
+    else:
+        await ann.send("approve", device["user_code"])
+    if fate == "redeemed":
+        assert await outcome(world, device) == "200"
+    assert words in await ann.send("look", device["user_code"])
+    assert 'value="approve"' not in ann.last.body.decode()
+
+
+async def test_a_wrong_code_is_explained_and_stays_in_the_form(world: World, ann: Browser) -> None:
+    assert "No device is showing this code." in await ann.send("look", "WDJB-MJHT")
+    assert ann.last.status == 400
+    assert 'value="WDJB-MJHT"' in ann.last.body.decode()
+    assert "Type the code that the device shows." in await ann.send("look", "  ")
+
+
+async def test_after_five_wrong_codes_the_form_says_how_long_it_is_locked(world: World, ann: Browser) -> None:
+    for _ in range(5):
+        await ann.send("look", "WDJB-MJHT")
+    device = await begun(world)
+    assert "Too many wrong codes. Try again in 15 minutes." in await ann.send("look", device["user_code"])
+    assert (ann.last.status, ann.last.header("retry-after")) == (429, "900")
+
+
+async def test_an_account_that_is_full_is_told_so(world: World, ann: Browser) -> None:
+    for _ in range(9):
+        world.key_of(ANN)
+    device = await begun(world)
+    assert "Revoke one first." in await ann.send("approve", device["user_code"])
+    assert ann.last.status == 409
+    assert await outcome(world, device) == "400 authorization_pending"
+
+
+async def test_a_program_cannot_write_into_the_page(world: World, ann: Browser) -> None:
+    device = await begun(world, agent="<script>alert(1)</script><b>bold</b>")
+    asked = await ann.send("look", device["user_code"])
+    assert "<script>alert(1)</script><b>bold</b>" in asked
+    page = ann.last.body.decode()
+    assert "<script" not in page
+    assert "<b>" not in page
+    await ann.visit("/device?" + urlencode({"user_code": '"><script>alert(1)</script>'}))
+    assert "<script" not in ann.last.body.decode()
+
+
+async def test_the_page_is_kept_by_nobody(world: World, ann: Browser) -> None:
+    await ann.visit("/device")
+    assert ann.last.all("cache-control")[-1] == "no-store"

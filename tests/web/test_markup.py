@@ -1,0 +1,73 @@
+"""The reader of pages finds what it is there to find."""
+
+import pytest
+
+from tests.web.markup import faults_of
+
+
+def page(inside: str, head: str = "") -> str:
+    return (
+        f'<!doctype html>\n<html lang="en"><head><title>A page - Catalog</title>{head}</head>'
+        f'<body><main><h1 id="top">A page</h1>{inside}</main></body></html>'
+    )
+
+
+SOUND = """
+<h2>Two</h2><h3>Three</h3><h2>Two again</h2><p>Words<br>and words</p><a href="#top">Up</a><a href="/docs">On</a>
+<form method="post"><label for="a">A</label><input id="a" name="a"><label>B <input type="checkbox"></label>
+<input type="hidden" name="b"><button type="submit">Go</button></form><img src="/static/icon.svg" alt="">
+<svg role="img"><title>A plot</title></svg>
+<a href="https://example.com/" rel="noopener nofollow">Away</a><script src="/embed.js" defer></script>
+"""
+
+FAULTS = {
+    "<p>open": "closes p",
+    "</div>": "closes main",
+    "<p id=a id=b></p>": "attribute twice",
+    "<h3>Three</h3>": "h3 follows h1",
+    "<h1>Another</h1>": "its headings are",
+    "<h2> </h2>": "<h2> is empty",
+    '<p style="color: red">x</p>': "has style",
+    '<p onclick="x()">x</p>': "has onclick",
+    "<style>p {}</style>": "<style>",
+    "<script>x()</script>": "script stands in",
+    '<script src="https://example.com/x.js"></script>': "loads https:",
+    '<img src="//example.com/x.png" alt="">': "loads //",
+    '<img src="/x.png">': "no alt",
+    '<a href="javascript:x()" rel="noopener nofollow">x</a>': "runs javascript:",
+    '<a href="https://example.com/" rel="noopener">x</a>': "without nofollow",
+    '<a href="/x"></a>': "has no name",
+    '<a href="#nowhere">x</a>': "there is no #nowhere",
+    '<input name="a">': "has no label",
+    "<textarea></textarea>": "has no label",
+    '<label for="nobody">A</label>': "refers to nobody",
+    '<p id="top">x</p>': "the id top stands 2 times",
+    "<button>x</button>": "has no type",
+    "<form></form>": "has no method",
+    "<iframe></iframe>": "<iframe>",
+    "<main></main>": "not one main",
+}
+
+
+def test_a_sound_page_has_no_faults() -> None:
+    assert faults_of(page(SOUND)) == []
+
+
+@pytest.mark.parametrize("inside", FAULTS)
+def test_a_fault_is_found(inside: str) -> None:
+    assert any(FAULTS[inside] in fault for fault in faults_of(page(inside))), faults_of(page(inside))
+
+
+@pytest.mark.parametrize(
+    ("part", "other", "fault"),
+    [
+        ('lang="en"', "", "language"),
+        ("A page - Catalog", "A page", "title"),
+        ("</head>", "<title>Another - Catalog</title></head>", "title"),
+        ("<title>A page - Catalog</title>", "", "title"),
+        ("<!doctype html>\n", "", "doctype"),
+        ("</head>", '<link rel="stylesheet" href="https://example.com/x.css"></head>', "loads https:"),
+    ],
+)
+def test_a_fault_of_the_frame_is_found(part: str, other: str, fault: str) -> None:
+    assert any(fault in each for each in faults_of(page("").replace(part, other)))

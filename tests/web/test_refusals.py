@@ -1,0 +1,196 @@
+"""Refusals: pages for people, JSON for programs, and no word of what is inside."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from service.web.negotiation import wants_page
+from tests.api.asgi import Response
+from tests.api.world import World, away, broken, open_world
+from tests.web.markup import Markup, faults_of
+from tests.web.visitors import HERE, Visitor
+
+BROWSERS = (
+    "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "text/html, application/xhtml+xml, image/jxr, */*",
+    "text/html, text/*;q=0.5, image/*",
+    "TEXT/HTML",
+    "text/html;level=1",
+    "text/html;q=0.5",
+    "application/json;q=0.5, text/html;q=0.5",
+    " text/html ;q=1.0 , application/json",
+)
+PROGRAMS = (
+    None,
+    "",
+    "*/*",
+    "text/*",
+    "application/json",
+    "application/json, text/plain, */*",
+    "application/json, text/html;q=0.9",
+    "text/html;q=0",
+    "text/html;q=nonsense",
+    "text/html;q=2",
+    "text/html;q=-1",
+    "text/html;q=nan",
+    "text/htmlx",
+    "text html",
+    ";;;,,,;q=1",
+    "\xff\xfe",
+    "image/png",
+    "x" * 1_000 + ",text/html",
+)
+
+
+@pytest.mark.parametrize("accept", BROWSERS)
+def test_a_person_gets_a_page(accept: str) -> None:
+    assert wants_page({"accept": accept})
+
+
+@pytest.mark.parametrize("accept", PROGRAMS)
+def test_a_program_gets_json(accept: str | None) -> None:
+    assert not wants_page({} if accept is None else {"accept": accept})
+
+
+@pytest.mark.parametrize("accept", [*BROWSERS, *PROGRAMS])
+@pytest.mark.parametrize("path", ["/nowhere", "/usecases/nobody", "/static/nothing"])
+async def test_what_is_refused_is_the_same_in_both_forms(world: World, path: str, accept: str | None) -> None:
+    response = await world.client.get(path, headers={} if accept is None else {"Accept": accept})
+    assert (response.status, response.header("vary")) == (404, "Accept")
+    if accept in BROWSERS:
+        assert "code not_found" in _page_of(response).text
+    else:
+        assert response.words == "404 not_found"
+
+
+def _page_of(response: Response) -> Markup:
+    """A refusal as a page: sound, strict, of this moment, and with its request id."""
+    html = response.body.decode()
+    assert response.header("content-type") == "text/html; charset=utf-8"
+    assert "default-src 'none'" in (response.header("content-security-policy") or "")
+    assert faults_of(html) == []
+    page = Markup(html)
+    assert f"Request id {response.header('x-request-id')}" in page.text
+    assert f"Status {response.status}," in page.text
+    return page
+
+
+async def _not_allowed(world: World) -> Response:
+    return await Visitor(world).post("/usecases", b"")
+
+
+async def _foreign_form(world: World) -> Response:
+    return await Visitor(world).post("/claim/form", b"do=start", Sec_Fetch_Site="cross-site")
+
+
+async def _no_act(world: World) -> Response:
+    return await Visitor(world).post("/claim/form", b"do=nothing")
+
+
+async def _too_large(world: World) -> Response:
+    return await Visitor(world).post("/claim/form", b"do=start&email=" + b"x" * 20_000)
+
+
+async def _too_many(world: World) -> Response:
+    for _ in range(world.config.pages.per_minute):
+        assert (await Visitor(world).get("/claim")).status == 200
+    return await Visitor(world).get("/claim")
+
+
+async def _bug(world: World) -> Response:
+    world.memory.before = broken
+    return await Visitor(world).get("/dev/outbox")
+
+
+async def _bug_for_a_person(world: World) -> Response:
+    person = Visitor(world, world.session("ann@example.com"))
+    world.memory.before = broken
+    return await person.get("/")
+
+
+async def _no_database(world: World) -> Response:
+    world.memory.before = away
+    return await Visitor(world).get("/dev/outbox")
+
+
+async def _no_database_for_a_person(world: World) -> Response:
+    """Not even who looks can be found out."""
+    person = Visitor(world, world.session("ann@example.com"))
+    world.memory.before = away
+    return await person.get("/dashboard")
+
+
+MET: dict[str, tuple[Callable[[World], Awaitable[Response]], int, str]] = {
+    "405": (_not_allowed, 405, "Method Not Allowed"),
+    "403 of a foreign form": (_foreign_form, 403, "Forbidden"),
+    "400 of an unknown act": (_no_act, 400, "Bad Request"),
+    "413": (_too_large, 413, "Too Large"),
+    "429": (_too_many, 429, "Too Many Requests"),
+    "500": (_bug, 500, "Internal Server Error"),
+    "500 for a person": (_bug_for_a_person, 500, "Internal Server Error"),
+    "503": (_no_database, 503, "Service Unavailable"),
+    "503 for a person": (_no_database_for_a_person, 503, "Service Unavailable"),
+}
+
+
+@pytest.mark.parametrize("name", MET)
+async def test_a_refusal_is_a_page_with_what_to_do_and_nothing_of_the_inside(world: World, name: str) -> None:
+    cause, status, phrase = MET[name]
+    response = await cause(world)
+    assert response.status == status
+    page = _page_of(response)
+    assert phrase in page.one("h1").text
+    assert response.header("allow") == ("GET, HEAD" if status == 405 else None)
+    assert (response.header("retry-after") is not None) == (status in (429, 503))
+    assert ("You can try again in" in page.text) == (status in (429, 503))
+    for inside in ("Traceback", "RuntimeError", "StorageUnavailable", "a bug of this test", "the database", ".py"):
+        assert inside not in page.text
+
+
+async def test_the_seconds_to_wait_are_said_in_words_and_in_the_header(world: World) -> None:
+    response = await _too_many(world)
+    wait = int(response.header("retry-after") or "")
+    assert 1 < wait <= 60
+    assert f"You can try again in {wait} seconds" in _page_of(response).text
+    await world.pass_seconds(wait)
+    assert (await Visitor(world).get("/claim")).status == 200
+
+
+async def test_all_pages_of_one_address_share_one_limit_and_others_have_their_own() -> None:
+    async with open_world(PAGES__PER_MINUTE=2) as world:
+        assert [(await Visitor(world).get(path)).status for path in ("/", "/bots", "/claim")] == [200, 200, 429]
+        assert (await world.client.get("/", address="198.51.100.7")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "words"),
+    [
+        ("GET", "/api/v1/nowhere", "404 not_found"),
+        ("GET", "/api/", "404 not_found"),
+        ("GET", "/api/v1/usecases/nobody", "404 not_found"),
+        ("GET", "/api/v1/usecases?cursor=x", "400 invalid_request"),
+        ("DELETE", "/api/v1/bots", "405 method_not_allowed"),
+        ("GET", "/api/v1/usage", "401 unauthorized"),
+        ("POST", "/api/v1/auth/agent", "503 service_unavailable"),
+        ("GET", "/api/v1/sponsors/nowhere", "404 not_found"),
+        ("GET", "/api/v1/admin/nowhere", "404 not_found"),
+    ],
+)
+async def test_the_api_answers_a_browser_in_json(world: World, method: str, path: str, words: str) -> None:
+    world.memory.before = away
+    response = await world.client.request(method, path, headers={"Accept": BROWSERS[0]}, address=HERE)
+    assert response.words == words
+
+
+async def test_a_head_request_of_what_is_not_there_says_what_get_would(world: World) -> None:
+    headers = {"Accept": BROWSERS[0], "X-Request-Id": "same"}
+    got, headed = [await world.client.request(method, "/nowhere", headers=headers) for method in ("GET", "HEAD")]
+    assert (headed.status, headed.headers) == (got.status, got.headers)
+
+
+async def test_a_request_id_that_a_client_chose_is_text(world: World) -> None:
+    headers = {"Accept": BROWSERS[0], "X-Request-Id": "<script>alert(1)</script>"}
+    response = await world.client.get("/nowhere", headers=headers)
+    assert "<script" not in response.body.decode()
+    _page_of(response)

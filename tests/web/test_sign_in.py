@@ -1,0 +1,336 @@
+"""The pages of signing in and out, as a browser without scripts uses them; and forms that work once."""
+
+import html
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from actors.clock import DAY_MS, HOUR_MS
+from actors.values import Code, Refused
+from service.api.operations import OPERATIONS
+from service.observability.metrics import Metrics
+from service.web.app import build_app
+from service.web.pages import table
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
+from service.web.pages.sign_in import AFTERWARDS, local_path
+from tests.api.asgi import Client, Response
+from tests.api.callers import OUR_PAGE, cookie
+from tests.api.conformity import check
+from tests.api.world import DESCRIBED, World, away, fails_once
+
+ANN = "ann@example.com"
+FORM = OUR_PAGE | {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
+
+
+async def post(
+    world: World, path: str, token: str | None = None, client: Client | None = None, **fields: str
+) -> Response:
+    headers = FORM if token is None else FORM | cookie(token)
+    return await (client or world.client).post(path, headers=headers, body=urlencode(fields).encode())
+
+
+async def code_for(world: World, **fields: Any) -> str:
+    shown = await post(world, "/sign-in", do="send", email=ANN, **fields)
+    assert (shown.status, shown.header("cache-control")) == (200, "no-store")
+    return await world.emailed_code(ANN)
+
+
+def words(response: Response) -> str:
+    return " ".join(html.unescape(response.body.decode()).split())
+
+
+# Signing in.
+
+
+async def test_a_person_signs_in_without_a_script(world: World) -> None:
+    first = await world.client.get("/sign-in?next=%2Fsponsor%3Fweek%3D3")
+    assert first.status == 200
+    assert "<script" not in words(first)
+    assert 'name="next" value="/sponsor?week=3"' in words(first)
+    sent = await post(world, "/sign-in", do="send", email=ANN, next="/sponsor?week=3")
+    assert "a code is on its way" in words(sent)
+    assert f'name="email" value="{ANN}"' in words(sent)
+    assert 'name="next" value="/sponsor?week=3"' in words(sent)
+    code = await world.emailed_code(ANN)
+    done = await post(world, "/sign-in", do="complete", email=ANN, code=code, next="/sponsor?week=3")
+    assert (done.status, done.header("location")) == (303, "/sponsor?week=3&notice=signed_in")
+    token = re.match(r"__Host-session=(sst_\w+);", done.header("set-cookie") or "")
+    assert token
+    assert (await world.client.get("/api/v1/auth/sessions", headers=cookie(token[1]))).status == 200
+
+
+async def test_a_wrong_code_leaves_the_person_where_the_code_is_asked_for(world: World) -> None:
+    code = await code_for(world)
+    wrong = f"{(int(code) + 1) % 1_000_000:06d}"
+    shown = await post(world, "/sign-in", do="complete", email=ANN, code=wrong)
+    assert shown.status == 400
+    assert "The code is wrong or no longer valid." in words(shown)
+    assert 'name="code"' in words(shown)
+    assert 'role="alert"' in words(shown)
+    assert shown.header("set-cookie") is None
+    assert (await post(world, "/sign-in", do="complete", email=ANN, code=code)).status == 303
+
+
+@pytest.mark.parametrize("gap", [" ", "-", "\u00a0"])
+async def test_a_code_may_have_gaps(world: World, gap: str) -> None:
+    code = await code_for(world)
+    assert (await post(world, "/sign-in", do="complete", email=ANN, code=f"{code[:3]}{gap}{code[3:]} ")).status == 303
+
+
+async def test_where_no_mail_leaves_the_outbox_is_linked_for_who_may_see_it(world: World) -> None:
+    link = '<a href="/dev/outbox"'
+    for email, address, shown in ((ANN, "127.0.0.1", True), ("bob@example.com", "203.0.113.7", False)):
+        body = urlencode({"do": "send", "email": email}).encode()
+        sent = await world.client.post("/sign-in", headers=FORM, body=body, address=address)
+        claim = await world.client.get("/claim", address=address)
+        assert (sent.status, claim.status) == (200, 200)
+        assert (link in words(sent), link in words(claim)) == (shown, shown)
+
+
+async def test_a_form_whose_session_has_ended_leads_to_sign_in_and_says_that_it_did_nothing(world: World) -> None:
+    sent = await post(world, "/sponsor/profile", do="save", name="Acme")
+    assert (sent.status, sent.header("location")) == (303, "/sign-in?next=%2Fsponsor%2Fprofile&notice=sign_in_again")
+    assert "nothing was done" in words(await world.client.get(sent.header("location") or ""))
+
+
+async def test_a_form_that_is_sent_twice_asks_for_the_code_that_was_sent(world: World) -> None:
+    code = await code_for(world)
+    again = await post(world, "/sign-in", do="send", email=ANN)
+    assert (again.status, again.header("retry-after")) == (429, "60")
+    assert 'name="code"' in words(again)
+    assert code not in words(again)
+
+
+@pytest.mark.parametrize("email", ["", "ann", "ann@", '"><script>alert(1)</script>@example.com'])
+async def test_what_is_no_email_is_said_to_be_none(world: World, email: str) -> None:
+    shown = await post(world, "/sign-in", do="send", email=email)
+    assert shown.status == 400
+    assert "<script>" not in shown.body.decode()
+    assert 'name="code"' not in words(shown)
+
+
+async def test_who_is_signed_in_goes_on(world: World) -> None:
+    headers = cookie(world.session(ANN))
+    for target, place in (
+        ("/sign-in", AFTERWARDS),
+        ("/sign-in?next=/ops", "/ops"),
+        ("/sign-in?next=//x.y", AFTERWARDS),
+    ):
+        response = await world.client.get(target, headers=headers)
+        assert (response.status, response.header("location")) == (303, place)
+
+
+HOSTILE = [
+    "",
+    "https://example.com/",
+    "//example.com",
+    "///example.com",
+    "/\\example.com",
+    "\\\\example.com",
+    "/\t/example.com",
+    "/\n/example.com",
+    "\t//example.com",
+    " //example.com",
+    "/a\\..\\..\\example.com",
+    "javascript:alert(1)",
+    "sign-in",
+    "?next=/",
+    "#here",
+    "/a b",
+    "/a\r\nSet-Cookie: a=b",
+    "/\u2028",
+    "/grün",
+    "/\x00",
+    "/\x7f",
+    "/" + "a" * 2_000,
+    "/a\n",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_nobody_is_led_to_another_site(world: World, hostile: str) -> None:
+    assert local_path(hostile) == AFTERWARDS
+    code = await code_for(world, next=hostile)
+    done = await post(world, "/sign-in", do="complete", email=ANN, code=code, next=hostile)
+    assert done.header("location") == f"{AFTERWARDS}?notice=signed_in"
+
+
+@pytest.mark.parametrize("path", ["/", "/dashboard", "/a/b?c=d&e=%2F%2Fx#f", "/~a(b)[c]", "/." * 10])
+def test_paths_of_this_service_are_kept(path: str) -> None:
+    assert local_path(path) == path
+
+
+async def test_a_page_for_accounts_asks_to_sign_in_and_leads_back(world: World) -> None:
+    client = with_page(world, Page("/mine", nothing_to_see, who=Audience.ACCOUNT))
+    response = await client.get("/mine?week=3")
+    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fmine%3Fweek%3D3")
+    for headers in (cookie(world.session(ANN, revoked=True)), cookie(world.session(ANN, expires_in_ms=-1))):
+        assert (await client.get("/mine", headers=headers)).status == 303
+    assert (await client.get("/mine", headers=cookie(world.session(ANN)))).status == 200
+
+
+# Signing out.
+
+
+async def test_signing_out_ends_the_session_and_takes_the_cookie(world: World) -> None:
+    token = world.session(ANN)
+    assert ANN in words(await world.client.get("/sign-out", headers=cookie(token)))
+    done = await post(world, "/sign-out", token, do="sign-out")
+    assert (done.status, done.header("location")) == (303, "/?notice=signed_out")
+    assert (done.header("set-cookie") or "").startswith("__Host-session=; Path=/; Max-Age=0")
+    [session] = world.memory.sessions.values()
+    assert session.revoked_ms == world.now_ms
+    assert [record.action for record in world.memory.audits] == ["session.ended"]
+    assert "You are signed out." in words(await world.client.get("/?notice=signed_out"))
+
+
+async def test_who_is_not_signed_in_has_nothing_to_sign_out_of(world: World) -> None:
+    looked = await world.client.get("/sign-out")
+    assert (looked.status, looked.header("location")) == (303, "/")
+    done = await post(world, "/sign-out", world.session(ANN, revoked=True), do="sign-out")
+    assert (done.status, done.header("location")) == (303, "/?notice=signed_out")
+    assert done.header("set-cookie")
+
+
+async def test_who_could_not_be_signed_out_is_told_so(world: World) -> None:
+    token = world.session(ANN)
+    before, world.memory.before = world.memory.before, away
+    refused = await post(world, "/sign-out", token, do="sign-out")
+    assert (refused.status, refused.header("set-cookie")) == (503, None)
+    world.memory.before = before
+
+
+# The cookie lives as long as the session.
+
+
+async def test_a_page_prolongs_the_cookie_with_the_session(world: World) -> None:
+    token = world.session(ANN)
+    assert (await world.client.get("/", headers=cookie(token))).header("set-cookie") is None
+    world.clock.at_ms += HOUR_MS
+    looked = await world.client.get("/", headers=cookie(token))
+    assert (looked.header("set-cookie") or "").startswith(f"__Host-session={token}; Path=/; Max-Age=2592000")
+    await world.settled()
+    [session] = world.memory.sessions.values()
+    assert session.expires_ms == world.now_ms + 30 * DAY_MS
+    assert (await world.client.get("/", headers=cookie(token))).header("set-cookie") is None
+
+
+async def test_signing_out_late_prolongs_nothing(world: World) -> None:
+    token = world.session(ANN)
+    world.clock.at_ms += HOUR_MS
+    done = await post(world, "/sign-out", token, do="sign-out")
+    assert done.all("set-cookie") == ["__Host-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure"]
+
+
+# Forms that work once.
+
+
+async def nothing_to_see(visit: PageRequest) -> Template:
+    return Template("sign_out.html")
+
+
+class Counter:
+    """A page whose form counts how often it did its work, or ends as a test wants."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.ends: list[Exception | FormError] = []
+
+    async def act(self, visit: PageRequest) -> SeeOther | FormError:
+        if self.ends:
+            end = self.ends.pop(0)
+            if isinstance(end, Exception):
+                raise end
+            return end
+        self.done += 1
+        return SeeOther("/count", "signed_in")
+
+    @property
+    def page(self) -> Page:
+        return Page("/count", nothing_to_see, {"count": self.act}, Audience.ACCOUNT)
+
+
+def with_page(world: World, page: Page) -> Client:
+    """The application with one page more."""
+    app = build_app(world.services, OPERATIONS, DESCRIBED, Metrics(), (*table.PAGES, page))
+    return Client(app, check)
+
+
+@pytest.fixture
+def counter() -> Counter:
+    return Counter()
+
+
+ONE, TWO = "1" * 32, "2" * 32
+ALREADY, DONE = "/count?notice=sent_already", "/count?notice=signed_in"
+
+
+async def test_a_form_that_is_sent_twice_works_once(world: World, counter: Counter) -> None:
+    client, token = with_page(world, counter.page), world.session(ANN)
+    places = [
+        (await post(world, "/count", token, client, do="count", form_id=form_id)).header("location")
+        for form_id in (ONE, ONE, TWO, ONE)
+    ]
+    assert places == [DONE, ALREADY, DONE, ALREADY]
+    assert counter.done == 2
+
+
+async def test_a_form_of_another_session_is_another_form(world: World, counter: Counter) -> None:
+    client = with_page(world, counter.page)
+    for token in (world.session(ANN), world.session(ANN)):
+        assert (await post(world, "/count", token, client, do="count", form_id=ONE)).header("location") == DONE
+
+
+async def test_a_form_without_a_name_works_as_often_as_it_is_sent(world: World, counter: Counter) -> None:
+    client, token = with_page(world, counter.page), world.session(ANN)
+    for _ in range(2):
+        await post(world, "/count", token, client, do="count")
+    assert counter.done == 2
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        FormError(Refused(Code.INVALID_REQUEST, "No.")),
+        FormError(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
+        PageRefused(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
+        RuntimeError("a bug of this test"),
+    ],
+)
+async def test_a_form_that_came_to_nothing_may_be_sent_again(
+    world: World, counter: Counter, end: Exception | FormError
+) -> None:
+    client, token = with_page(world, counter.page), world.session(ANN)
+    counter.ends = [end]
+    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).status >= 400
+    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).header("location") == DONE
+    assert counter.done == 1
+
+
+async def test_a_form_whose_name_cannot_be_spent_does_nothing(world: World, counter: Counter) -> None:
+    client, token = with_page(world, counter.page), world.session(ANN)
+
+    async def once_looked_up() -> None:
+        fails_once(world.memory, away)
+
+    fails_once(world.memory, once_looked_up)
+    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).status == 503
+    assert counter.done == 0
+    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).header("location") == DONE
+
+
+@pytest.mark.parametrize("form_id", ["", "1", "1" * 33, "G" * 32, "1" * 31 + "\n", "1" * 5_000])
+async def test_a_name_that_no_form_has_is_refused(world: World, counter: Counter, form_id: str) -> None:
+    client, token = with_page(world, counter.page), world.session(ANN)
+    assert (await post(world, "/count", token, client, do="count", form_id=form_id)).status == 400
+    assert counter.done == 0
+    assert world.memory.forms == {}
+
+
+async def test_a_form_of_a_revoked_session_leads_to_signing_in(world: World, counter: Counter) -> None:
+    client = with_page(world, counter.page)
+    response = await post(world, "/count", world.session(ANN, revoked=True), client, do="count", form_id=ONE)
+    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fcount&notice=sign_in_again")
+    assert counter.done == 0

@@ -1,0 +1,576 @@
+"""The sponsor's pages, walked as a person walks them: by links and forms, without scripts."""
+
+from typing import Any
+
+import pytest
+
+from actors.bookings.payments import Checkout, PaymentsRefused
+from actors.bookings.records import Booking
+from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
+from actors.weeks import WEEK_MS
+from service.web.pages.bookings import WEEKS, new_uuid
+from service.web.pages.calendar import Cell, cell_of
+from service.web.pages.notices import NOTICES
+from service.web.pages.sponsor import next_steps
+from tests.api.sponsors import (
+    ADMIN,
+    CAMPAIGN,
+    NEXT_WEEK,
+    PROFILE,
+    THIS_WEEK,
+    add_slot,
+    administrator,
+)
+from tests.api.world import NOON_MS, World, open_world
+from tests.fakes import SeededEntropy
+from tests.snapshots.rows import hold, slot, week
+from tests.web.browser import Browser
+
+SPONSOR = "sponsor@example.com"
+BRAND = {name: CAMPAIGN[name] for name in ("headline", "body")} | PROFILE
+
+
+def browser(world: World, email: str = SPONSOR) -> Browser:
+    return Browser(world, world.session(email))
+
+
+async def stock(world: World, slot_id: str = "left-top", **fields: Any) -> None:
+    """A slot in the calendar."""
+    world.sponsorship_store.keep(add_slot(world, slot_id, **fields))
+    await world.settled()
+
+
+async def with_campaign(world: World, email: str = SPONSOR) -> tuple[Browser, str]:
+    """Somebody with a profile and a campaign, and the path of its page."""
+    person = browser(world, email)
+    await person.open("/sponsor/profile")
+    await person.press("save", **PROFILE)
+    await person.open("/sponsor/campaigns/new")
+    await person.press("create", **CAMPAIGN)
+    return person, person.at.partition("?")[0]
+
+
+async def booked(world: World, at: int = NEXT_WEEK) -> tuple[Browser, str]:
+    """Somebody with a booking that is held, and the path of its page."""
+    if "left-top" not in world.memory.slots:
+        await stock(world)
+    person, _ = await with_campaign(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={at}")
+    await person.press("reserve")
+    assert person.status == 200, person.text
+    return person, person.at.partition("?")[0]
+
+
+async def approve(world: World, campaign_path: str) -> None:
+    campaign_id = campaign_path.rpartition("/")[2]
+    told = await administrator(world).post(f"{ADMIN}/campaigns/{campaign_id}/review", {"decision": "approve"})
+    assert told.words == "200"
+    await world.settled()
+
+
+# The whole way.
+
+
+async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(world: World) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open("/sponsor")
+    assert "You have no campaign yet." in person.text
+    assert "Test mode: no money moves." in person.text
+    await person.open("/sponsor/profile")
+    await person.press("save", **PROFILE)
+    assert NOTICES["profile_saved"] in person.text
+    await person.open("/sponsor/campaigns/new")
+    await person.press("create", **CAMPAIGN)
+    campaign = person.at.partition("?")[0]
+    assert "It waits for review." in person.text
+    for words in CAMPAIGN.values():
+        assert words in person.html
+
+    await person.open("/sponsor/inventory")
+    [free] = [link for link in person.page.links if str(THIS_WEEK) in link]
+    await person.open(free)
+    await person.press("reserve")
+    booking = person.at.partition("?")[0]
+    assert "Time left: 30 min 0 s" in person.text
+    await person.open("/sponsor")
+    assert "is held for you and not paid." in person.text
+    assert "Held for 30 min 0 s" in person.text
+
+    await world.pass_seconds(70)
+    await person.open(booking)
+    assert "Time left: 28 min 50 s" in person.text
+    await person.press("checkout")
+    assert person.at.startswith("/checkout/")
+    await person.press("pay")
+    assert "The booking is paid" in person.text
+    assert booking in person.page.links
+    [receipt] = {link for link in person.page.links if "/receipt/" in link}
+    await person.open(receipt.removeprefix(world.services.base_url))
+    assert person.page.words.count("Receipt") == 1
+    assert booking in person.page.links
+    await person.open(booking)
+    assert "It is paid, and the weeks are yours." in person.text
+    assert "once an administrator has approved its campaign" in person.text
+    assert receipt in person.page.links
+    assert "checkout" not in [button for form in person.page.forms for button in form.buttons]
+
+    await approve(world, campaign)
+    world.memory.delivery_days[booking.rpartition("/")[2], day_of(THIS_WEEK) + 1] = (1_000, 25)
+    await person.open(booking)
+    assert "It is shown" not in person.text
+    assert "svg" in person.page.tags
+    for words in ("Impressions 1,000", "Clicks 25", "Click-through rate 2.50 %", "17 Nov 2026: 1,000 impressions"):
+        assert words in person.text, words
+
+    await person.open(campaign)
+    await person.press("pause")
+    assert NOTICES["campaign_pause"] in person.text
+    assert "while its campaign is paused" in (await person.open(booking)).text
+    await person.open(campaign)
+    await world.settled()
+    assert (await world.client.get("/api/v1/sponsors/placements")).json["placements"] == []
+    await person.press("resume")
+    await world.settled()
+    [shown] = (await world.client.get("/api/v1/sponsors/placements")).json["placements"]
+    assert shown["headline"] == CAMPAIGN["headline"]
+
+
+async def test_brand_creative_and_week_go_in_one_form_the_first_time(world: World) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    await person.press("start", **BRAND)
+    assert NOTICES["reserved"] in person.text
+    assert person.at.startswith("/sponsor/bookings/bok_")
+    await person.open("/sponsor")
+    assert PROFILE["name"] in person.text
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK + WEEK_MS}")
+    assert "campaignId" in person.form_with("reserve").fields, "the next time, the campaign is chosen"
+
+
+class Elsewhere:
+    """A processor with pages of its own."""
+
+    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+        return Checkout(f"https://pay.example.com/{booking.id}?a=1&b=2", booking.hold_ms)
+
+    async def refund(self, booking: Booking) -> bool:
+        raise PaymentsRefused("nothing was paid")
+
+
+async def test_to_a_page_of_a_processor_leads_a_link_since_forms_stay_here(world: World) -> None:
+    person, booking = await booked(world)
+    world.services.payments = Elsewhere()
+    await person.press("checkout")
+    assert person.status == 200
+    assert f"https://pay.example.com/{booking.rpartition('/')[2]}?a=1&b=2" in person.page.links
+    assert booking in person.page.links
+
+
+# What comes to nothing.
+
+
+async def test_a_form_sent_twice_reserves_once(world: World) -> None:
+    await stock(world)
+    person, _ = await with_campaign(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    form = person.form_with("reserve")
+    await person.send(form, "reserve")
+    first = person.at
+    await person.send(form, "reserve")
+    assert person.at == first
+    assert len(world.memory.bookings) == 1
+
+
+async def test_a_campaign_form_sent_twice_makes_one_campaign(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/campaigns/new")
+    form = person.form_with("create")
+    await person.send(form, "create", **CAMPAIGN)
+    await person.send(form, "create", **CAMPAIGN)
+    assert NOTICES["sent_already"] in person.text
+    assert len(world.memory.campaigns) == 1
+
+
+async def test_a_form_that_was_sent_for_another_week_says_so_and_gets_a_new_name(world: World) -> None:
+    await stock(world)
+    person, _ = await with_campaign(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    form = person.form_with("reserve")
+    await person.send(form, "reserve")
+    await person.send(form, "reserve", weekStart=str(NEXT_WEEK + WEEK_MS))
+    assert person.status == 409
+    assert "idempotencyKey" in person.text
+    assert person.form_with("reserve").fields["idempotencyKey"] != form.fields["idempotencyKey"]
+    await person.press("reserve")
+    assert len(world.memory.bookings) == 2
+
+
+async def test_a_week_that_was_taken_meanwhile_is_said_and_what_was_typed_is_kept(world: World) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    form = person.form_with("start")
+    world.sponsorship_store.keep(hold("other", NOON_MS + 30 * MINUTE_MS, "left-top", start=1))
+    await world.settled()
+    await person.send(form, "start", **BRAND)
+    assert person.status == 409
+    again = person.form_with("start")
+    assert {name: again.fields[name] for name in BRAND} == BRAND
+    assert str(NEXT_WEEK) not in again.options["weekStart"]
+    await person.press("start", weekStart=str(NEXT_WEEK + WEEK_MS))
+    assert NOTICES["reserved"] in person.text
+
+
+async def test_a_stale_campaign_page_says_why_and_shows_how_it_stands(world: World) -> None:
+    person, campaign = await with_campaign(world)
+    withdraw = person.form_with("withdraw")
+    await approve(world, campaign)
+    await person.send(withdraw, "withdraw")
+    assert person.status == 409
+    assert "A campaign that is approved cannot be withdrawn." in person.text
+    assert person.form_with("pause").buttons == ["pause"]
+
+
+async def test_a_stale_booking_page_says_why_and_shows_how_it_stands(world: World) -> None:
+    person, booking = await booked(world)
+    cancel, checkout = person.form_with("cancel"), person.form_with("checkout")
+    await person.send(cancel, "cancel")
+    assert NOTICES["booking_cancelled"] in person.text
+    await person.send(checkout, "checkout")
+    assert person.status == 409
+    assert "It was cancelled, and nothing was paid." in person.text
+    assert (await person.open(booking)).forms == person.page.forms
+
+
+async def test_a_hold_that_ran_out_is_said(world: World) -> None:
+    person, booking = await booked(world)
+    checkout = person.form_with("checkout")
+    world.clock.at_ms += 30 * MINUTE_MS
+    await person.send(checkout, "checkout")
+    assert person.status == 409
+    assert "The hold ran out before a payment arrived." in person.text
+    await person.open(booking)
+    assert "Time left" not in person.text
+    await person.open("/sponsor")
+    assert "Held for" not in person.text
+
+
+@pytest.mark.parametrize("what", ["campaign", "booking"])
+async def test_what_is_anothers_is_not_found_and_stays_as_it_is(world: World, what: str) -> None:
+    person, booking = await booked(world)
+    [campaign] = {link for link in person.page.links if link.startswith("/sponsor/campaigns/cmp_")}
+    path, button = {"campaign": (campaign, "withdraw"), "booking": (booking, "cancel")}[what]
+    await person.open(path)
+    form = person.form_with(button)
+    other = browser(world, "other@example.com")
+    before = repr((world.memory.campaigns, world.memory.bookings))
+    await other.open(path)
+    assert other.status == 404
+    await other.send(form, button)
+    assert other.status == 404
+    assert person.text != other.text
+    assert repr((world.memory.campaigns, world.memory.bookings)) == before
+
+
+@pytest.mark.parametrize(
+    "path", ["/sponsor/campaigns/nothing", "/sponsor/bookings/no%20thing", "/sponsor/book?slotId=nothing"]
+)
+async def test_what_does_not_exist_is_not_found(world: World, path: str) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open(path)
+    assert person.status == 404
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"),
+    [
+        ("headline", "x" * 56, "headline: must have at most 55 characters"),
+        ("body", "x" * 141, "body: must have at most 140 characters"),
+        ("cta", "", "cta: must have at least 1 character"),
+        ("logoText", "ABCD", "logoText: must have at most 3 characters"),
+        ("name", "a\nb", "name: must be on one line"),
+        ("headline", "\u200b", "headline: must not be blank"),
+        ("targetUrl", "javascript:alert(1)", "targetUrl: must begin with http:// or https://"),
+        ("targetUrl", "https://localhost/", "targetUrl: must have a public host name"),
+    ],
+)
+async def test_what_the_api_refuses_is_said_in_its_words_with_what_was_typed(
+    world: World, field: str, typed: str, words: str
+) -> None:
+    person = browser(world)
+    await person.open("/sponsor/campaigns/new")
+    wrong = CAMPAIGN | {field: typed}
+    await person.press("create", **wrong)
+    assert person.status == 400
+    assert words in person.text
+    fields = person.form_with("create").fields
+    assert {name: fields[name] for name in wrong} == wrong
+    assert not world.memory.campaigns
+    await person.press("create", **CAMPAIGN)
+    await person.press("save", **wrong)
+    assert (person.status, words in person.text) == (400, True)
+    assert person.form_with("save").fields[field] == typed
+    [kept] = world.memory.campaigns.values()
+    assert kept.content.headline == CAMPAIGN["headline"]
+
+
+async def test_signs_are_counted_as_the_api_counts_them_and_not_cut_by_the_page(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/campaigns/new")
+    assert "maxlength" not in person.html
+    await person.press("create", **CAMPAIGN | {"headline": "\U0001f680" * 55})
+    assert NOTICES["campaign_created"] in person.text
+
+
+@pytest.mark.parametrize("website", ["", "ftp://example.com", "https://user:pass@example.com/", "https://a b.example"])
+async def test_a_profile_that_is_refused_is_shown_again(world: World, website: str) -> None:
+    person = browser(world)
+    await person.open("/sponsor/profile")
+    await person.press("save", name="Example Tools", website=website)
+    assert person.status == 400
+    assert "website:" in person.text
+    assert person.form_with("save").fields == {"name": "Example Tools", "website": website}
+    assert not world.memory.sponsors
+
+
+# What people write is text.
+
+HTML = {
+    "name": "<script>alert(1)</script>",
+    "headline": "</title><img src=x onerror=alert(2)>",
+    "body": "\"'><svg onload=alert(3)>{{ 7 * 7 }}",
+    "cta": "<b>Click</b>",
+    "targetUrl": "https://example.com/?a=<b>&c=d",
+    "logoText": "<i>",
+}
+SHOWN = {name: text for name, text in HTML.items() if name != "targetUrl"}
+
+
+async def test_html_and_script_in_every_field_are_text_everywhere(world: World) -> None:
+    await stock(world, name="<h1>Slot</h1>", description="<script>alert(4)</script>")
+    person = browser(world)
+    await person.open("/sponsor/profile")
+    await person.press("save", name="<u>Brand</u>", website="https://example.com/?q=<u>")
+    await person.open("/sponsor/campaigns/new")
+    await person.press("create", **HTML | {"logoText": "<i>too long"})
+    assert_text(person, *HTML.values())
+    await person.press("create", **HTML)
+    campaign = person.at.partition("?")[0]
+    assert_text(person, *SHOWN.values(), "<u>Brand</u>")
+    note = {"decision": "reject", "note": "<script>alert(5)</script>"}
+    await administrator(world).post(f"{ADMIN}/campaigns/{campaign.rpartition('/')[2]}/review", note)
+    await person.open(campaign)
+    assert_text(person, *SHOWN.values(), note["note"])
+    await person.press("submit")
+    await person.open("/sponsor/inventory")
+    assert_text(person, "<h1>Slot</h1>", "<script>alert(4)</script>")
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={THIS_WEEK}")
+    assert_text(person, "<h1>Slot</h1>", "<script>alert(4)</script>", HTML["name"])
+    await person.press("reserve")
+    assert_text(person, "<h1>Slot</h1>", HTML["name"])
+    await person.press("checkout")
+    assert_text(person, "<u>Brand</u>", HTML["name"])
+    await person.press("pay")
+    lists = {
+        "/sponsor": "<u>Brand</u>",
+        "/sponsor/campaigns": HTML["headline"],
+        "/sponsor/bookings": "<h1>Slot</h1>",
+        "/sponsor/profile": "<u>Brand</u>",
+    }
+    for path, words in lists.items():
+        await person.open(path)
+        assert_text(person, words)
+
+
+def assert_text(person: Browser, *words: str) -> None:
+    """What was written stands there to be read, or in a field, and nothing of it is a part of the page."""
+    fields = [value for form in person.page.forms for value in form.fields.values()]
+    for each in words:
+        assert each in person.text or each in fields, each
+    assert not {"b", "i", "u"}.intersection(person.page.tags)
+    assert (person.page.tags.count("h1"), person.page.tags.count("img")) == (1, 1), (
+        "the heading, and the picture on top"
+    )
+    for script in person.html.split("<script")[1:]:
+        assert script.startswith(' src="/static/')
+
+
+# The calendar.
+
+
+async def test_the_calendar_shows_how_each_week_of_each_slot_stands(world: World) -> None:
+    rows = [
+        slot("left-1", name="Sold"),
+        slot("left-2", name="Soon", coming_soon=True),
+        slot("left-3", name="Closed", active=False),
+        slot("left-4", name="Ended", offer_ends_ms=NOON_MS),
+        slot("left-5", name="Package", weeks=2, description="Two weeks and a video"),
+    ]
+    world.sponsorship_store.keep(*rows, hold("a", NOON_MS + MINUTE_MS, "left-1", start=1))
+    await world.settled()
+    person = browser(world)
+    await person.open("/sponsor/inventory")
+    counts = {cell: sum(word.strip() == cell.value for word in person.page.words) for cell in Cell}
+    assert counts == {Cell.FREE: 15, Cell.TAKEN: 1, Cell.SOON: 8, Cell.CLOSED: 8, Cell.OVER: 8}
+    assert "Sold by 2 weeks: USD 500.00" in person.text
+    free = [link for link in person.page.links if link.startswith("/sponsor/book?")]
+    assert len(free) == 15
+    assert not [link for link in free if "left-1" in link and str(week(1)) in link]
+
+
+async def test_the_calendar_goes_on_to_the_horizon_and_back(world: World) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open("/sponsor/inventory")
+    starts, path = [], person.at
+    while path:
+        await person.open(path)
+        starts += [link.rpartition("=")[2] for link in person.page.links if link.startswith("/sponsor/book?")]
+        path = _turn(person, "Later weeks")
+    assert starts == [str(week(number)) for number in range(27)]
+    back = 0
+    while path := _turn(person, "Earlier weeks"):
+        await person.open(path)
+        back += 1
+    assert back == 3
+    assert any(str(THIS_WEEK) in link for link in person.page.links)
+
+
+def _turn(person: Browser, words: str) -> str:
+    """Where the link to other weeks leads, if there is one."""
+    links = [link for link in person.page.links if link.startswith("/sponsor/inventory?")]
+    if words not in person.text:
+        return ""
+    return links[0] if words == "Earlier weeks" else links[-1]
+
+
+@pytest.mark.parametrize("query", ["weekStart=x", f"weekStart={week(27)}", f"weekStart={week(-2)}"])
+async def test_weeks_that_are_no_weeks_are_refused(world: World, query: str) -> None:
+    person = browser(world)
+    await person.open(f"/sponsor/inventory?{query}")
+    assert person.status == 400
+    assert "weekStart" in person.text
+
+
+async def test_without_slots_the_calendar_says_so(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/inventory")
+    assert "There are no slots yet." in person.text
+
+
+def test_a_cell_says_why_a_week_cannot_be_booked() -> None:
+    shown = {"active": True, "comingSoon": False, "available": False}
+    assert cell_of(shown, NOON_MS) is Cell.TAKEN
+    assert cell_of(shown | {"available": True}, NOON_MS) is Cell.FREE
+    assert cell_of(shown | {"comingSoon": True, "active": False}, NOON_MS) is Cell.SOON
+    assert cell_of(shown | {"active": False}, NOON_MS) is Cell.CLOSED
+    assert cell_of(shown | {"offerEndsAt": NOON_MS}, NOON_MS) is Cell.OVER
+    assert cell_of(shown | {"offerEndsAt": NOON_MS + 1}, NOON_MS) is Cell.TAKEN
+
+
+async def test_a_week_that_cannot_be_booked_is_said_and_others_are_offered(world: World) -> None:
+    await stock(world)
+    world.sponsorship_store.keep(hold("a", NOON_MS + MINUTE_MS, "left-top", start=1))
+    await world.settled()
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    assert "It cannot be booked from 23 Nov 2026 on." in person.text
+    offered = person.form_with("start").options["weekStart"]
+    assert offered == ["", *(str(week(number)) for number in range(2, WEEKS + 1))]
+
+
+# Who is there, and what next.
+
+
+@pytest.mark.parametrize(
+    "path", ["/sponsor", "/sponsor/profile", "/sponsor/inventory?weekStart=1", "/sponsor/bookings/bok_1"]
+)
+async def test_who_is_not_signed_in_is_asked_to_and_comes_back(world: World, path: str) -> None:
+    response = await world.client.get(path)
+    assert response.status == 303
+    assert (response.header("location") or "").startswith("/sign-in?next=%2Fsponsor")
+
+
+async def test_lists_have_pages(world: World) -> None:
+    person, _ = await with_campaign(world)
+    for number in range(25):
+        await person.open("/sponsor/campaigns/new")
+        await person.press("create", **CAMPAIGN | {"name": f"Number {number}"})
+    await person.open("/sponsor")
+    assert "/sponsor/campaigns" in person.page.links
+    assert "All campaigns" in person.text
+    await person.open("/sponsor/campaigns")
+    first = {link for link in person.page.links if "/cmp_" in link}
+    [onward] = [link for link in person.page.links if "cursor=" in link]
+    await person.open(onward)
+    assert len(first | {link for link in person.page.links if "/cmp_" in link}) == 26
+
+
+def test_what_to_do_next_follows_from_what_there_is() -> None:
+    me = {"profile": PROFILE}
+    held = {"id": "bok_1", "slotName": "Left", "heldUntil": NOON_MS}
+    campaign = {"id": "cmp_1", "name": "Autumn", "status": "approved"}
+
+    def places(*steps: Any) -> list[str]:
+        return [where for _, _, where in next_steps(*steps)]
+
+    assert places({"profile": None}, [], []) == ["/sponsor/inventory", "/sponsor/campaigns/new", "/sponsor/profile"]
+    assert places(me, [campaign], []) == ["/sponsor/inventory"]
+    assert places(me, [campaign], [held | {"id": "bok_2"}]) == ["/sponsor/bookings/bok_2"]
+    assert places(me, [campaign], [{"id": "bok_1"}]) == []
+    for status in ("draft", "rejected"):
+        assert places(me, [campaign | {"status": status}], [{"id": "bok_1"}]) == ["/sponsor/campaigns/cmp_1"]
+
+
+async def test_a_booking_that_went_wrong_says_so_in_words(world: World) -> None:
+    person, booking = await booked(world)
+    row = world.memory.bookings[booking.rpartition("/")[2]]
+    values = {name: getattr(row, name) for name in row.__slots__}
+    issues = (
+        "paid_after_expiry",
+        "paid_after_cancel",
+        "amount_mismatch",
+        "paid_twice",
+        "refund_declined",
+        "refund_failed",
+    )
+    for issue in issues:
+        world.memory.bookings[row.id] = type(row)(**values | {"payment_issue": issue})
+        await person.open(booking)
+        assert issue not in person.text
+        assert "paid" in person.text
+
+
+async def test_delivery_is_plotted_from_the_first_day_on(world: World) -> None:
+    person, booking = await booked(world)
+    await person.press("checkout")
+    await person.press("pay")
+    await person.open(booking)
+    assert "svg" not in person.page.tags
+    assert "The first week begins on Monday, 23 November 2026." in person.text
+    world.clock.at_ms = NEXT_WEEK + 3 * DAY_MS + SECOND_MS
+    person.token = world.session(SPONSOR)
+    world.memory.delivery_days[booking.rpartition("/")[2], day_of(NEXT_WEEK)] = (0, 1)
+    await person.open(booking)
+    assert "svg" in person.page.tags
+    assert "26 Nov 2026" in person.text
+    assert "Click-through rate none" in person.text
+
+
+def test_a_new_uuid_is_one_of_version_4() -> None:
+    made = new_uuid(SeededEntropy(3))
+    assert (len(made), made[14]) == (36, "4")
+    assert made[19] in "89ab"
+    assert made != new_uuid(SeededEntropy(4))
+
+
+async def test_in_live_mode_nothing_says_that_it_is_a_test() -> None:
+    settings = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": "sk_1", "BILLING__STRIPE_WEBHOOK_SECRET": "wh_1"}
+    async with open_world(**settings) as world:
+        person = browser(world)
+        for path in ("/sponsor", "/sponsor/inventory"):
+            await person.open(path)
+            assert (person.status, "Test mode" in person.text) == (200, False)

@@ -1,0 +1,97 @@
+"""What people type, as values, and the audit in words."""
+
+import pytest
+
+from service.web.pages.history import Change, News, changes_of, news_of
+from service.web.pages.ops import span
+from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
+
+
+@pytest.mark.parametrize(
+    ("text", "cents"),
+    [("120", 12_000), ("120.5", 12_050), ("0.50", 50), (" 1,250.00 ", 125_000), ("1,234,567.89", 123_456_789)],
+)
+def test_amounts_are_read_to_the_cent(text: str, cents: int) -> None:
+    assert cents_of(text) == cents
+    assert cents_of(amount_of(cents)) == cents
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.234", "1,25", "1e3", "12 000", "$5", "٣", "0x10", "9" * 30, "1.", ".5"])
+def test_what_is_no_amount_is_none(text: str) -> None:
+    assert cents_of(text) is None
+
+
+@pytest.mark.parametrize("text", ["2026-11-20T12:30", "2026-11-20T12:30:15", "1970-01-01T00:00"])
+def test_moments_are_utc_and_come_back_as_they_were_typed(text: str) -> None:
+    read = moment_of(text)
+    assert read is not None
+    assert moment_text(read) == text
+
+
+@pytest.mark.parametrize("text", ["", "2026-02-30T10:00", "2026-11-20", "2026-11-20 12:30", "0000-01-01T00:00", "soon"])
+def test_what_is_no_moment_is_none(text: str) -> None:
+    assert moment_of(text) is None
+
+
+def test_whole_numbers_are_plain_digits() -> None:
+    assert [whole_of(text) for text in ("7", " 12 ", "", "-1", "1.0", "²", "1234567")] == [7, 12] + [None] * 5
+
+
+def test_texts_lose_space_around_them_and_the_line_ends_of_forms() -> None:
+    assert text_of({"note": " a\r\nb "}, "note") == "a\nb"
+    assert text_of({"note": " \r\n"}, "note") is None
+    assert text_of({}, "note") is None
+
+
+def test_changes_of_the_audit_are_readable() -> None:
+    changes = {
+        "status": ["pending", "approved"],
+        "reviewNote": [None, "Fine"],
+        "weekPriceCents": [12_000, 15_000],
+        "offerEndsMs": [None, 0],
+        "active": [True, False],
+        "scopes": ["library:read", "sponsor:read"],
+        "amountCents": 500,
+        "reason": None,
+    }
+    assert changes_of(changes) == [
+        Change("status", "approved", "pending"),
+        Change("reviewNote", "Fine", "nothing"),
+        Change("weekPriceCents", "USD 150.00", "USD 120.00"),
+        Change("offerEndsMs", "1 January 1970, 00:00 UTC", "nothing"),
+        Change("active", "no", "yes"),
+        Change("scopes", "library:read, sponsor:read"),
+        Change("amountCents", "USD 5.00"),
+        Change("reason", "nothing"),
+    ]
+
+
+def _record(action: str, **changes: list[str | None]) -> dict[str, object]:
+    return {"action": f"campaign.{action}", "createdAt": 5, "changes": changes}
+
+
+def test_only_what_differs_from_the_last_approval_is_new() -> None:
+    campaign = {"headline": "C", "cta": "Go", "sponsorName": "Brand"}
+    records = [
+        _record("edited", headline=["B", "C"], cta=["Look", "Go"]),
+        _record("edited", headline=["A", "B"], cta=["Go", "Look"], name=["x", "y"]),
+        _record("approved", status=["pending", "approved"]),
+        _record("edited", headline=["Z", "A"]),
+        _record("approved", shownAs=[None, "Brand"]),
+    ]
+    assert news_of(campaign, records, complete=False) == News(5, known=True, changes=[Change("headline", "C", "A")])
+    renamed = campaign | {"headline": "A", "sponsorName": "New"}
+    assert news_of(renamed, records, complete=True).changes == [Change("sponsorName", "New", "Brand")]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_without_an_approval_it_is_known_only_where_all_was_read(complete: bool) -> None:
+    records = [_record("edited", headline=["A", "B"]), _record("created")]
+    assert news_of({"headline": "B"}, records, complete=complete) == News(None, known=complete)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (59, "59 s"), (60, "1 min 0 s"), (3_725, "1 h 2 min"), (273_600, "3 d 4 h")]
+)
+def test_a_span_is_told_in_its_two_largest_units(seconds: int, words: str) -> None:
+    assert span(seconds) == words
