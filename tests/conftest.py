@@ -30,7 +30,7 @@ from tests.memory import in_memory
 TEMPLATE = "catalog_template"
 PROCESSES = ("tests/acceptance/", "tests/browser/")
 """The rooms whose tests are about real processes. Those of one never run beside one another."""
-LONG = (*PROCESSES, "tests/http/test_schemathesis.py", "tests/simulation/test_simulation.py")
+LONG = (*PROCESSES, "tests/api/test_schemathesis.py", "tests/simulation/test_simulation.py")
 """What takes longest, and would be waited for if it began late."""
 _numbers = itertools.count(1)
 
