@@ -79,7 +79,7 @@ def prefixes(person: Person) -> list[str]:
     return [key.rstrip("…") for key in keys]
 
 
-@repeats("tests/pages/test_sign_in.py")
+@repeats("tests/web/test_sign_in.py")
 def test_a_wrong_code_is_refused_in_words_and_the_right_one_still_counts(node: Service, meet: Meet) -> None:
     email, person = "fumbler@example.com", meet()
     person.opens("/sign-in")
@@ -230,7 +230,7 @@ def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     assert person.page.url == f"{person.node.url}/"
 
 
-@repeats("tests/pages/test_refusals.py, tests/acceptance/test_database_away.py")
+@repeats("tests/web/test_refusals.py, tests/acceptance/test_database_away.py")
 def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_it_does(
     node: Service, meet: Meet
 ) -> None:
