@@ -1,7 +1,7 @@
-"""What `make test` leaves to `make thorough`, so that it stays a matter of minutes: nothing that is not shown in part."""
+"""The switch between `make test`, which takes minutes, and `make thorough`, which extends some of its tests."""
 
 import os
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""45 seeds of the simulation instead of 10, every planted bug instead of every tenth, all attacks instead of the slow ones,
-pictures of all pages, the installation anew, and kills of three nodes."""
+"""Whether to run 45 seeds of the simulation instead of 10, every planted bug instead of every tenth, all attacks instead of
+the slow ones, screenshots of all pages, a fresh installation, and kills of three nodes."""

@@ -1,4 +1,4 @@
-"""64 clients race for 200 weeks of slots with repeated and reused idempotency keys, while the process is killed."""
+"""64 clients race for 200 weeks of slots with repeated and reused idempotency keys while the process is killed."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from tests.acceptance.races import Race, accounts, bookings_of, judge
 
 WEEKS = 25
 KILLS_AFTER = (300, 900)
-"""How many answers there are when the process is killed."""
+"""Numbers of responses at which the process is killed."""
 
 SETTINGS = {
     "bookings.open_holds": 1_000,
@@ -26,7 +26,7 @@ SETTINGS = {
 
 @dataclass(slots=True)
 class Executioner:
-    """Counts answers, and says when the process has to die."""
+    """Counts responses and signals when the process should be killed."""
 
     answered: int = 0
     now: trio.Event = field(default_factory=trio.Event)
@@ -37,7 +37,7 @@ class Executioner:
             self.now.set()
 
     async def run(self, services: ExitStack, service: Service, data_dir: Path) -> None:
-        """Kill the process each time, and start it again at its address."""
+        """Kill the process at each signal and restart it at its address."""
         for _ in KILLS_AFTER:
             await self.now.wait()
             self.now = trio.Event()

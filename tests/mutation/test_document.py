@@ -1,4 +1,4 @@
-"""The document of survivors is read as it is meant, and what it says without a reason is refused."""
+"""The document of survivors is read correctly, and changes without a reason are rejected."""
 
 from collections import Counter
 
