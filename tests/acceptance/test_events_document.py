@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -22,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_examples_in_curl_do_what_is_said_of_them(data_dir: Path) -> None:
-    with serving(data_dir) as service:
+    with serving(data_dir, python=sys.executable) as service:
         script = "set -eu\n" + "".join(blocks("sh")).replace("http://127.0.0.1:8080", service.url)
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, (done.stdout, done.stderr)
