@@ -92,7 +92,8 @@ def _functions(path: Path) -> dict[str, list[str]]:
     text = path.read_text(encoding="utf-8")
     lines = [line.strip() for line in text.splitlines()]
     tree = ast.parse(text)
-    owners = [("", tree), *((f"{each.name}.", each) for each in tree.body if isinstance(each, ast.ClassDef))]
+    owners: list[tuple[str, ast.Module | ast.ClassDef]] = [("", tree)]
+    owners += [(f"{each.name}.", each) for each in tree.body if isinstance(each, ast.ClassDef)]
     return {
         prefix + each.name: lines[each.lineno - 1 : each.end_lineno]
         for prefix, owner in owners
