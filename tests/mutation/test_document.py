@@ -14,7 +14,7 @@ Words before the first chapter.
 
 ## `actors/one.py`
 
-Why nobody need find these.
+Why no test has to detect these.
 
 ```diff
   Thing.act
@@ -63,7 +63,7 @@ def test_what_is_told_is_read_back() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        TEXT.replace("Why nobody need find these.", ""),
+        TEXT.replace("Why no test has to detect these.", ""),
         TEXT.replace("## `actors/one.py`", ""),
         TEXT.replace("  Thing.act\n", ""),
         TEXT.replace("Another reason.", "").replace("## `actors/two.py`", "## `actors/two.py`\n"),
