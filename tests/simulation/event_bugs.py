@@ -100,7 +100,7 @@ class _HastyMemory(EventDeduper):
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
-            self.seen.add(*message.keys)
+            self.seen.add(*dict.fromkeys(message.keys))
         return await super().commit(batch_id, messages)
 
 

@@ -199,7 +199,7 @@ class _WithoutLetters(LinkedSessions):
     """Of two letters in one transaction the first is forgotten."""
 
     def _write(self, decision: Decision) -> None:
-        super()._write(replace(decision, letters=decision.letters[-1:]))
+        super()._write(replace(decision, outbox=decision.outbox[-1:]))
 
 
 class _OneCandidate(LinkedSessions):
