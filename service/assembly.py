@@ -59,7 +59,7 @@ from service.user_errors import ConfigError
 
 
 class Database(Protocol):
-    """What health checks and metrics ask of the database."""
+    """The database as health checks and metrics use it."""
 
     async def ping(self) -> None: ...
     def statistics(self) -> Pool: ...

@@ -162,7 +162,7 @@ def _freeze_garbage_collector() -> None:
 
 
 def listen_addresses(config: Config) -> list[ListenAddress]:
-    """Where the node listens. Raises `ListenError` if the TLS files cannot be used."""
+    """The addresses to listen on. Raises `ListenError` if the TLS files cannot be used."""
     addresses = [ListenAddress(*address_of(config.server.bind))]
     if config.tls.bind:
         context = tls_context(Path(config.tls.certificate), Path(config.tls.key))

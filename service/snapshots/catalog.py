@@ -15,7 +15,7 @@ from service.snapshots.follower import SnapshotFollower
 from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
 
 SEARCH_CHARACTERS = 200
-"""Maximum length of `q`."""
+"""Maximum length of `q` (ADR 0015)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,10 +121,9 @@ async def answers(server: str) -> list[Reply]:
     """The responses of a new node under `server` to the whole table, with one connection per request."""
     found = []
     async with open_world(MINT__PER_HOUR=100, KEYLESS__PER_MINUTE=1_000) as world, trio.open_nursery() as nursery:
-        full = {"tier": Tier.CLAIMED, "email": "sponsor@example.com"}
         keys = {
             "anonymous": world.key(),
-            "full": world.key(**full),
+            "full": world.key(tier=Tier.CLAIMED, email="sponsor@example.com"),
             "admin": world.key(tier=Tier.CLAIMED, email="admin@example.com", admin=True),
             "unknown": "not-a-key",
         }

@@ -176,9 +176,12 @@ async def test_the_lame_duck_time_ends_with_the_last_connection() -> None:
 
 @pytest.mark.parametrize("what", ["thinks", "streams", "does not end asking", "does not read", "refused"])
 async def test_whatever_a_client_does_the_server_ends_soon_after_the_graceful_time(what: str) -> None:
-    app: App = {"thinks": Slow(1_000), "streams": endless, "does not read": Recorder(answer=b"a" * 20_000_000)}.get(
-        what, Recorder()
-    )
+    apps: dict[str, App] = {
+        "thinks": Slow(1_000),
+        "streams": endless,
+        "does not read": Recorder(answer=b"a" * 20_000_000),
+    }
+    app = apps.get(what, Recorder())
     data = {"does not end asking": GET[:-2], "refused": b"nonsense\r\n\r\n"}.get(what, GET)
     stop = trio.Event()
     async with running(app, stop) as server:

@@ -117,7 +117,7 @@ class Http2Client:
         for event in self.connection.receive_data(data):
             match event:
                 case h2.events.ResponseReceived():
-                    pairs = dict(event.headers)
+                    pairs = {str(name): str(value) for name, value in event.headers}
                     self.statuses[event.stream_id] = int(pairs[":status"])
                     self.headers[event.stream_id] = pairs
                 case h2.events.DataReceived():

@@ -46,7 +46,7 @@ TOLD = {
         RefundUpdated("re_1.canceled", "bok_1", "canceled at the processor: no reason given"),
     ),
 }
-IGNORED = {
+IGNORED: dict[str, Any] = {
     "a session that is not paid yet": paid(payment_status="unpaid"),
     "a session that needed no payment": paid(payment_status="no_payment_required", payment_intent=None),
     "a session of another system": paid(booking_id=None),
@@ -111,7 +111,7 @@ def _places(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
 
 
 WHOLE = {what: body for what, (body, _) in TOLD.items()}
-ODD = [None, True, 0, -1, 10**400, 1.5, "", "\0", "\ud800", [], [{}], {}, {"id": {}}]
+ODD: list[Any] = [None, True, 0, -1, 10**400, 1.5, "", "\0", "\ud800", [], [{}], {}, {"id": {}}]
 
 
 @pytest.mark.parametrize("what", WHOLE)

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import trio
 
 from actors.bookings.payments import Checkout
-from actors.bookings.records import Booking, BookingStatus, Mode
+from actors.bookings.records import Booking, BookingStatus, BookingView, Mode
 from actors.clock import MINUTE_MS, SECOND_MS
 from service.api.deadlines import PAGE_SECONDS
 from tests.api.asgi import Response
@@ -79,8 +80,8 @@ async def test_paying_makes_the_booking_paid(bank: Bank) -> None:
     made = bank.books.put(booking())
     html = text(await press(bank, made))
     assert "<h1>Paid</h1>" in html
-    assert bank.world.services.links.receipt_url(bank.books.tables.bookings["bok_1"]) in html
     paid = bank.books.tables.bookings["bok_1"]
+    assert str(bank.world.services.links.receipt_url(paid)) in html
     assert (paid.status, paid.payment_id, paid.paid_ms) == (BookingStatus.PAID, "test_bok_1", NOON_MS)
 
 
@@ -296,8 +297,8 @@ async def receipt(bank: Bank, made: Booking) -> str:
     return text(await bank.world.client.get(bank.receipt_path(made)))
 
 
-def paid(**fields: object) -> Booking:
-    past = {
+def paid(**fields: Any) -> Booking:
+    past: dict[str, Any] = {
         "status": BookingStatus.PAID,
         "paid_ms": NOON_MS,
         "paid_cents": 125_000,
@@ -448,9 +449,12 @@ async def test_a_booking_of_the_api_is_paid_on_its_page(bank: Bank) -> None:
     ledger, services, agent = bank.world.services.ledger, bank.world.services, bank.world.agent
     key = "00000000-0000-4000-8000-000000000001"
     reserved = await ledger.reserve(OWNER, "cmp_1", "left", booking().week_start_ms, key, agent)
+    assert isinstance(reserved, BookingView)
     opened = await ledger.open_checkout(OWNER, reserved.booking.id, agent)
+    assert isinstance(opened, BookingView)
     page = await services.payments.checkout(opened.booking, opened.campaign_name)
     await bank.world.client.post(page.url.removeprefix(services.base_url), headers=FORM, body=b"do=pay")
     view = await bank.books.booking(OWNER, reserved.booking.id)
+    assert view is not None
     assert view.booking.status == BookingStatus.PAID
     assert "<h1>Receipt</h1>" in await receipt(bank, view.booking)

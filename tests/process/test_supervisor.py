@@ -185,6 +185,8 @@ async def test_a_worker_that_does_not_end_after_its_renewal_is_killed_and_holds_
 
 @pytest.mark.parametrize("how", ["left", "cancelled", "raised"])
 async def test_at_the_end_all_are_told_together_and_killed_at_the_bound(how: str) -> None:
+    ended = 0.0
+
     async def serve(supervisor: Supervisor) -> None:
         nonlocal ended
         ended = trio.current_time()
@@ -194,7 +196,6 @@ async def test_at_the_end_all_are_told_together_and_killed_at_the_bound(how: str
             raise ValueError(how)
         await trio.lowlevel.checkpoint()
 
-    ended = 0.0
     async with launcher_of(lambda name: Plan(end_seconds=1_000 if name == "2a" else 3)) as launcher:
         with trio.CancelScope() as scope:
             try:

@@ -37,13 +37,18 @@ def week(number: int) -> int:
 
 def slot(slot_id: str = "left-1", **fields: Any) -> Slot:
     """A slot that is for sale, on the left by default."""
-    shown = {"name": f"Slot {slot_id}", "side": Side.LEFT, "week_price_cents": 25_000, "created_ms": NOON_MS - DAY_MS}
+    shown: dict[str, Any] = {
+        "name": f"Slot {slot_id}",
+        "side": Side.LEFT,
+        "week_price_cents": 25_000,
+        "created_ms": NOON_MS - DAY_MS,
+    }
     return Slot(slot_id, **(shown | fields))
 
 
 def booking(booking_id: str, slot_id: str = "left-1", start: int = 0, weeks: int = 1, **fields: Any) -> Booking:
     """A paid booking that starts in week `start`."""
-    made = {
+    made: dict[str, Any] = {
         "tenant_id": "ten_ann",
         "campaign_id": f"cmp_{booking_id}",
         "slot_name": f"Slot {slot_id}",

@@ -50,7 +50,7 @@ def test_one_placement_follows_another_at_the_weeks_turn() -> None:
 
 
 def test_placements_are_in_one_order() -> None:
-    rows = [
+    rows: list[Slot | Booking] = [
         slot("left-1"),
         slot("right-1", side=Side.RIGHT),
         booking("r", "right-1", start=-1, weeks=3),
