@@ -45,7 +45,7 @@ def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Se
 
     made = made_key(person)
     assert node.usage(made)["email"] == email
-    person.follows("I have copied it: back to the dashboard")
+    person.follows("I copied it, back to the dashboard")
     assert prefixes(person) == [made[:12], minted["apiKey"][:12]]
     assert made not in person.page.content()
 
@@ -196,7 +196,7 @@ def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> No
     email, there, here = "two-places@example.com", meet(user_agent="Somebody else's browser"), meet()
     there.comes(email, "/dashboard")
     here.comes(email, "/dashboard")
-    sessions = here.page.get_by_role("region", name="Browsers that are signed in", exact=True).get_by_role("listitem")
+    sessions = here.page.get_by_role("region", name="Signed-in browsers", exact=True).get_by_role("listitem")
     other = sessions.filter(has=here.page.get_by_role("heading", name="Somebody else's browser"))
     other.get_by_text("End the session since").click()
     other.get_by_role("button", name="End this session").click()

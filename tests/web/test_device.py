@@ -112,8 +112,8 @@ async def test_a_form_from_elsewhere_does_nothing(world: World, ann: Browser) ->
     [
         ("expired", "has expired. Start again on the device"),
         ("denied", "was denied. The device gets no key."),
-        ("approved", "is approved already."),
-        ("redeemed", "was used: its device has its key."),
+        ("approved", "is already approved."),
+        ("redeemed", "was already used. The device has its key."),
     ],
 )
 async def test_a_code_that_has_ended_is_explained(world: World, ann: Browser, fate: str, words: str) -> None:
