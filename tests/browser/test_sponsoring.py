@@ -33,7 +33,7 @@ HOSTILE = {
 HOSTILE_BRAND = "<script>alert(5)</script><img src=x onerror=alert(6)>"
 HOSTILE_SLOT = "<img src=x onerror=alert(7)></th><script>alert(8)</script>"
 MADE_OF_TEXT = "img[src=x], main script, svg[onload], [onclick], [onerror]"
-"""What would stand on a page on which hostile text became markup."""
+"""Elements that only appear if hostile text became markup."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
 
 
 def books(sponsor: Person, slot: str) -> None:
-    """From the calendar to the form for the first week of a slot that is free."""
+    """Open the form for the first free week of a slot from the calendar."""
     sponsor.opens("/sponsor/inventory")
     weeks = sponsor.page.get_by_role("row").filter(has_text=slot)
     weeks.get_by_role("link", name="Free: book").first.click()
@@ -120,7 +120,7 @@ def moves(sponsor: Person, campaign: str, button: str, headline: str, *, shown: 
 
 @contextmanager
 def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, str]) -> Iterator[None]:
-    """A campaign that is paid for is approved and shown; in the end it is paused, and the placements are as before."""
+    """Approve a paid campaign so that it is shown; pause it at the end to restore the placements."""
     headline = creative["Headline"]
     approves(admin, creative["Name of the campaign"])
     until(lambda: is_placed(sponsor.node, headline), what="the placement to be shown")
@@ -173,7 +173,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
 
 
 def counted(node: Service, booking: str) -> tuple[int, int]:
-    """The impressions and clicks of a booking that are kept."""
+    """The stored impressions and clicks of a booking."""
     [row] = ask(
         node.sockets,
         "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
@@ -227,7 +227,7 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
 
 
 def says(person: Person, address: str, *texts: str) -> None:
-    """The page shows these texts as they were typed, and makes nothing of them."""
+    """The page shows these texts as typed, without interpreting them."""
     person.opens(address)
     for text in texts:
         expect(person.page.get_by_text(text).filter(visible=True)).not_to_have_count(0)

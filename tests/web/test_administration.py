@@ -62,7 +62,7 @@ async def test_who_is_no_administrator_is_told_so_also_when_it_ended_a_moment_ag
 
 @pytest.mark.parametrize("path", WITH_FORMS)
 async def test_forms_of_others_change_nothing(world: World, path: str) -> None:
-    """Of who is no administrator, of who is not signed in, and of pages elsewhere."""
+    """Forms from people who are not administrators, from strangers, and from other sites."""
     add_slot(world)
     ordinary = Visitor(world, world.session("ann@example.com"))
     headers = {"Cookie": f"__Host-session={boss(world).token}", "Sec-Fetch-Site": "cross-site"}
@@ -121,7 +121,7 @@ async def _waiting(world: World, person: Person, count: int) -> list[str]:
 
 
 def _decision(seen: Seen, place: int = 0) -> dict[str, str]:
-    """What the form of the campaign at a place of the queue carries."""
+    """The hidden fields of the review form at a position of the queue."""
     names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
     return {name: seen.values(name)[place] for name in names}
 

@@ -1,4 +1,4 @@
-"""The catalog to browse: lists, search, entries, and what hostile entries can do to a page."""
+"""The catalog pages: lists, search, entries, and hostile entries."""
 
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +29,7 @@ HOSTILE = (
 
 
 async def look(world: World, path: str, status: int = 200) -> Markup:
-    """A page whose markup has no fault."""
+    """Open a page and check its markup."""
     response = await Visitor(world).get(path)
     assert response.status == status, response.body
     return _sound(response)
@@ -112,7 +112,7 @@ async def test_lists_and_entries_are_there_without_the_database_and_a_search_say
     world.memory.before = world.catalog_memory.before = away
     for path in ("/", "/usecases", "/bots", "/usecases/case-04", "/bots/bot-00"):
         await look(world, path)
-        # Whether he is signed in cannot be found out: he sees what anybody does.
+        # The session cannot be looked up, so the page is shown as to anybody.
         assert (await person.get(path)).status == 200
     response = await Visitor(world).get("/usecases?q=anything")
     assert response.header("retry-after") == "1"

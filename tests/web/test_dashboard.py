@@ -1,4 +1,4 @@
-"""The dashboard: what an account's owner sees there, and what the forms do."""
+"""The dashboard: its content and its forms."""
 
 import re
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def of_ann(world: World) -> set[str]:
 
 
 def text_of(html: str) -> str:
-    """What is read of a page."""
+    """The visible text of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 

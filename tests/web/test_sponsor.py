@@ -1,4 +1,4 @@
-"""The sponsor's pages, walked as a person walks them: by links and forms, without scripts."""
+"""The sponsor's pages, used by links and forms without scripts."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ async def stock(world: World, slot_id: str = "left-top", **fields: Any) -> None:
 
 
 async def with_campaign(world: World, email: str = SPONSOR) -> tuple[Browser, str]:
-    """Somebody with a profile and a campaign, and the path of its page."""
+    """A sponsor with a profile and a campaign, and the path of its page."""
     person = browser(world, email)
     await person.open("/sponsor/profile")
     await person.press("save", **PROFILE)
@@ -51,7 +51,7 @@ async def with_campaign(world: World, email: str = SPONSOR) -> tuple[Browser, st
 
 
 async def booked(world: World, at: int = NEXT_WEEK) -> tuple[Browser, str]:
-    """Somebody with a booking that is held, and the path of its page."""
+    """A sponsor with a held booking, and the path of its page."""
     if "left-top" not in world.memory.slots:
         await stock(world)
     person, _ = await with_campaign(world)
@@ -386,7 +386,7 @@ async def test_html_and_script_in_every_field_are_text_everywhere(world: World) 
 
 
 def assert_text(person: Browser, *words: str) -> None:
-    """What was written stands there to be read, or in a field, and nothing of it is a part of the page."""
+    """The typed words are text or field values of the page, never markup."""
     fields = [value for form in person.page.forms for value in form.fields.values()]
     for each in words:
         assert each in person.text or each in fields, each
@@ -440,7 +440,7 @@ async def test_the_calendar_goes_on_to_the_horizon_and_back(world: World) -> Non
 
 
 def _turn(person: Browser, words: str) -> str:
-    """Where the link to other weeks leads, if there is one."""
+    """The target of the link to other weeks, or an empty string."""
     links = [link for link in person.page.links if link.startswith("/sponsor/inventory?")]
     if words not in person.text:
         return ""
