@@ -1,4 +1,4 @@
-"""The rules of sign-ins, sessions and forms that may be submitted once. Pure; source: decisions, sections 2 and 4.
+"""The rules of sign-ins, sessions and forms that may be submitted once. Pure; source: ADR 0011 to 0013.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
@@ -31,7 +31,7 @@ from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Te
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """The numbers of decisions, section 4; times in milliseconds."""
+    """Limits of sign-ins and sessions. Times are in milliseconds."""
 
     life_ms: int = 30 * DAY_MS
     touch_ms: int = HOUR_MS
