@@ -26,10 +26,10 @@ async def create(request: PageRequest) -> SeeOther | FormError:
 
 
 async def campaign(request: PageRequest) -> Template:
-    shown = (await request.ask("getCampaign", path=request.path_values)).or_refused()["campaign"]
-    status = CampaignStatus(shown["status"])
+    found = (await request.ask("getCampaign", path=request.path_values)).or_refused()["campaign"]
+    status = CampaignStatus(found["status"])
     moves = [move.value for move in OWNERS_MOVES if after(CAMPAIGN_MOVES, status, move) is not None]
-    return Template("sponsor_campaign.html", {"campaign": shown, "moves": moves})
+    return Template("sponsor_campaign.html", {"campaign": found, "moves": moves})
 
 
 async def save(request: PageRequest) -> SeeOther | FormError:

@@ -26,7 +26,7 @@ async def sign_in(request: PageRequest) -> Template | SeeOther:
     onward = local_path(request.form.get("next") or request.query.get("next", ""))
     if request.caller.signed_in is not None:
         return SeeOther(onward)
-    return _shown(request, onward, code_sent=_has_code(request))
+    return _template(request, onward, code_sent=_has_code(request))
 
 
 def _has_code(request: PageRequest) -> bool:
@@ -39,7 +39,7 @@ async def send(request: PageRequest) -> Template | FormError:
     result = await request.ask("startSignIn", body={"email": request.form.get("email", "").strip()})
     if result.refused is not None:
         return FormError(result.refused)
-    return _shown(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
+    return _template(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
@@ -48,7 +48,7 @@ async def complete(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(local_path(request.form.get("next", "")), "signed_in")
 
 
-def _shown(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
+def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
     values = {
         "next": onward,
         "code_sent": code_sent,
