@@ -1,6 +1,7 @@
 """Every row of the error table over HTTP, with status, body and headers of each family."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -122,7 +123,7 @@ async def _key_limit(world: World) -> Response:
     return await _completed(world, token, await world.emailed_code(ANN))
 
 
-async def _ready(world: World, **slot: object) -> tuple[Person, str]:
+async def _ready(world: World, **slot: Any) -> tuple[Person, str]:
     """A sponsor with a profile and a campaign, and a slot to book."""
     add_slot(world, **slot)
     person = sponsor(world)

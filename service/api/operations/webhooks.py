@@ -23,7 +23,7 @@ async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
     """Respond 200 so that Stripe does not resend the event. If the ledger is unavailable, the dispatcher responds 503."""
     if services.webhook is None:
         return Refused(Code.NOT_FOUND, "There is nothing at this address.")
-    event = services.webhook.opened(call.request.body, call.request.headers.get("stripe-signature"))
+    event = services.webhook.read(call.request.body, call.request.headers.get("stripe-signature"))
     match event:
         case Refused():
             return event
