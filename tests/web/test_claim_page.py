@@ -81,7 +81,11 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "words"),
     [
-        ({"claimToken": "clm_unknown", "email": ANN}, 400, "The claim token is unknown."),
+        (
+            {"claimToken": "clm_unknown", "email": ANN},
+            400,
+            "The claim token is not valid. Use the one that came with the key.",
+        ),
         ({"claimToken": "", "email": ANN}, 400, "claimToken"),
         ({"claimToken": "clm_unknown", "email": "no address"}, 400, "email"),
         ({}, 400, "claimToken"),
