@@ -24,6 +24,7 @@ class Call:
     caller: Caller
     query: Any = None
     body: Any = None
+    idempotency_key: str | None = None
 
     @property
     def path_values(self) -> Mapping[str, str]:
@@ -46,7 +47,8 @@ class Operation:
     come from a page of this service. `body_bytes` bounds the body where the bound of the configuration does not fit.
     `leads_to` names operations whose path parameter `id` stands in the answer, and where: a JSON pointer. `plain_text`
     ones are documented to take their JSON as text too, as all do. `headers` are those of a 200 beside the ones that
-    follow from the other fields. `pays` ones ask the payment processor, and may take as much longer as it may.
+    follow from the other fields. `keyed` ones take the header `Idempotency-Key`. `pays` ones ask
+    the payment processor, and may take as much longer as it may.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Operation:
     cors: bool = False
     cacheable: bool = False
     hot: bool = False
+    keyed: bool = False
     pays: bool = False
 
     @property
@@ -107,6 +110,8 @@ class Operation:
             codes.add(Code.UNAUTHORIZED)
         elif self.access is not Access.PUBLIC:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
+        if self.keyed:
+            codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:
             codes.add(Code.INSUFFICIENT_SCOPE)
         if self.metered:

@@ -51,7 +51,11 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
     body: AccountKeyRequest | None = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, name=None if body is None else body.name, granted_by=caller.granter
+        caller.email,
+        caller.agent,
+        name=None if body is None else body.name,
+        granted_by=caller.granter,
+        idempotency_key=call.idempotency_key,
     )
     if isinstance(issued, Refused):
         return issued
@@ -93,7 +97,8 @@ ROWS = (
         method="POST",
         path="/api/v1/account/keys",
         summary="Create a full key",
-        description="A key that may do all that the account may; it is shown once. A body is not needed.",
+        description="A key that may do all that the account may; it is shown once. A body is not needed. "
+        "Repeating an Idempotency-Key creates no second key and is refused.",
         handler=create_key,
         result=AccountKeyIssued,
         body=AccountKeyRequest,
@@ -101,6 +106,7 @@ ROWS = (
         leads_to={"revokeAccountKey": "/id"},
         example={"name": "Laptop"},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
     ),
     _deciding(
         name="revokeAccountKey",

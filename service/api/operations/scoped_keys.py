@@ -30,7 +30,12 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
     body: ScopedKeyRequest = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, scopes=tuple(body.scopes), name=body.name, granted_by=caller.granter
+        caller.email,
+        caller.agent,
+        scopes=tuple(body.scopes),
+        name=body.name,
+        granted_by=caller.granter,
+        idempotency_key=call.idempotency_key,
     )
     if isinstance(issued, Refused):
         return issued
@@ -80,13 +85,15 @@ ROWS = (
         path="/api/v1/sponsors/keys",
         summary="Create a scoped key",
         description="A key with these scopes only; it is shown once. A key can grant only scopes that it holds itself, "
-        "a session all, and those of administrators only while the account is one.",
+        "a session all, and those of administrators only while the account is one. Repeating an Idempotency-Key creates no "
+        "second key and is refused.",
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
         leads_to={"revokeScopedKey": "/id"},
         example={"name": "Reporting", "scopes": ["sponsor:read"]},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
     ),
     _managing(
         name="revokeScopedKey",

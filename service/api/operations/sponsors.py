@@ -57,8 +57,11 @@ def place_of_campaign(view: CampaignView) -> Before:
 
 async def create_campaign(services: Services, call: Call) -> Answer | Refused:
     body: CampaignBody = call.body
-    view = await services.ledger.create_campaign(call.caller.owner, body.name, body.content(), call.caller.agent)
-    return _shown(view)
+    return _shown(
+        await services.ledger.create_campaign(
+            call.caller.owner, body.name, body.content(), call.caller.agent, call.idempotency_key
+        )
+    )
 
 
 async def read_campaign(services: Services, call: Call) -> Answer | Refused:
@@ -156,7 +159,8 @@ ROWS = (
         method="POST",
         path="/api/v1/sponsors/campaigns",
         summary="Create a campaign",
-        description="A creative, which waits for review. It can be booked at once, and is shown once it is approved.",
+        description="A creative, which waits for review. It can be booked at once, and is shown once it is approved. "
+        "Repeating an Idempotency-Key with the same body gives the same campaign as it is now; another body is refused.",
         handler=create_campaign,
         body=CampaignBody,
         leads_to=dict.fromkeys(("getCampaign", "editCampaign", "withdrawCampaign", "reviewCampaign"), "/campaign/id"),
@@ -168,6 +172,7 @@ ROWS = (
             "targetUrl": "https://tools.example.com/start",
             "logoText": "ET",
         },
+        keyed=True,
     ),
     _campaigns(
         name="getCampaign",

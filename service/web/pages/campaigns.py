@@ -19,7 +19,7 @@ async def new(visit: PageRequest) -> Template:
 
 
 async def create(visit: PageRequest) -> SeeOther | FormError:
-    told = await visit.ask("createCampaign", body=_typed(visit))
+    told = await visit.ask("createCampaign", body=_typed(visit), idempotency_key=visit.form.get("form_id"))
     if told.refused is not None:
         return FormError(told.refused)
     return SeeOther(_place(told.json["campaign"]["id"]), "campaign_created")

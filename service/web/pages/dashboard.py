@@ -55,25 +55,31 @@ def _chart(days: list[dict[str, int]]) -> Chart:
     return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
 
 
-async def create_full(visit: PageRequest) -> Template | FormError:
+async def create_full(visit: PageRequest) -> Template | SeeOther | FormError:
     """A full key, shown in the answer to the form and never again."""
     name = visit.form.get("full_name", "").strip()
-    told = await visit.ask("createAccountKey", body={"name": name} if name else {})
-    if told.refused is not None:
-        return FormError(told.refused)
-    return Template("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": None})
+    return await _created(visit, "createAccountKey", {"name": name} if name else {}, name)
 
 
-async def create_scoped(visit: PageRequest) -> Template | FormError:
+async def create_scoped(visit: PageRequest) -> Template | SeeOther | FormError:
     """A key with the scopes that were chosen, shown in the answer to the form and never again."""
     name = visit.form.get("scoped_name", "").strip()
     scopes = [scope for scope in Scope if CHOSEN + scope in visit.form]
     if not scopes:
         return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
-    told = await visit.ask("createScopedKey", body={"name": name, "scopes": scopes})
-    if told.refused is not None:
-        return FormError(told.refused)
-    return Template("key_made.html", {"api_key": told.json["apiKey"], "name": name, "scopes": told.json["scopes"]})
+    return await _created(visit, "createScopedKey", {"name": name, "scopes": scopes}, name)
+
+
+async def _created(
+    visit: PageRequest, operation: str, body: Mapping[str, object], name: str
+) -> Template | SeeOther | FormError:
+    told = await visit.ask(operation, body=body, idempotency_key=visit.form.get("form_id"))
+    if told.refused is None:
+        values = {"api_key": told.json["apiKey"], "name": name, "scopes": told.json.get("scopes")}
+        return Template("key_made.html", values)
+    if told.refused.code is Code.IDEMPOTENCY_CONFLICT:
+        return SeeOther("/dashboard", "key_created_already")
+    return FormError(told.refused)
 
 
 async def revoke(visit: PageRequest) -> SeeOther | FormError:

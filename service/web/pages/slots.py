@@ -32,7 +32,8 @@ async def create(visit: PageRequest) -> SeeOther | FormError:
     body = _body(visit.form, FIELDS)
     if isinstance(body, Refused):
         return FormError(body)
-    slot_id = text_of(visit.form, "id")
+    # A slot without an id takes one from the form, so that a form sent twice creates one slot.
+    slot_id = text_of(visit.form, "id") or visit.form.get("form_id")
     told = await visit.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
     return FormError(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_created")
 
