@@ -71,6 +71,7 @@ HEADERS: Mapping[str, Any] = {
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
+    "required": False,
     "description": "Makes repeating a request safe: each key of an account creates once.",
     "schema": {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY_PATTERN}$"},
 }

@@ -202,21 +202,22 @@ async def flooder(me: Client) -> None:
 
 
 async def clerk(me: Client) -> None:
-    """Issues keys by forms that are clicked twice, up to the most there may be; shows them, and revokes them."""
+    """Creates keys, repeating the request at times, up to the maximum; shows them and revokes some."""
     browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
     if browser is None:
         return
-    forms = [f"{me.random.getrandbits(128):032x}" for _ in range(me.random.randint(1, 4))]
+    wanted = [(f"{me.random.getrandbits(128):032x}", f"key-{me.world.board.numbered()}") for _ in range(4)]
+    wanted = wanted[: me.random.randint(1, 4)]
     mine: list[Holding] = []
-    for form_id in forms:
-        await _click(me, browser, form_id, mine)
+    for key, name in wanted:
+        await _create(me, browser, key, name, mine)
     await me.at_once(*[partial(me.resolve, holding.text, node) for holding in mine for node in me.world.nodes])
     for key in await _keys(me, browser):
         if me.chance(0.6):
             await _revoke(me, browser, key.id, mine)
-    for form_id in forms:
+    for key, name in wanted:
         await me.think(0.1)
-        await _click(me, browser, form_id, mine)
+        await _create(me, browser, key, name, mine)
     for holding in mine:
         await me.read(holding.text)
     for other in me.world.board.holdings[-3:]:
@@ -224,21 +225,20 @@ async def clerk(me: Client) -> None:
             await me.ask("revoke another's", partial(_revoke_another, browser.token, other.key_id))
 
 
-async def _click(me: Client, browser: Browser, form_id: str, mine: list[Holding]) -> None:
-    """Twice at once, or once more after a while."""
-    name = f"key-{me.world.board.numbered()}"
+async def _create(me: Client, browser: Browser, key: str, name: str, mine: list[Holding]) -> None:
+    """Create a key under an idempotency key: once, several times at once, or once more after a while."""
 
-    async def click() -> None:
-        issued = await me.ask("form", lambda node: node.reception.send_form(browser.token, form_id, name))
+    async def create() -> None:
+        issued = await me.ask("create key", lambda node: node.reception.create_key(browser.token, key, name))
         if isinstance(issued, Issued):
             holding = Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=browser.email)
             mine.append(holding)
             me.world.board.holdings.append(holding)
 
-    await me.at_once(*[click] * me.random.choice((1, 2, 2, 3)))
+    await me.at_once(*[create] * me.random.choice((1, 2, 2, 3)))
     if me.chance(0.4):
         await me.think(0.3)
-        await click()
+        await create()
 
 
 async def _keys(me: Client, browser: Browser) -> Any:

@@ -1,4 +1,4 @@
-"""Bugs of sign-ins, sessions and forms to plant, one at a time; those of device logins stand in `device_bugs`."""
+"""Bugs of sign-ins, sessions and key creation to plant, one at a time. `device_bugs` has those of device logins."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -8,6 +8,8 @@ from typing import Any
 import trio
 
 from actors.codes import EmailedCode
+from actors.ids import fingerprint
+from actors.keys import actor as key_actor
 from actors.sessions import messages as sessions
 from actors.sessions import state
 from actors.sessions.messages import SignedIn
@@ -15,8 +17,7 @@ from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
-from service.web.pages.page import SeeOther
-from tests.simulation import device_bugs, reception
+from tests.simulation import device_bugs
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.reception import LinkedSessions
@@ -24,7 +25,7 @@ from tests.simulation.rules import SESSIONS, Scene
 
 _Batch: Any = state._Batch
 _guess, _send = state.guess, state.send
-_keep_sign_in, _end, _once = _Batch._keep_sign_in, _Batch._end, reception.consume_form_token
+_keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
 # Codes.
@@ -141,31 +142,11 @@ class _Remembering(SessionReader):
         return answers
 
 
-# Forms.
+# Keys.
 
 
-def _never_spent(unit: Any, place: tuple[str, str]) -> bool:
-    return False
-
-
-def _not_given_back(unit: Any, given: sessions.ReleaseForm) -> Any:
-    return sessions.FormReleased()
-
-
-async def _given_back_after_work(keeper: Any, visit: Any, act: Any) -> Any:
-    done = await _once(keeper, visit, act)
-    if isinstance(done, SeeOther) and done.notice != "sent_already":
-        with suppress(Exception):
-            await keeper.release_form(visit.caller.signed_in.session.id, visit.form["form_id"])
-    return done
-
-
-async def _worked_first(keeper: Any, visit: Any, act: Any) -> Any:
-    """The work, and then the spending."""
-    done = await act(visit)
-    with suppress(Exception):
-        await keeper.consume_form(visit.caller.signed_in.session.id, visit.form["form_id"])
-    return done
+def _always_new(*parts: str | int) -> bytes:
+    return fingerprint(*parts, str(trio.current_time()))
 
 
 # The store.
@@ -263,13 +244,8 @@ _BUGS: Mapping[str, Bug] = {
     "sessions-read-outside": _bug("Rows are read before they are locked.", swapped(session_store=_Unlocked)),
     "sessions-answered-early": _bug("Callers are answered before anything is kept.", swapped(session_store=_Eager)),
     "letter-forgotten": _bug("Of two letters only one is kept.", swapped(session_store=_WithoutLetters)),
-    "form-works-twice": _bug("A form works whenever it is sent.", _in_batch("_was_sent", _never_spent)),
-    "form-not-given-back": _bug("A form that was refused is spent.", _in_batch("_give_back", _not_given_back)),
-    "form-given-back-always": _bug(
-        "A form that did its work is given back.", replaced(reception, "consume_form_token", _given_back_after_work)
-    ),
-    "form-spent-after-work": _bug(
-        "A form is spent once it has worked.", replaced(reception, "consume_form_token", _worked_first)
+    "key-id-not-derived": _bug(
+        "The id of a new key does not depend on its idempotency key.", replaced(key_actor, "fingerprint", _always_new)
     ),
 }
 BUGS: Mapping[str, Bug] = {**_BUGS, **device_bugs.BUGS}

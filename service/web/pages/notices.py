@@ -32,6 +32,6 @@ NOTICES: Mapping[str, str] = {
     "tier_set": "The tier is set, on every node within a second.",
     "device_approved": "The device is approved. Go back to it: it has its key within seconds, and the dashboard shows it.",
     "device_denied": "The device was refused. It gets no key.",
-    "key_created_already": "This form has already created its key. The key's text is shown only once: create another key if "
-    "you did not save it.",
+    "key_created_already": "This form has already created its key. A key is shown only once: create another one if you "
+    "did not save it.",
 }
