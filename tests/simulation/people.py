@@ -1,4 +1,4 @@
-"""The people of the simulated world: they sign in by what is in their mailbox, click twice, mistype and give up."""
+"""The people of the simulated world. They sign in with codes from their mailbox, repeat requests, mistype and give up."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 SKEWS_SECONDS = 2.0
-"""More than any two clocks differ by."""
+"""More than the difference between any two clocks."""
 LIFE_SECONDS = SESSIONS.life_ms / SECOND_MS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Browser:
-    """A browser that somebody is signed in with."""
+    """A browser with a session."""
 
     token: str
     session_id: str
@@ -44,12 +44,12 @@ async def try_code(me: Client, email: str, code: str, node: "Node | None" = None
 
 
 def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
-    """What lies in a mailbox, the newest last."""
+    """The letters in a mailbox, newest last."""
     return me.world.post.letters(email)
 
 
 async def code_for(me: Client, email: str) -> str | None:
-    """Ask for codes until one lies in the mailbox. It may be an older one that came late."""
+    """Ask for codes until a letter arrives. It may be an older one that was late."""
     before = len(letters_to(me, email))
     for _ in range(3):
         await ask_code(me, email)
@@ -62,7 +62,7 @@ async def code_for(me: Client, email: str) -> str | None:
 
 
 async def sign_in(me: Client, email: str) -> Browser | None:
-    """With a code from the mailbox, again with the same where the answer was lost."""
+    """Sign in with a code from the mailbox. Retry with the same code if the answer was lost."""
     code = await code_for(me, email)
     for attempt in range(3 if code is not None else 0):
         answer = await try_code(me, email, code or "")
@@ -83,7 +83,7 @@ def begun(me: Client, answer: Any) -> Browser | None:
 
 
 def wrong(me: Client, code: str) -> str:
-    """A code that is not this one."""
+    """Another code."""
     return f"{(int(code) + me.random.randint(1, 999_999)) % 1_000_000:06d}"
 
 
@@ -99,7 +99,7 @@ async def end(me: Client, browser: Browser, session_id: str | None = None, node:
 
 
 async def visitor(me: Client) -> None:
-    """Signs in, comes back at times for longer than a session lives unused, and leaves in one of several ways."""
+    """Signs in, keeps a session alive by using it, and leaves in one of several ways."""
     browser = await sign_in(me, f"reader-{me.random.randint(0, 2)}@example.org")
     if browser is None:
         return
@@ -137,8 +137,7 @@ async def _meddles(me: Client, browser: Browser) -> None:
 
 
 async def guesser(me: Client) -> None:
-    """Guesses one after the other, or all at once on all nodes, fewer times than a code takes or more; then gives the right
-    one."""
+    """Guesses in turn or at once, fewer or more times than allowed; then gives the right code."""
     email = f"{me.name}-{me.random.randint(0, 4)}@example.org"
     code = await code_for(me, email)
     if code is None:
@@ -170,7 +169,7 @@ async def hurried(me: Client) -> None:
 
 
 async def late(me: Client) -> None:
-    """Gives a code when it has just run out, or is about to."""
+    """Gives a code around the time it expires."""
     email = f"{me.name}-{me.random.randint(0, 3)}@example.org"
     code = await code_for(me, email)
     if code is not None:
@@ -179,7 +178,7 @@ async def late(me: Client) -> None:
 
 
 async def hoarder(me: Client) -> None:
-    """Signs in once more than an account may, and uses the first of the sessions in between."""
+    """Exceeds the number of sessions per account, using the first ones in between."""
     email = f"{me.name}-{me.world.board.numbered()}@example.org"
     browsers: list[Browser] = []
     for _ in range(SESSIONS.per_account + 3):
@@ -192,7 +191,7 @@ async def hoarder(me: Client) -> None:
 
 
 async def flooder(me: Client) -> None:
-    """Asks for more codes than there are in a day, some of them too soon."""
+    """Asks for more codes than allowed per day, some too soon."""
     email = f"{me.name}-{me.random.randint(0, 9)}@example.org"
     for _ in range(SESSIONS.codes.per_day + 2):
         await me.at_once(*[partial(ask_code, me, email)] * me.random.choice((1, 1, 2)))
@@ -259,7 +258,7 @@ async def _revoke_another(token: str, key_id: str, node: "Node") -> Any:
 
 
 async def decider(me: Client) -> None:
-    """Looks at what devices ask for and decides, at times twice at once, or against what somebody has decided."""
+    """Views and decides device logins, at times twice at once or against an earlier decision."""
     browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
     for _ in range(6):
         await me.think(0.3)
@@ -288,7 +287,7 @@ async def _all(me: Client, asks: list[Callable[[], Awaitable[Any]]]) -> list[Any
 
 
 async def mistyper(me: Client) -> None:
-    """Types wrong user codes until the form is locked, looks at one that is right in between, and tries again."""
+    """Types wrong user codes until the form is locked, views a right one in between, and tries again."""
     browser = await sign_in(me, f"{me.name}-{me.random.randint(0, 2)}@example.org")
     if browser is None or not me.world.board.user_codes:
         return

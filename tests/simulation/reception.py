@@ -190,7 +190,7 @@ class Reception:
         )
 
     async def revoke_key(self, token: str, key_id: str, *, own: bool = True) -> KeptKey | Refused:
-        """End a key of the account, or try to end another's."""
+        """Revoke a key of the account, or try to revoke another account's."""
         answer = await self._as(
             token,
             "revoke" if own else "revoke another's",

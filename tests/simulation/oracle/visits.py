@@ -197,7 +197,7 @@ class Visits:
 
 
 def waiting(wait_ms: int) -> str:
-    """A refusal tells when to try again, in whole seconds and not too early."""
+    """The refusal with its waiting time, rounded up to whole seconds."""
     return f"rate_limited for {-(-wait_ms // SECOND_MS)} s"
 
 
