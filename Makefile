@@ -20,13 +20,13 @@ serve: $(VENV)/run.stamp
 
 setup: $(VENV)/run.stamp
 
-# A worker for each core and one more: tests of real processes mostly wait. JOBS=2 for fewer.
+# A worker for each core and one more: tests of real processes mostly wait. Fewer, and less: make test JOBS=2 ARGS=tests/http
 JOBS ?= auto
 test: $(VENV)/test.stamp
-	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadscope
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadscope $(ARGS)
 
 # With what takes longer, as CI does: every planted bug, pictures of all pages in build/screenshots, an installation anew, three
-# nodes that are killed.
+# nodes that are killed, and every repetition that tests/slow.py leaves out of `make test`.
 thorough: export CATALOG_TEST_SLOW = 1
 thorough: test
 

@@ -1,6 +1,6 @@
 """The rules of emailed codes: how often one is sent, and how often it may be guessed. Pure.
 
-Knows nothing of what a code is for: a row with a code extends `EmailedCode`. Source of the rules: decisions, section 2.
+Knows nothing of what a code is for: a row with a code extends `EmailedCode`. Source of the rules: ADR 0004 and 0011.
 """
 
 from dataclasses import dataclass, replace

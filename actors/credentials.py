@@ -1,6 +1,6 @@
 """Key texts, tokens and emailed codes: made from entropy, checked, hashed. Pure.
 
-A key is `cs_<kind>_<32 base62>_<6 base62 CRC32>` (decisions, section 1). The checksum rejects typos and guesses without
+A key is `cs_<kind>_<32 base62>_<6 base62 CRC32>`. The checksum rejects typos and guesses without
 a database lookup; only the hash is stored.
 """
 
@@ -20,7 +20,7 @@ ENTROPY_BYTES = 48
 2**-127)."""
 
 TOKEN_LENGTH = 43
-"""Base62 digits of a session's or device's token: 256 bits (decisions, sections 3 and 4)."""
+"""Base62 digits of a session's or device's token: 256 bits."""
 
 
 class Kind(StrEnum):

@@ -185,7 +185,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One change and who made it, written in the same transaction as the change (decisions, section 10)."""
+    """One change and who made it, written in the same transaction as the change."""
 
     id: str
     created_ms: int

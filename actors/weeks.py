@@ -1,4 +1,4 @@
-"""Sponsorship weeks, which start on Monday, 00:00:00.000 UTC (decisions, section 6). Pure."""
+"""Sponsorship weeks, which start on Monday, 00:00:00.000 UTC. Pure."""
 
 from actors.times import DAY_MS
 

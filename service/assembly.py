@@ -165,7 +165,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     node, bounds = ports.node.id, limits.actors
     nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
     links = Links(base_url, secrets.links)
-    payments = ports.payments or payment_gateway(config, links, clock)
+    gateway = ports.payments or payment_gateway(config, links, clock)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(
         config=config,
@@ -195,7 +195,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,
-        sweeper=classes.sweeper(stores.sponsorship, ledger, payments.payments, clock, limits.sweeper),
+        sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=limits.events),
         nodes=nodes,
@@ -204,8 +204,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         health=Health(stores.database.ping, lambda: services.actor_statistics()),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         links=links,
-        payments=payments.payments,
-        webhook=payments.webhook,
+        payments=gateway.payments,
+        webhook=gateway.webhook,
     )
     return services
 

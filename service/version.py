@@ -1,3 +1,3 @@
-"""Which version of the API this is: what the OpenAPI document, and a node that is asked, report."""
+"""The version of the API, shown in the OpenAPI document and for each node."""
 
 VERSION = "1.0.0"

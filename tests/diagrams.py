@@ -12,7 +12,7 @@ M = TypeVar("M", CampaignMove, BookingMove)
 
 def picture(table: Mapping[S, Mapping[M, S]], first: S) -> str:
     """A `stateDiagram-v2`: an arrow a move, in the order of the table. States without a move are ends."""
-    lines = [f"[*] --> {first}"]
+    lines: list[str] = [f"[*] --> {first}"]
     for status, moves in table.items():
         lines += [f"{status} --> {there}: {words(move)}" for move, there in moves.items()]
         lines += [] if moves else [f"{status} --> [*]"]

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -84,3 +85,8 @@ def now(call: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Call
 def kinds(results: Iterable[Any]) -> list[type]:
     """The types of the results."""
     return [type(result) for result in results]
+
+
+def utc_ms(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0) -> int:
+    """A moment in UTC, in milliseconds since the epoch."""
+    return int(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()) * 1_000

@@ -44,19 +44,19 @@ def events_result(name: str, run: Run, recorded: Recorded) -> Result:
     ],
     ids=["equal", "in flight", "more than in flight", "answered and not there", "counted twice", "not counted"],
 )
-def test_what_was_answered_is_held_against_rows_and_counts(rows: int, counted: int, right: bool):
+def test_what_was_answered_is_held_against_rows_and_counts(rows: int, counted: int, right: bool) -> None:
     found = verdict(events_result(OURS, run_of(), Recorded(rows, counted, 1)), OURS)
     assert found is not None
     assert found.right is right
 
 
-def test_the_insert_alone_is_not_asked_for_counts():
+def test_the_insert_alone_is_not_asked_for_counts() -> None:
     found = verdict(events_result(INSERT, run_of(), Recorded(100, 0, 0)), INSERT)
     assert found is not None
     assert found.right
 
 
-def test_keyed_reads_are_held_against_charges_and_keyless_ones_against_nothing():
+def test_keyed_reads_are_held_against_charges_and_keyless_ones_against_nothing() -> None:
     keyed, keyless = (Scenario(Kind.LIST, CONNECTIONS, (OURS,), keys=keys) for keys in (1, 0))
     cell = Cell([run_of()], charges=Charges(99, 1))
     found = verdict(Result(keyed, {OURS: cell}), OURS)
@@ -65,14 +65,14 @@ def test_keyed_reads_are_held_against_charges_and_keyless_ones_against_nothing()
     assert verdict(Result(keyless, {OURS: cell}), OURS) is None
 
 
-def test_a_ratio_is_of_the_medians_with_the_range_of_the_rounds():
+def test_a_ratio_is_of_the_medians_with_the_range_of_the_rounds() -> None:
     scenario = Scenario(Kind.EVENT, CONNECTIONS, (OURS, "other"))
     ours = Cell([run_of(answers=answers) for answers in (100, 300, 200)])
     other = Cell([run_of(answers=answers) for answers in (100, 100, 50)])
     assert Result(scenario, {OURS: ours, "other": other}).ratio("other", "Throughput") == Ratio(2.0, 1.0, 4.0)
 
 
-def test_a_missed_figure_says_by_how_much():
+def test_a_missed_figure_says_by_how_much() -> None:
     scenario = Scenario(Kind.BATCH, CONNECTIONS, (OURS, INSERT), size=500)
     cells = {OURS: Cell([run_of(answers=35)]), INSERT: Cell([run_of(answers=100)])}
     [outcome] = outcomes([Result(scenario, cells)], connections=128)
@@ -80,7 +80,7 @@ def test_a_missed_figure_says_by_how_much():
     assert outcome.words == "**missed** by 50%"
 
 
-def test_each_seed_has_visitors_of_its_own_and_as_many_repeats_as_wanted():
+def test_each_seed_has_visitors_of_its_own_and_as_many_repeats_as_wanted() -> None:
     def sent(seed: int) -> list[str]:
         requests = itertools.islice(Events(["a", "b"], seed, repeats=20).requests(), 2_000)
         return [json.loads(line.partition("~~")[2])["visitorId"] for line in requests]
@@ -91,7 +91,7 @@ def test_each_seed_has_visitors_of_its_own_and_as_many_repeats_as_wanted():
     assert 0.17 < 1 - len(set(first)) / len(first) < 0.23
 
 
-def test_every_scenario_begins_with_the_service_and_stands_once():
+def test_every_scenario_begins_with_the_service_and_stands_once() -> None:
     scenarios = Plan(100, 1, 1, (32, 128, 512), audit=True).scenarios()
     assert len(set(scenarios)) == len(scenarios)
     assert all(each.programs[0] == OURS for each in scenarios)
@@ -128,7 +128,7 @@ def nodes_run(*, nodes: float, postgres: float, generators: float, machine: floa
     return Run(measured, Usage(nodes, postgres, 1, machine, seconds=2.0))
 
 
-def test_generators_beside_one_another_count_as_one_that_is_as_slow_as_the_slowest():
+def test_generators_beside_one_another_count_as_one_that_is_as_slow_as_the_slowest() -> None:
     runs = [Measured(10, 1, 9, 2.0, p50_ms=1.0, p99_ms=5.0), Measured(20, 0, 20, 2.1, p50_ms=2.0, p99_ms=4.0)]
     assert together(runs) == Measured(30, 1, 29, 2.1, p50_ms=2.0, p99_ms=5.0)
 
@@ -142,11 +142,11 @@ def test_generators_beside_one_another_count_as_one_that_is_as_slow_as_the_slowe
         (nodes_run(nodes=0.8, postgres=0.5, generators=0.2, machine=1.6), "waiting for commits"),
     ],
 )
-def test_what_limits_nodes_is_told_by_what_was_full(run: Run, words: str):
+def test_what_limits_nodes_is_told_by_what_was_full(run: Run, words: str) -> None:
     assert limit(Cell([run]), cores=2) == words
 
 
-def test_shares_are_of_all_cores():
+def test_shares_are_of_all_cores() -> None:
     spent = shares(Cell([nodes_run(nodes=2.0, postgres=1.0, generators=0.4, machine=3.6)]), cores=4)
     assert {name: round(share, 3) for name, share in spent.items()} == {
         "nodes": 0.25,
@@ -157,7 +157,7 @@ def test_shares_are_of_all_cores():
 
 
 @pytest.mark.parametrize(("rows", "deadlocks", "right"), [(100, 0, True), (99, 0, False), (100, 1, False)])
-def test_a_lost_event_or_a_deadlock_among_nodes_is_wrong(rows: int, deadlocks: int, right: bool):
+def test_a_lost_event_or_a_deadlock_among_nodes_is_wrong(rows: int, deadlocks: int, right: bool) -> None:
     cells = {
         THREE: Cell([run_of()], recorded=Recorded(rows, rows, 1)),
         ONE: Cell([run_of()], recorded=Recorded(100, 100, 1)),
@@ -169,5 +169,5 @@ def test_a_lost_event_or_a_deadlock_among_nodes_is_wrong(rows: int, deadlocks: i
     assert (WRONG not in published(setting, [result], deadlocks)) is right
 
 
-def test_the_connections_of_nodes_can_be_divided_among_the_generators():
+def test_the_connections_of_nodes_can_be_divided_among_the_generators() -> None:
     assert all(each.connections % 3 == 0 and each.connections > 0 for each in scenarios(96))

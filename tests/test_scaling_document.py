@@ -11,11 +11,11 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
 
 
-def test_the_document_has_the_table_of_the_model():
+def test_the_document_has_the_table_of_the_model() -> None:
     assert f"\n\n{table()}\n\n" in TEXT, f"put this into docs/scaling.md:\n\n{table()}\n"
 
 
-def test_the_document_names_the_tables_that_are_distributed():
+def test_the_document_names_the_tables_that_are_distributed() -> None:
     migrations = (ROOT / "storage/migrations/distributed").glob("*.sql")
     distributed = {
         name
@@ -26,11 +26,11 @@ def test_the_document_names_the_tables_that_are_distributed():
 
 
 @pytest.mark.parametrize(("leaves", "events", "share"), [(1e12, 1, 1.0), (10, 1_000_000, 1e-5), (100, 100, 0.632)])
-def test_pages_go_to_the_log_once_after_a_checkpoint(leaves: float, events: float, share: float):
+def test_pages_go_to_the_log_once_after_a_checkpoint(leaves: float, events: float, share: float) -> None:
     assert whole_pages(leaves, events) == pytest.approx(share, rel=1e-3)
 
 
-def test_one_postgres_is_left_where_the_index_of_the_day_exceeds_its_memory():
+def test_one_postgres_is_left_where_the_index_of_the_day_exceeds_its_memory() -> None:
     [steady] = map(int, re.findall(r"steady (\d+),(?:\d+) events a second", TEXT))
     most = ASSUMED.memory / MEASURED.index / 86_400
     assert steady * 1_000 <= most < (steady + 1) * 1_000

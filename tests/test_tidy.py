@@ -26,14 +26,14 @@ def parsed(path: Path) -> ast.Module:
         ("asyncpg", {"storage.asyncio_border", "storage.error_translation"}),
     ],
 )
-def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]):
+def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]) -> None:
     knowing = {
         name_of(path) for path in modules(*PACKAGES) if any(within(name, library) for name in graph()[name_of(path)])
     }
     assert knowing == rooms
 
 
-def test_the_package_holds_all_that_it_reads():
+def test_the_package_holds_all_that_it_reads() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert set(wheel["packages"]) == set(PACKAGES)
@@ -43,7 +43,7 @@ def test_the_package_holds_all_that_it_reads():
     assert callable(getattr(import_module(module), function))
 
 
-def test_chance_and_wall_clocks_come_through_their_ports():
+def test_chance_and_wall_clocks_come_through_their_ports() -> None:
     """`actors.clock` holds both ports; the composition roots and the secret's file are where the system's own is used."""
     allowed = {"actors.clock", "service.main", "service.server_secret", "service.catalogctl.main"}
     for path in modules(*PACKAGES):
@@ -54,12 +54,12 @@ def test_chance_and_wall_clocks_come_through_their_ports():
             assert not re.search(r"\btime\.time(_ns)?\(|datetime\.now\(|utcnow\(", text), path
 
 
-def test_every_module_says_its_role():
+def test_every_module_says_its_role() -> None:
     for path in modules(*PACKAGES):
         assert ast.get_docstring(parsed(path)), path
 
 
-def test_every_statement_is_named_explained_and_used():
+def test_every_statement_is_named_explained_and_used() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in modules("storage"))
     for path in sorted((ROOT / "storage/sql").glob("*.sql")):
         text = path.read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def test_every_statement_is_named_explained_and_used():
             assert re.search(rf"\.{name}\b", code), f"{path.name}: {name} is not used"
 
 
-def test_locks_hold_hashes_and_name_no_address():
+def test_locks_hold_hashes_and_name_no_address() -> None:
     for path in sorted((ROOT / "requirements").glob("*.lock")):
         text = path.read_text(encoding="utf-8")
         pins = re.findall(r"^[A-Za-z0-9_.-]+(?:\[[^]]+\])?==", text, re.MULTILINE)
@@ -77,7 +77,7 @@ def test_locks_hold_hashes_and_name_no_address():
         assert "://" not in text, path
 
 
-def test_every_dependency_is_explained():
+def test_every_dependency_is_explained() -> None:
     explained = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for name in re.findall(r'^    "([A-Za-z0-9_.-]+)(?:\[\w+\])?==', project, re.MULTILINE):

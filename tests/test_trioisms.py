@@ -5,10 +5,10 @@ import trio
 import trio.testing
 import trio_asyncio
 
-from storage.pool import Database
+from storage.pool import Connection, Database
 
 
-async def test_leaving_a_memory_channel_by_a_plain_with_keeps_the_error(autojump_clock):
+async def test_leaving_a_memory_channel_by_a_plain_with_keeps_the_error(autojump_clock: trio.testing.MockClock) -> None:
     """`async with` on a channel is a checkpoint, where a cancellation may replace the error; `with` is not."""
     send, receive = trio.open_memory_channel[int](0)
 
@@ -21,7 +21,7 @@ async def test_leaving_a_memory_channel_by_a_plain_with_keeps_the_error(autojump
         leave_cancelled()
 
 
-async def test_a_reschedule_wakes_a_parked_task_with_no_value(autojump_clock):
+async def test_a_reschedule_wakes_a_parked_task_with_no_value(autojump_clock: trio.testing.MockClock) -> None:
     woken = []
 
     async def sleeper(task_status: trio.TaskStatus[trio.lowlevel.Task]) -> None:
@@ -36,7 +36,7 @@ async def test_a_reschedule_wakes_a_parked_task_with_no_value(autojump_clock):
     assert woken == [True]
 
 
-async def test_a_shielded_scope_outlives_the_cancellation_around_it(autojump_clock):
+async def test_a_shielded_scope_outlives_the_cancellation_around_it(autojump_clock: trio.testing.MockClock) -> None:
     done = []
     with trio.CancelScope() as outer:
         outer.cancel()
@@ -46,7 +46,7 @@ async def test_a_shielded_scope_outlives_the_cancellation_around_it(autojump_clo
     assert len(done) == 1
 
 
-async def test_an_asyncio_error_that_nobody_awaits_reaches_the_loops_handler():
+async def test_an_asyncio_error_that_nobody_awaits_reaches_the_loops_handler() -> None:
     """Left to trio-asyncio's own handler it would end the process."""
     heard = []
     async with trio_asyncio.open_loop() as loop:
@@ -62,10 +62,10 @@ def _fail() -> None:
     raise KeyError
 
 
-async def test_a_cancelled_caller_leaves_its_transaction_whole(database: Database):
+async def test_a_cancelled_caller_leaves_its_transaction_whole(database: Database) -> None:
     """Cancelled is not undone: the crossing is shielded, so the transaction ends by itself and commits."""
 
-    async def slow(connection) -> None:
+    async def slow(connection: Connection) -> None:
         await connection.execute("insert into journal (owner, seq) select 'cancelled', 1 from pg_sleep(0.2)")
 
     with trio.move_on_after(0.05) as scope:
@@ -74,10 +74,10 @@ async def test_a_cancelled_caller_leaves_its_transaction_whole(database: Databas
     assert await database.read(lambda c: c.fetchval("select seq from journal where owner = 'cancelled'")) == 1
 
 
-async def test_a_unix_socket_connection_of_asyncpg_tells_when_it_is_closed(database: Database):
+async def test_a_unix_socket_connection_of_asyncpg_tells_when_it_is_closed(database: Database) -> None:
     """The pool throws closed connections away by `is_closed`, so it has to be right after the server ended one."""
 
-    async def pid(connection) -> int:
+    async def pid(connection: Connection) -> int:
         return int(await connection.fetchval("select pg_backend_pid()"))
 
     victim = await database.read(pid)

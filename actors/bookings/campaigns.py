@@ -1,4 +1,4 @@
-"""Profiles and campaigns: saving, editing, reviewing. Pure; source: decisions, section 7."""
+"""Profiles and campaigns: saving, editing, reviewing. Pure; source: ADR 0020."""
 
 from dataclasses import asdict, replace
 

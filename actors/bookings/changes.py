@@ -1,6 +1,6 @@
 """Steps shared by all changes of bookings: apply a move, take and free weeks, end expired holds. Pure.
 
-Source of the rules: decisions, sections 6 and 8.
+Source of the rules: ADR 0017.
 """
 
 from dataclasses import replace

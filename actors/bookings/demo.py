@@ -1,4 +1,4 @@
-"""Demo data, and how it makes way for real rows. Pure; source: docs/decisions.md, "Demo data".
+"""Demo data, and how it makes way for real rows. Pure; source: ADR 0024.
 
 Real rows always win: what they need stays, and what they have taken is left to them.
 """

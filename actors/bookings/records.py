@@ -1,6 +1,6 @@
 """Records of the sponsorship area: slots, sponsors, campaigns and bookings. Times are UTC epoch milliseconds.
 
-A sponsor and its rows belong to an account, identified by its tenant (decisions, section 2).
+A sponsor and its rows belong to an account, identified by its tenant.
 """
 
 from dataclasses import dataclass
@@ -171,7 +171,7 @@ class Booking:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """The booking that an idempotency key led to; kept for ever (decisions, section 8)."""
+    """The booking that an idempotency key led to; kept for ever (ADR 0017)."""
 
     tenant_id: str
     operation: str

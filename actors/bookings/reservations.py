@@ -1,4 +1,4 @@
-"""Bookings apart from their money: reserving, checkout, cancelling, expiry, videos. Pure; source: decisions, section 6."""
+"""Bookings apart from their money: reserving, checkout, cancelling, expiry, videos. Pure; source: ADR 0017."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Slots: commands of administrators, and when a slot is sold. Pure; source: decisions, section 6."""
+"""Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0025."""
 
 from dataclasses import asdict, replace
 from typing import Any

@@ -1,6 +1,6 @@
 """The rules of the booking ledger: locked rows and messages in, changes and answers out. Pure.
 
-Source of the rules: decisions, sections 6 to 8. Later messages of a batch see the changes of earlier ones.
+Source of the rules: ADR 0017 to 0021. Later messages of a batch see the changes of earlier ones.
 """
 
 from collections.abc import Iterable, Sequence

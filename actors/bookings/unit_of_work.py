@@ -29,7 +29,7 @@ Week = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class BookingRules:
-    """The numbers of decisions, sections 6 and 8. `mode` applies to new bookings; only those of this mode can be paid."""
+    """Limits of bookings and payments. `mode` applies to new bookings; only those of this mode can be paid."""
 
     hold_ms: int = 30 * MINUTE_MS
     open_holds: int = 3

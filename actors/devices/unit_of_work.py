@@ -10,7 +10,7 @@ from actors.values import Account, AuditRecord
 
 @dataclass(frozen=True, slots=True)
 class DeviceRules:
-    """The numbers of decisions, section 3; times in milliseconds unless the name says otherwise."""
+    """Limits of device logins; times in milliseconds unless the name says otherwise."""
 
     life_ms: int = 15 * MINUTE_MS
     interval_seconds: int = 5

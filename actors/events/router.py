@@ -13,7 +13,7 @@ from actors.events.state import shard_of
 
 
 class EventOutcome(StrEnum):
-    """The outcome of an event. All but `RECORDED` are values of `X-Event-Dropped` (decisions, section 9)."""
+    """The outcome of an event. All but `RECORDED` are values of `X-Event-Dropped`."""
 
     RECORDED = "recorded"
     DUPLICATE = "duplicate"

@@ -1,6 +1,6 @@
 """The rules of deduplication: from an event and a moment to the key that it counts under. Pure.
 
-Source of the rules: decisions, section 9 ("Dedup rule", "Privacy").
+Source of the rules: ADR 0033.
 """
 
 from collections.abc import Iterable, Sequence

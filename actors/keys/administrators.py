@@ -1,6 +1,6 @@
 """Granting, revoking and bootstrapping administrators, on locked rows. Pure.
 
-Source of the rules: decisions, section 10.
+Source of the rules: ADR 0005.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Which scopes a granter may give to a new key, and which keys an owner may revoke, decided on locked rows. Pure.
 
-Source of the rules: decisions, sections 4 and 10.
+Source of the rules: ADR 0006.
 """
 
 from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from actors.keys.messages import Key
 from actors.values import Scope
 
 ADMIN_SCOPES = frozenset({Scope.ADMIN_READ, Scope.ADMIN_WRITE})
-"""Scopes that take effect only while the key's account is an administrator (decisions, section 10)."""
+"""Scopes that take effect only while the key's account is an administrator (ADR 0005)."""
 
 
 def account_scopes(*, admin: bool) -> tuple[Scope, ...]:

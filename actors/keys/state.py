@@ -1,4 +1,4 @@
-"""The rules of minting, claiming, issuing and revoking keys. Pure; source: decisions, sections 1 and 2.
+"""The rules of minting, claiming, issuing and revoking keys. Pure; source: ADR 0004 and 0006.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.

@@ -11,7 +11,7 @@ from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """The numbers of decisions, sections 1 and 2; times in milliseconds."""
+    """Limits of keys and claims. Times are in milliseconds."""
 
     anonymous_life_ms: int = 72 * 60 * MINUTE_MS
     codes: CodeRules = field(default_factory=CodeRules)

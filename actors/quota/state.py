@@ -1,6 +1,6 @@
 """The rules of quota: tenants and messages in, changed tenants and answers out. Pure.
 
-Source of the rules: decisions, section 1 ("What counts", "Lifetime or month used up", `claim_required`).
+Source of the rules: ADR 0003.
 """
 
 from collections.abc import Mapping, Sequence

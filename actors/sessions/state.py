@@ -1,4 +1,4 @@
-"""The rules of sign-ins and sessions. Pure; source: decisions, sections 2 and 4.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011 and 0012.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
@@ -27,7 +27,7 @@ from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Te
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """The numbers of decisions, section 4; times in milliseconds."""
+    """Limits of sign-ins and sessions. Times are in milliseconds."""
 
     life_ms: int = 30 * DAY_MS
     touch_ms: int = HOUR_MS

@@ -108,7 +108,7 @@ async def authenticate(
     *,
     fresh: bool = False,
 ) -> Caller | Refused:
-    """The caller, or why not (decisions, section 1): a header that is present has to be right, also where it is optional.
+    """The caller, or why not: a header that is present has to be right, also where it is optional.
 
     `fresh`: what is remembered of the key is not trusted, so that a revocation holds from the next request on.
     """

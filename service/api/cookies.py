@@ -1,6 +1,6 @@
 """The cookie of a browser session, and where a request that carries it comes from. Knows nothing of what a session is.
 
-Source of the rules: decisions, section 4.
+Source of the rules: ADR 0012 and 0013.
 """
 
 from collections.abc import Mapping

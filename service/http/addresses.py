@@ -8,13 +8,13 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 ADDRESSES = 10_000
-"""How many clients' addresses are remembered as they were read: reading one takes longer than all else that limits it."""
+"""Size of each cache of parsed addresses. Parsing one costs more than the rest of rate limiting."""
 
 LONGEST_ADDRESS = 64
 
 
 def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
-    """The client's address: the rightmost of X-Forwarded-For that is no trusted proxy, where the peer is one."""
+    """The peer or, if that is a trusted proxy, the rightmost address in X-Forwarded-For that is not one."""
     if not trusted:
         return peer
     address = peer
@@ -29,14 +29,14 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Netwo
 
 
 def _without_port(hop: str) -> str:
-    """Some proxies write the client's port too; with it each connection would have a limit of its own."""
+    """Drop the port that some proxies add, because each connection would otherwise get its own limit."""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
 def limited_as(address: str) -> str:
-    """What shares one limit: an IPv4 address, or the /64 of an IPv6 one."""
+    """The key that a client's limits are counted under: an IPv4 address, or the /64 of an IPv6 address."""
     return _limited_as(address[:LONGEST_ADDRESS])
 
 
@@ -49,8 +49,7 @@ def _limited_as(address: str) -> str:
 
 
 def is_in(address: str, networks: Sequence[Network]) -> bool:
-    """Whether an address, if it is one, lies in one of the networks. An IPv4 address does so also as IPv6 writes it, which
-    is how a socket for both names its peers."""
+    """Whether `address` is valid and in one of the networks. IPv4 addresses may be written as IPv6 (dual-stack sockets)."""
     return bool(networks) and _is_in(address[:LONGEST_ADDRESS], tuple(networks))
 
 
@@ -70,7 +69,6 @@ def _parsed(address: str) -> Address | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether the address is this machine's own."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

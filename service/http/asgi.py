@@ -12,19 +12,18 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Headers = list[tuple[bytes, bytes]]
 RenderError = Callable[[int, str], tuple[Headers, bytes]]
-"""Turns a status and a message into the headers and the body of an error response."""
+"""Makes the headers and body of an error response from a status and a message."""
 
 BOUNDED = "bounded_body"
-"""The ASGI extension by which a server promises that every wait for a request body has a bound."""
+"""The ASGI extension that promises a time limit on every wait for a request body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """What the server calls.
+    """The callables of the application.
 
-    `app` serves requests. `rejected` answers a request that the server refuses before `app` sees it; its scope holds
-    `refusal`, a status and a message. `render_error` makes the response that replaces `app`'s own when a request that
-    `app` has started cannot go on.
+    `app` serves requests. `rejected` answers a request that never reaches `app`; its scope holds `refusal`, a status and
+    a message. `render_error` makes the response sent instead of `app`'s when a started request cannot continue.
     """
 
     app: App

@@ -1,4 +1,4 @@
-"""The open connections: counted in all and by address, and cut off together."""
+"""Counts open connections, in total and by address, and closes them all at shutdown."""
 
 import logging
 from collections import Counter
@@ -15,11 +15,11 @@ from service.http.transports import SocketTransport, Transport, expire_overdue
 log = logging.getLogger(__name__)
 
 LOG_REJECTED_SECONDS = 10.0
-"""Least time between two log lines about rejected connections."""
+"""Minimum interval between two log lines about rejected connections."""
 
 
 class Connections:
-    """The open connections. IPv6 addresses are counted by their /64, because one client has all of it."""
+    """The open connections. IPv6 addresses are counted by /64, because one client usually owns all of it."""
 
     def __init__(self, limits: ServingLimits) -> None:
         self._limits = limits
@@ -31,10 +31,7 @@ class Connections:
         self._empty.set()
 
     def has_room(self, address: str) -> bool:
-        """Whether `address` may open one more connection.
-
-        Relays and proxies are exempt from the limit by address, because they speak for many clients.
-        """
+        """Whether `address` may open another connection. Relays and proxies are exempt from the limit by address."""
         if len(self._open) >= self._limits.connections:
             return False
         if self._by_address[limited_as(address)] < self._limits.connections_per_address:
@@ -43,7 +40,7 @@ class Connections:
 
     @contextmanager
     def holding(self, transport: Transport) -> Iterator[None]:
-        """Count a connection for as long as it is served."""
+        """Count a connection while the block runs."""
         address = limited_as(transport.client[0])
         self._open.add(transport)
         self._by_address[address] += 1
@@ -60,12 +57,11 @@ class Connections:
                 self._empty.set()
 
     def reject(self) -> None:
-        """Count a connection that is closed at once for lack of room."""
+        """Count a connection that is closed immediately because a limit is reached."""
         self._rejected += 1
 
     def log_rejected(self) -> None:
-        """Log how many connections were rejected, at most once in `LOG_REJECTED_SECONDS`. They get no response and so
-        appear in no other log line."""
+        """Log how many connections were rejected. They get no response and so appear in no other log line."""
         now = trio.current_time()
         if self._rejected and now >= self._logged + LOG_REJECTED_SECONDS:
             log.warning(

@@ -1,7 +1,7 @@
-"""What the frames of an HTTP/2 client cost (RFC 9113, section 4.1): pure, over whatever bytes have arrived.
+"""The cost in bytes of an HTTP/2 client's control frames (RFC 9113, section 4.1). Pure.
 
-HTTP/2 lets a client have frames worked through that carry nothing: pings, settings, resets, empty data. Each is cheap to send
-and dear to handle. This tells what such frames have cost, in bytes; who reads the connection bounds that by time.
+Pings, settings, resets and empty data are cheap to send and expensive to handle. The reader of the connection limits
+this cost per second.
 """
 
 PREFACE_BYTES = 24
@@ -9,22 +9,21 @@ HEAD_BYTES = 9
 DATA, HEADERS, RST_STREAM, CONTINUATION = 0x0, 0x1, 0x3, 0x9
 
 RESET_COST = 512
-"""What a reset costs beside its bytes: a request was begun for it, and its work is thrown away ("rapid reset")."""
+"""Extra cost of a reset, because it discards a started request ("rapid reset")."""
 
 
 class FrameScanner:
-    """Follows the frames of one connection, from the client's preface on, without looking at what they carry."""
+    """Follows the frame boundaries of one connection, starting at the client's preface."""
 
     __slots__ = ("_head", "_skip", "_skip_costs")
 
     def __init__(self) -> None:
-        self._head = b""  # what has come of a frame's first nine bytes
+        self._head = b""  # the part of a frame's header that has arrived
         self._skip = PREFACE_BYTES
         self._skip_costs = False
 
     def cost_of(self, data: bytes) -> int:
-        """How many of these bytes belong to frames other than HEADERS, CONTINUATION and DATA with content, and
-        `RESET_COST` for each reset."""
+        """Bytes in frames other than HEADERS, CONTINUATION and non-empty DATA, plus `RESET_COST` for each reset."""
         cost = position = 0
         while position < len(data):
             if self._skip:

@@ -1,7 +1,6 @@
-"""HTTP/1.1 over one connection: one task, one request after another, ASGI to the application.
+"""HTTP/1.1 over one connection: one task serves its requests in sequence and calls the application by ASGI.
 
-Requests are read by `heads` and `framing`, answers framed by `exchange`, bytes come from `transports`. What is refused is
-answered and the connection is closed; nothing is guessed. Knows no listener and no framework.
+An invalid request gets an error response, and the connection is closed.
 """
 
 import logging
@@ -20,18 +19,16 @@ from service.http.transports import ConnectionLost, Transport, TransportTimeout
 log = logging.getLogger(__name__)
 
 HEAD_BYTES = 16 * 1024
-"""How much is read at once while a head is waited for. So many pipelined requests may wait here, and no more."""
-
+"""Maximum size of one read while waiting for a head, and so of the pipelined requests held in memory."""
 
 LAST_CALL_SECONDS = 0.5
-"""How long a connection that was accepted in the moment of a stop may take to ask."""
+"""Time for the first request on a connection that was accepted just before the server stopped."""
 
 EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
-"""What an application may rely on beyond ASGI."""
 
 
 class Engine:
-    """What all connections share: the handlers, the limits, and whether the server is stopping."""
+    """The state that all connections share: handlers, limits, and whether the server is stopping."""
 
     def __init__(self, handlers: Handlers, limits: ServingLimits, clock: Clock) -> None:
         self.handlers = handlers
@@ -42,24 +39,24 @@ class Engine:
         self.tick()
 
     def tick(self) -> None:
-        """Renew the Date header. To be called a few times a second."""
+        """Update the Date header. Call it a few times a second."""
         second = self._clock.now_ms() // 1000
         if second != self._second:
             self._second = second
             self.conditions.date = b"date: " + formatdate(second, usegmt=True).encode() + b"\r\n"
 
     def announce_stop(self) -> None:
-        """Let each connection end with its next answer. Idle ones may still ask, and those that come now have a moment."""
+        """Close each connection after its next response. Idle ones may still send a request."""
         self.conditions.stopping = True
 
     def stop(self) -> None:
-        """End idle connections now, and each other one with the answer that is under way."""
+        """Close idle connections now, and the others after their current response."""
         self.conditions.stopping = True
         for connection in self._connections:
             connection.stop()
 
     async def serve(self, transport: Transport) -> None:
-        """Serve one connection to its end and let go of it, whatever its client does."""
+        """Serve one connection until it ends, then close it."""
         connection = Connection(self, transport)
         self._connections.add(connection)
         try:
@@ -77,7 +74,7 @@ class Connection:
         self._conditions = engine.conditions
         self._app = engine.handlers.app
         self._transport = transport
-        self._wire = ReadBuffer(transport)
+        self._incoming = ReadBuffer(transport)
         self._head_seconds = engine.conditions.limits.head_seconds
         self._idle = True
 
@@ -95,30 +92,30 @@ class Connection:
             pass
 
     async def _next_head(self) -> Head | None:
-        """The next request's head, or None when there is none to come. Raises `BadRequest` and `ConnectionLost`."""
-        wire = self._wire
-        wire.began = None
-        if wire.buffer:
-            # Answers to pipelined requests may all have gone out without a wait. Others want to run, too.
+        """The next request's head, or None at the end of the connection. Raises `BadRequest` and `ConnectionLost`."""
+        incoming = self._incoming
+        incoming.began = None
+        if incoming.buffer:
+            # Pipelined requests may be served without a single wait, which would starve other tasks.
             await trio.lowlevel.checkpoint()
         else:
-            wire.buffer = await self._first_bytes()
-            if not wire.buffer:
+            incoming.buffer = await self._first_bytes()
+            if not incoming.buffer:
                 return None
-        end = find_head(wire.buffer) or await self._rest_of_head()
-        data = wire.buffer
+        end = find_head(incoming.buffer) or await self._rest_of_head()
+        data = incoming.buffer
         if end == len(data):
             head = parse_head(data)
-            wire.buffer = b""
+            incoming.buffer = b""
             return head
         if not end:
             return None
         head = parse_head(data[:end])
-        wire.buffer = data[end:]
+        incoming.buffer = data[end:]
         return head
 
     async def _first_bytes(self) -> bytes:
-        """The first bytes of a request, or none when the client ends or the time for them is over."""
+        """The first bytes of a request; empty if the client closed or sent none in time."""
         last_call = self._conditions.stopping
         seconds = LAST_CALL_SECONDS if last_call else self._head_seconds
         self._idle = not last_call
@@ -128,34 +125,34 @@ class Connection:
             pass
         finally:
             self._idle = False
-        # A request may have arrived in the very moment in which its time was over; then it is served.
+        # Serve a request that arrived just as the time ran out.
         return self._transport.receive_nowait()
 
     async def _rest_of_head(self) -> int:
-        """Wait until a head that has begun is whole; returns where it ends, or 0 when the client ends before."""
-        wire = self._wire
-        wire.began = trio.current_time()
+        """Wait for the rest of a head. Returns the index of its end, or 0 if the client closed before that."""
+        incoming = self._incoming
+        incoming.began = trio.current_time()
         end = 0
         while not end:
             try:
-                data = await self._transport.receive(HEAD_BYTES, wire.began + self._head_seconds)
+                data = await self._transport.receive(HEAD_BYTES, incoming.began + self._head_seconds)
             except TransportTimeout:
                 raise BadRequest(408, "The request's head did not arrive in time.") from None
             if not data:
                 return 0
-            looked_at = len(wire.buffer)
-            wire.buffer += data
-            end = find_head(wire.buffer, looked_at)
+            scanned = len(incoming.buffer)
+            incoming.buffer += data
+            end = find_head(incoming.buffer, scanned)
         return end
 
     async def _answer(self, head: Head) -> bool:
-        """Let the application answer; returns whether another request may follow."""
-        exchange = RequestResponseCycle(self._wire, self._conditions, head)
+        """Call the application. Returns whether the connection may carry another request."""
+        cycle = RequestResponseCycle(self._incoming, self._conditions, head)
         try:
-            await self._app(self._scope(head), exchange.receive, exchange.send)
+            await self._app(self._scope(head), cycle.receive, cycle.send)
         except* Exception:
             log.exception("the application failed")
-        return await exchange.finish()
+        return await cycle.finish()
 
     def _scope(self, head: Head) -> Scope:
         transport, path = self._transport, head.path.decode()
@@ -177,10 +174,10 @@ class Connection:
         }
 
     async def _refuse(self, refusal: BadRequest) -> None:
-        """Answer what the application is not shown, and end."""
-        head = head_of_unreadable(self._wire.buffer)
-        exchange = RequestResponseCycle(self._wire, self._conditions, head)
+        """Answer a request that the application never sees."""
+        head = head_of_unreadable(self._incoming.buffer)
+        cycle = RequestResponseCycle(self._incoming, self._conditions, head)
         scope = self._scope(head)
         scope["refusal"] = (refusal.status, refusal.message)
-        await self._engine.handlers.rejected(scope, exchange.receive, exchange.send)
-        await exchange.finish()
+        await self._engine.handlers.rejected(scope, cycle.receive, cycle.send)
+        await cycle.finish()

@@ -1,7 +1,7 @@
-"""HTTP/2, as Hypercorn speaks it, over a stream that is guarded here.
+"""HTTP/2 by Hypercorn, with the limits that Hypercorn lacks.
 
-Hypercorn's sends have no bound, nor has the wait for a body or for a window, and it handles any number of frames that carry
-nothing. So the stream has bounds on what it takes and gives, and the application on what it waits for.
+Hypercorn waits without limit for sends, bodies and flow-control windows, and handles any number of empty frames.
+`GuardedStream` limits what a connection reads and sends, `GuardedApp` how long the application waits for its client.
 """
 
 import logging
@@ -26,16 +26,16 @@ from service.http.transports import Address, ConnectionLost, Transport, Transpor
 log = logging.getLogger(__name__)
 
 CONTROL_BURST = 16 * 1024
-"""Bytes of frames without content that a client may send at once."""
+"""Bytes of control frames that a client may send at once."""
 
 CONTROL_RATE = 8 * 1024
-"""Bytes of such frames that it may send a second; beyond it, it is read from no faster, and for `stall_seconds` at most."""
+"""Bytes of control frames read per second after the burst. After `stall_seconds` of more, the connection is closed."""
 
 READ_BYTES = 4 * 1024
-"""How much is read at once: Hypercorn works through all of it before others run."""
+"""Maximum size of one read. Hypercorn processes all of it before other tasks run."""
 
 STREAMS = 32
-"""Requests of one connection that may be under way at once."""
+"""Concurrent requests of one connection."""
 
 
 class Http2:
@@ -48,26 +48,25 @@ class Http2:
         self._context = WorkerContext(None)
 
     async def stop(self) -> None:
-        """End idle connections, and let others begin nothing new."""
+        """Close idle connections, and start no new requests on the others."""
         await self._context.terminated.set()
 
     async def serve(self, transport: Transport) -> None:
-        """Serve one connection to its end, and let go of it."""
+        """Serve one connection until it ends, then close it."""
         stream: Any = GuardedStream(transport, self._limits)
         app: Any = ASGIWrapper(GuardedApp(self._app, stream, self._limits))  # type: ignore[arg-type]
         try:
             with stream.life:
                 await _Connection(app, self._config, self._context, ConnectionState({}), stream).run()
         except* Exception as errors:
-            # Hypercorn stumbles over streams that end while it answers them. The application's errors are logged by
-            # `GuardedApp`, so this is about the client's frames, and ends its connection alone.
-            log.info("an HTTP/2 connection was given up: %r", errors.exceptions[0])
+            # Hypercorn fails on streams that end while it answers them. `GuardedApp` logs the application's own errors.
+            log.info("closing an HTTP/2 connection after an error: %r", errors.exceptions[0])
         finally:
             await transport.aclose()
 
 
 class GuardedStream:
-    """A transport that looks like a TLS stream to Hypercorn, after its handshake."""
+    """Presents a transport to Hypercorn as a TLS stream whose handshake is done."""
 
     def __init__(self, transport: Transport, limits: ServingLimits) -> None:
         self._transport = transport
@@ -79,9 +78,8 @@ class GuardedStream:
         self._over_since = inf
         self._requests = 0
         self.life = trio.CancelScope(deadline=trio.current_time() + self._quiet_seconds)
-        """What serves the connection runs in it. It ends when there was no request for too long, or the stream is closed:
-        Hypercorn may go on waiting after it has closed the stream itself."""
-        self.transport_stream = SimpleNamespace(socket=_Names(transport))
+        """Cancelled when the connection is idle for too long or closed. Hypercorn may keep waiting after it closes."""
+        self.transport_stream = SimpleNamespace(socket=_SocketNames(transport))
 
     async def do_handshake(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -94,18 +92,18 @@ class GuardedStream:
             await self._transport.send(data)
         except (ConnectionLost, TransportTimeout):
             self.cut()
-            raise trio.BrokenResourceError("the client has gone, or takes too little") from None
+            raise trio.BrokenResourceError("the client disconnected or reads too slowly") from None
 
     async def receive_some(self, max_bytes: int) -> bytes:
-        """Bytes of the client, no faster than what is in them allows."""
+        """Receive bytes, then pause if the client sends too many control frames."""
         try:
             data = await self._transport.receive(min(max_bytes, READ_BYTES), inf)
         except (ConnectionLost, TransportTimeout):
-            raise trio.BrokenResourceError("the client has gone") from None
-        await self._pay(self._scanner.cost_of(data))
+            raise trio.BrokenResourceError("the client disconnected") from None
+        await self._charge(self._scanner.cost_of(data))
         return data
 
-    async def _pay(self, cost: int) -> None:
+    async def _charge(self, cost: int) -> None:
         now = trio.current_time()
         self._tokens = min(CONTROL_BURST, self._tokens + (now - self._filled_at) * CONTROL_RATE) - cost
         self._filled_at = now
@@ -114,29 +112,26 @@ class GuardedStream:
             return
         self._over_since = min(self._over_since, now)
         if now - self._over_since > self._over_seconds:
-            # What it has sent already may take minutes to read at this pace.
+            # Data that is queued already may take minutes to read at this rate.
             self.cut()
-            raise trio.BrokenResourceError("the client sends little but frames without content")
+            raise trio.BrokenResourceError("the client sends too many control frames")
         await trio.sleep(-self._tokens / CONTROL_RATE)
 
     @property
     def busy(self) -> bool:
-        """Whether the application is at work on a request of this connection."""
+        """Whether the application is handling a request of this connection."""
         return self._requests > 0
 
     def begin(self) -> None:
-        """A request has come whole to the application."""
         self._requests += 1
         self.life.deadline = inf
 
     def end(self) -> None:
-        """The application has ended with a request."""
         self._requests -= 1
         if not self._requests:
             self.life.deadline = trio.current_time() + self._quiet_seconds
 
     def cut(self) -> None:
-        """Give the connection up."""
         self._transport.cut()
         self.life.cancel()
 
@@ -146,12 +141,11 @@ class GuardedStream:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """What Hypercorn asks a socket for."""
+class _SocketNames:
+    """The socket methods that Hypercorn calls."""
 
     _transport: Transport
-    family: int = socket.AF_INET
-    """So that Hypercorn takes the names as they are."""
+    family: int = socket.AF_INET  # Hypercorn then uses the names unchanged
 
     def getpeername(self) -> Address:
         return self._transport.client
@@ -161,7 +155,7 @@ class _Names:
 
 
 class GuardedApp:
-    """An application whose waits for the client of one connection are bounded."""
+    """Limits how long the application waits for the client of one connection."""
 
     def __init__(self, app: App, stream: GuardedStream, limits: ServingLimits) -> None:
         self._app = app
@@ -180,15 +174,14 @@ class GuardedApp:
                 message = await receive()
                 whole = not message.get("more_body", False)
                 return message
-            # The body did not arrive in time. There is no request any more.
-            return {"type": "http.disconnect"}
+            return {"type": "http.disconnect"}  # the body did not arrive in time
 
         async def sending(message: Message) -> None:
             seconds = self._limits.stall_seconds + len(message.get("body", b"")) / MINIMUM_RATE
             with trio.move_on_after(seconds) as bound:
                 await send(message)
             if bound.cancelled_caught:
-                # The client opens no window for its answer, or takes too little of it.
+                # The client opens no flow-control window, or reads too slowly.
                 self._stream.cut()
 
         self._stream.begin()
@@ -201,12 +194,12 @@ class GuardedApp:
 
 
 class _Connection(TCPServer):
-    """Hypercorn's connection, but for how an idle one ends."""
+    """Hypercorn's connection with another idle timeout."""
 
     async def _idle_timeout(self) -> None:
         with trio.move_on_after(self.config.keep_alive_timeout):
             await self.context.terminated.wait()
-        # A request may arrive in this very moment. Whoever reads it runs before the next line, and is not cut off.
+        # Let the reader handle a request that has just arrived, so that it is not cancelled.
         await trio.lowlevel.checkpoint()
         if not self.stream.busy:
             self.stream.life.cancel()

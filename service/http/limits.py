@@ -1,25 +1,25 @@
-"""The bounds of the HTTP edge that come from the configuration."""
+"""Limits of HTTP connections."""
 
 from dataclasses import dataclass, field
 
 from service.http.addresses import Network
 
 MINIMUM_RATE = 16 * 1024
-"""Bytes a second at which a client must take an answer, beyond `stall_seconds`."""
+"""Minimum bytes per second at which a client must read a response, after the first `stall_seconds`."""
 
 MINIMUM_BODY_RATE = 1024
-"""Bytes a second at which a client must send a body, beyond `stall_seconds`."""
+"""Minimum bytes per second at which a client must send a body, after the first `stall_seconds`."""
 
 LINGER_SECONDS = 2.0
-"""How long a connection that is given up is still read from, so that the client gets its last answer and not a reset."""
+"""Time to keep reading from a connection before closing it, so that the client gets the response and not a reset."""
 
 LINGER_BYTES = 1024 * 1024
-"""How much is read and dropped in that time."""
+"""Maximum bytes read and dropped in that time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServingLimits:
-    """Bounds of the HTTP edge; see `[http]` in config.toml."""
+    """Configurable limits; see `[http]` in config.toml."""
 
     head_seconds: float
     request_seconds: float
@@ -30,5 +30,5 @@ class ServingLimits:
     exempt_networks: tuple[Network, ...] = field(default=())
     backlog: int = 1_024
     lame_duck_seconds: float = 0.0
-    """How long a stopping server still takes requests on idle connections, whose clients then reconnect elsewhere. 0 when
-    no other process serves the same port."""
+    """Time for a stopping server to take requests on idle connections before closing them; 0 if no other process serves
+    the same port."""

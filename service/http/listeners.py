@@ -1,4 +1,4 @@
-"""Listening sockets: opened here, or adopted from a parent process, with or without TLS."""
+"""Listening sockets, opened here or inherited from a parent process, with or without TLS."""
 
 import socket
 import ssl
@@ -20,7 +20,7 @@ class ListenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen: a host (all of its addresses), a port (0 takes a free one), and TLS or not."""
+    """A host (all of its addresses), a port (0 takes a free one), and TLS or not."""
 
     host: str
     port: int
@@ -59,7 +59,7 @@ def adopted_listeners(
     limits: ServingLimits,
     clock: Clock,
 ) -> Iterator[Server]:
-    """Listen on sockets that a parent process has bound: for each of `addresses`, its sockets and its URL."""
+    """Listen on sockets bound by a parent process. `sockets` and `urls` correspond to `addresses`."""
     listeners = [(each, address.tls) for address, own in zip(addresses, sockets, strict=True) for each in own]
     try:
         yield Server(list(urls), listeners, limits, clock)
@@ -69,7 +69,7 @@ def adopted_listeners(
 
 
 def cannot_listen(address: ListenAddress, error: OSError | ValueError) -> ListenError:
-    """The operator's one line. A `ValueError` means that the host name cannot exist."""
+    """The error for an address. A `ValueError` means that the host name is invalid."""
     why = error.strerror if isinstance(error, OSError) else "no host has such a name"
     host = f"[{address.host}]" if ":" in address.host else address.host
     return ListenError(f"{address.setting}: cannot listen on {host}:{address.port}: {why}")

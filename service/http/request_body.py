@@ -1,27 +1,27 @@
-"""Where the body of an HTTP/1.1 request ends (RFC 9112, section 6): pure, over whatever bytes have arrived.
+"""Finds the end of an HTTP/1.1 request body (RFC 9112, section 6). Pure.
 
-Strict, since two readers that disagree here see different requests in the same bytes. Knows no connection and no clock.
+Strict, because a proxy and a server that disagree about the end see different requests in the same bytes.
 """
 
 import re
 from copy import copy
 
 LONGEST_CHUNK_LINE = 256
-"""Bytes of a chunk's size with its extensions, without the line's end."""
+"""Bytes of a chunk's size and extensions, without CR LF."""
 
 LONGEST_EXTRAS = 8 * 1024
-"""Bytes of chunk extensions and trailers in one body. Both are dropped, so they must not cost more than they are worth."""
+"""Bytes of chunk extensions and trailers in one body. Both are dropped."""
 
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[\t -~\x80-\xff]*+)?")
 _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+")
 
 
 class BadBody(Exception):
-    """The body is not framed as the specification says; the text is for the client."""
+    """The body's framing is invalid. The text is for the client."""
 
 
 class ContentLengthReader:
-    """A body of as many bytes as Content-Length says."""
+    """Reads a body with a Content-Length."""
 
     __slots__ = ("_missing",)
 
@@ -42,62 +42,62 @@ class ContentLengthReader:
         return data[:missing], data[missing:]
 
     def ends_within(self, data: bytes) -> bool:
-        """Whether all that is missing is at the front of `data`."""
+        """Whether `data` holds the rest of the body."""
         return len(data) >= self._missing
 
 
 class ChunkedReader:
-    """A body in chunks (RFC 9112, section 7.1). Extensions and trailers are checked and dropped."""
+    """Reads a chunked body (RFC 9112, section 7.1). Checks and drops extensions and trailers."""
 
-    __slots__ = ("_chunk", "_extras", "_place", "done")
+    __slots__ = ("_chunk", "_extras", "_state", "done")
 
-    # Where the next byte stands: before a chunk's size, in its content, in the line end behind that, in the trailers.
+    # The part that the next byte belongs to: a chunk's size line, its content, the CR LF after it, or the trailers.
     _SIZE, _CONTENT, _END, _TRAILERS = range(4)
 
     def __init__(self) -> None:
-        self._place = self._SIZE
+        self._state = self._SIZE
         self._chunk = 0
         self._extras = 0
         self.done = False
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take what belongs to the body from the front of `data`: (content, what is left of `data`).
+        """Take the body's bytes from the front of `data`. Returns the content and the rest of `data`.
 
-        What is left is to be given again with more behind it, as long as the body is not done. It is never longer than a
-        chunk's line or what trailers may be. Raises `BadBody`.
+        Until the body is done, pass the rest again with more data after it. It is never longer than `LONGEST_EXTRAS`.
+        Raises `BadBody`.
         """
         content: list[bytes] = []
         position = 0
         while not self.done:
-            if self._place == self._CONTENT:
+            if self._state == self._CONTENT:
                 piece = data[position : position + self._chunk]
                 content.append(piece)
                 position += len(piece)
                 self._chunk -= len(piece)
                 if self._chunk:
                     break
-                self._place = self._END
-            elif self._place == self._END:
+                self._state = self._END
+            elif self._state == self._END:
                 end = data[position : position + 2]
                 if not b"\r\n".startswith(end):
-                    raise BadBody("A chunk does not end where its size says.")
+                    raise BadBody("A chunk's length does not match its size.")
                 if len(end) < 2:
                     break
                 position += 2
-                self._place = self._SIZE
+                self._state = self._SIZE
             else:
                 line, after = self._line(data, position)
                 if after < 0:
                     break
                 position = after
-                if self._place == self._SIZE:
+                if self._state == self._SIZE:
                     self._begin_chunk(line)
                 else:
                     self._trailer(line)
         return b"".join(content), data[position:]
 
     def ends_within(self, data: bytes) -> bool:
-        """Whether all that is missing is at the front of `data`, and well formed."""
+        """Whether `data` holds the rest of the body, well formed."""
         ahead = copy(self)
         try:
             ahead.feed(data)
@@ -106,16 +106,15 @@ class ChunkedReader:
         return ahead.done
 
     def _line(self, data: bytes, position: int) -> tuple[bytes, int]:
-        """The line that begins at `position`, and where the next one begins, or a negative number while it has no end."""
-        longest = LONGEST_CHUNK_LINE if self._place == self._SIZE else LONGEST_EXTRAS
+        """The line at `position` and the index after it, or -1 if its end has not arrived."""
+        longest = LONGEST_CHUNK_LINE if self._state == self._SIZE else LONGEST_EXTRAS
         end = data.find(b"\r\n", position, position + longest + 2)
         if end < 0:
             rest = data[position : position + longest + 2]
             if len(rest) >= longest + 2:
-                raise BadBody("A line between chunks or after them is too long.")
+                raise BadBody("A chunk size line or a trailer is too long.")
             if b"\n" in rest or b"\r" in rest[:-1]:
-                # It would be refused in any case; there is no need to wait for the line's end.
-                raise BadBody("A line between chunks or after them does not end in CR LF.")
+                raise BadBody("A chunk size line or a trailer does not end in CR LF.")
             return b"", -1
         return data[position:end], end + 2
 
@@ -124,22 +123,22 @@ class ChunkedReader:
         if match is None:
             raise BadBody("A chunk's size is not 1 to 8 hexadecimal digits.")
         size = match[1]
-        self._spend(len(line) - len(size))
+        self._count_extras(len(line) - len(size))
         self._chunk = int(size, 16)
-        self._place = self._CONTENT if self._chunk else self._TRAILERS
+        self._state = self._CONTENT if self._chunk else self._TRAILERS
 
     def _trailer(self, line: bytes) -> None:
         if not line:
             self.done = True
             return
         if not _TRAILER.fullmatch(line):
-            raise BadBody("What follows the last chunk is not a header field.")
-        self._spend(len(line))
+            raise BadBody("A trailer is not a valid header field.")
+        self._count_extras(len(line))
 
-    def _spend(self, extras: int) -> None:
+    def _count_extras(self, extras: int) -> None:
         self._extras += extras
         if self._extras > LONGEST_EXTRAS:
-            raise BadBody("There is too much beside the content in the body's chunks.")
+            raise BadBody("The body has more than 8 KiB of chunk extensions and trailers.")
 
 
 Body = ContentLengthReader | ChunkedReader

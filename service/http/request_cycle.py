@@ -1,7 +1,6 @@
-"""One request and its answer over an HTTP/1.1 connection: the two callables that an ASGI application gets.
+"""One request and its response on an HTTP/1.1 connection: the ASGI `receive` and `send`.
 
-The answer's framing is decided here (RFC 9112, section 6), whatever the application says of it, and with it whether the
-connection may be used again.
+This module alone decides the response's framing (RFC 9112, section 6) and whether the connection may be reused.
 """
 
 import logging
@@ -18,17 +17,17 @@ from service.http.transports import ConnectionLost, Transport, TransportTimeout,
 log = logging.getLogger(__name__)
 
 BODY_BYTES = 64 * 1024
-"""How much of a body is read at once."""
+"""Maximum size of one read of a body."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FRAMED = frozenset((b"content-length", b"transfer-encoding", b"connection", b"date"))
 _NO_CONTENT = 204
-_BODILESS = frozenset((_NO_CONTENT, 304))  # numbers, since members of HTTPStatus are slow to compare
+_BODILESS = frozenset((_NO_CONTENT, 304))  # numbers, because members of HTTPStatus are slow to compare
 _LINES = {status.value: b"HTTP/1.1 %d %b\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
 
 
 class Conditions:
-    """What holds for all connections at this moment."""
+    """The state that all connections read: limits, the Date header, and whether the server is stopping."""
 
     __slots__ = ("date", "limits", "render_error", "stopping")
 
@@ -36,12 +35,11 @@ class Conditions:
         self.limits = limits
         self.render_error = render_error
         self.stopping = False
-        self.date = b""
-        """The Date header's line."""
+        self.date = b""  # the header's whole line
 
 
 class ReadBuffer:
-    """A transport with what has arrived from it and is not read yet: the rest of a body, or the next requests."""
+    """A transport and its unread bytes: the rest of a body, or the next requests."""
 
     __slots__ = ("began", "buffer", "transport")
 
@@ -49,14 +47,13 @@ class ReadBuffer:
         self.transport = transport
         self.buffer = b""
         self.began: float | None = None
-        """When the first byte of the current request came, by Trio's clock, where it did not come whole."""
+        """Arrival of the current request's first byte, by Trio's clock; None if its head arrived in one read."""
 
 
 class RequestResponseCycle:
-    """`receive` and `send` for one request, and `finish` for who called the application."""
+    """`receive` and `send` for one request, and `finish` for the caller of the application."""
 
     __slots__ = (
-        "_asked_at",
         "_bodiless",
         "_body",
         "_chunked",
@@ -64,42 +61,43 @@ class RequestResponseCycle:
         "_continuing",
         "_delivered",
         "_ended",
+        "_finished",
         "_head",
-        "_keep",
-        "_left",
+        "_incoming",
+        "_keep_alive",
         "_lost",
-        "_over",
+        "_reading_since",
         "_received",
+        "_remaining",
         "_start",
         "_started",
-        "_wire",
     )
 
-    def __init__(self, wire: ReadBuffer, conditions: Conditions, head: Head) -> None:
-        self._wire = wire
+    def __init__(self, incoming: ReadBuffer, conditions: Conditions, head: Head) -> None:
+        self._incoming = incoming
         self._conditions = conditions
         self._head = head
         # The request.
         self._body: Body | None = head.body
-        self._delivered = False  # whether the application has had the body's last message
+        self._delivered = False  # whether the application has received the body's last message
         self._received = 0
-        self._asked_at: float | None = None
+        self._reading_since: float | None = None
         self._continuing = trio.Lock() if head.expects_continue else None
-        # The answer.
+        # The response.
         self._start: Message | None = None
         self._started = False
         self._ended = False
-        self._lost = False  # whether the client is gone, or was refused by us
-        self._over: trio.Event | None = None
-        self._keep = head.keep_alive
+        self._lost = False  # whether the client can receive no more
+        self._finished: trio.Event | None = None
+        self._keep_alive = head.keep_alive
         self._bodiless = False
         self._chunked = False
-        self._left: int | None = None
+        self._remaining: int | None = None
 
     async def receive(self) -> Message:
-        """The body, message by message, then `http.disconnect` once the answer is over or the request cannot go on.
+        """The body's messages, then `http.disconnect` once the response has ended or the request cannot continue.
 
-        A client that has closed its half of the connection still gets its answer.
+        A client that has closed its half of the connection still gets its response.
         """
         if self._body is not None and not self._ended:
             return await self._next_of_body(self._body)
@@ -107,15 +105,15 @@ class RequestResponseCycle:
             self._delivered = True
             return {"type": "http.request", "body": b"", "more_body": False}
         if not self._ended:
-            self._over = self._over or trio.Event()
-            await self._over.wait()
+            self._finished = self._finished or trio.Event()
+            await self._finished.wait()
         return {"type": "http.disconnect"}
 
     async def _next_of_body(self, body: Body) -> Message:
-        wire = self._wire
+        incoming = self._incoming
         while True:
             try:
-                content, wire.buffer = body.feed(wire.buffer)
+                content, incoming.buffer = body.feed(incoming.buffer)
             except BadBody as error:
                 return await self._refuse(400, str(error))
             if body.done:
@@ -126,38 +124,38 @@ class RequestResponseCycle:
                 self._received += len(content)
                 return {"type": "http.request", "body": content, "more_body": True}
             try:
-                await self._say_continue()
-                data = await wire.transport.receive(BODY_BYTES, self._body_due())
+                await self._send_continue()
+                data = await incoming.transport.receive(BODY_BYTES, self._body_due())
             except ConnectionLost:
-                self._lose()
+                self._mark_lost()
                 return {"type": "http.disconnect"}
             except TransportTimeout:
                 return await self._refuse(408, "The request's body did not arrive in time.")
             if not data:
                 return await self._refuse(400, "The request's body ended early.")
-            wire.buffer += data
+            incoming.buffer += data
 
-    async def _say_continue(self) -> None:
-        """Tell a client that waits with the body that it is wanted (RFC 9110, section 10.1.1)."""
+    async def _send_continue(self) -> None:
+        """Tell a client that holds back the body to send it (RFC 9110, section 10.1.1)."""
         if self._continuing is not None and not self._started and not self._received:
             async with self._continuing:
-                await self._wire.transport.send(CONTINUE)
+                await self._incoming.transport.send(CONTINUE)
             self._continuing = None
 
     def _body_due(self) -> float:
-        """When the next bytes of the body have to be there: a whole request and its rate have a bound each."""
-        limits, wire = self._conditions.limits, self._wire
-        if self._asked_at is None:
-            self._asked_at = trio.current_time()
-            if wire.began is None:
-                wire.began = self._asked_at
-        paced = self._asked_at + limits.stall_seconds + self._received / MINIMUM_BODY_RATE
-        return min(paced, wire.began + limits.request_seconds)  # type: ignore[operator]
+        """The time limit for the body's next bytes: the earlier of the limits by rate and for the whole request."""
+        limits, incoming = self._conditions.limits, self._incoming
+        if self._reading_since is None:
+            self._reading_since = trio.current_time()
+            if incoming.began is None:
+                incoming.began = self._reading_since
+        paced = self._reading_since + limits.stall_seconds + self._received / MINIMUM_BODY_RATE
+        return min(paced, incoming.began + limits.request_seconds)  # type: ignore[operator]
 
     async def send(self, message: Message) -> None:
-        """Take a message of the answer; what cannot be sent any more is dropped. Raises ValueError for one out of turn."""
+        """Send a message of the response, or drop it if the response has ended. Raises ValueError for an unexpected one."""
         if self._ended:
-            await trio.lowlevel.checkpoint()  # so that an endless answer to nobody can be cancelled
+            await trio.lowlevel.checkpoint()  # so that an endless response can be cancelled
             return
         kind = message["type"]
         if kind == "http.response.start" and self._start is None:
@@ -172,20 +170,20 @@ class RequestResponseCycle:
         else:
             data = self._first_bytes(self._start, content, more)
             self._started = True
-        if data and not await self._sent(data):
+        if data and not await self._try_send(data):
             return
         if not more:
-            if self._left:
-                raise ValueError(f"the answer ended {self._left} bytes before its content-length")
+            if self._remaining:
+                raise ValueError(f"the response ended {self._remaining} bytes before its content-length")
             self._end()
 
     def _first_bytes(self, start: Message, content: bytes, more: bool) -> bytes:
-        """The answer's head, with the first piece of its body."""
+        """The response's head and the first part of its body."""
         status: int = start["status"]
         parts = [_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
         length: bytes | None = None
         conditions = self._conditions
-        keep = self._keep and not conditions.stopping
+        keep = self._keep_alive and not conditions.stopping
         headers = start["headers"]
         lines = len(headers) + 2
         for name, value in headers:
@@ -199,8 +197,8 @@ class RequestResponseCycle:
             elif name == b"connection":
                 keep = keep and b"close" not in value.lower()
         if self._body is not None and keep:
-            # Behind an answer that comes before the whole request did, nobody can tell where the next one begins.
-            keep = self._body.ends_within(self._wire.buffer)
+            # If the response precedes the end of the request, the start of the next request is unknown.
+            keep = self._body.ends_within(self._incoming.buffer)
         bodiless = self._bodiless = self._head.method == "HEAD" or status in _BODILESS
         if length is None and not more and not bodiless:
             length = b"%d" % len(content)
@@ -209,7 +207,7 @@ class RequestResponseCycle:
                 lines += 1
                 parts += (b"content-length: ", length, b"\r\n")
             if not bodiless:
-                self._left = int(length)
+                self._remaining = int(length)
         elif not bodiless:
             if self._head.version == "1.1":
                 self._chunked = True
@@ -217,7 +215,7 @@ class RequestResponseCycle:
                 parts.append(b"transfer-encoding: chunked\r\n")
             else:
                 keep = False
-        self._keep = keep
+        self._keep_alive = keep
         if not keep:
             lines += 1
             parts.append(b"connection: close\r\n")
@@ -227,37 +225,37 @@ class RequestResponseCycle:
         parts.append(conditions.date)
         head = b"".join(parts)
         if head.count(b"\n") != lines or head.count(b"\r") != lines:
-            raise ValueError("a header of the answer holds a line break, and could begin another answer")
+            raise ValueError("a header of the response holds a line break, which could start another response")
         return b"%b\r\n%b" % (head, self._framed(content, more))
 
     def _framed(self, content: bytes, more: bool) -> bytes:
-        """A piece of the body as it goes over the wire."""
+        """A part of the body with its framing."""
         if self._bodiless:
             return b""
         if self._chunked:
             framed = b"%x\r\n%b\r\n" % (len(content), content) if content else b""
             return framed if more else framed + b"0\r\n\r\n"
-        if self._left is not None:
-            self._left -= len(content)
-            if self._left < 0:
-                raise ValueError("the answer is longer than its content-length")
+        if self._remaining is not None:
+            self._remaining -= len(content)
+            if self._remaining < 0:
+                raise ValueError("the response is longer than its content-length")
         return content
 
-    async def _sent(self, data: bytes) -> bool:
+    async def _try_send(self, data: bytes) -> bool:
         try:
             if self._continuing is None:
-                await self._wire.transport.send(data)
+                await self._incoming.transport.send(data)
             else:
                 async with self._continuing:
-                    await self._wire.transport.send(data)
+                    await self._incoming.transport.send(data)
         except (ConnectionLost, TransportTimeout):
-            self._lose()
+            self._mark_lost()
             return False
         return True
 
     async def _refuse(self, status: int, message: str) -> Message:
-        """Answer for the application, if it has not begun to, since the request cannot go on."""
-        self._keep = False
+        """Send an error response unless the application's has started. The request cannot continue."""
+        self._keep_alive = False
         if not self._started and not self._ended:
             await self._answer_instead(status, message)
         return {"type": "http.disconnect"}
@@ -265,33 +263,32 @@ class RequestResponseCycle:
     async def _answer_instead(self, status: int, message: str) -> None:
         headers, body = self._conditions.render_error(status, message)
         start: Message = {"status": status, "headers": headers}
-        self._keep = False
+        self._keep_alive = False
         self._started = True
-        if await self._sent(self._first_bytes(start, body, False)):
+        if await self._try_send(self._first_bytes(start, body, False)):
             self._end()
 
     def _end(self) -> None:
         self._ended = True
-        if self._over is not None:
-            self._over.set()
+        if self._finished is not None:
+            self._finished.set()
 
-    def _lose(self) -> None:
+    def _mark_lost(self) -> None:
         self._lost = True
         self._end()
 
     async def finish(self) -> bool:
-        """To be called once the application has returned or failed; returns whether the connection may be used again."""
+        """Complete the response after the application returned or failed. Returns whether the connection may be reused."""
         if not self._started and not self._ended:
-            await self._answer_instead(500, "The service has failed at this request.")
+            await self._answer_instead(500, "Something went wrong on our side.")
         if self._lost or not self._ended:
-            # Without its end, the answer must not look whole.
-            return False
-        wire = self._wire
-        if self._keep:
+            return False  # an unfinished response must not look complete
+        incoming = self._incoming
+        if self._keep_alive:
             if self._body is not None:
-                _, wire.buffer = self._body.feed(wire.buffer)
+                _, incoming.buffer = self._body.feed(incoming.buffer)
             return True
-        if self._body is not None or wire.buffer or self._head.keep_alive:
-            # The client may still be sending. A close would answer that with a reset, which can overtake our answer.
-            await linger(wire.transport)
+        if self._body is not None or incoming.buffer or self._head.keep_alive:
+            # The client may still be sending. Closing now would send a reset, which can overtake the response.
+            await linger(incoming.transport)
         return False

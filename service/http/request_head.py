@@ -1,7 +1,7 @@
-"""The head of an HTTP/1.1 request: pure, from its bytes to what the application is told, or a refusal.
+"""Parses the head of an HTTP/1.1 request. Pure.
 
-A head passes two readers. One strict pattern refuses whatever can be read in two ways (bare CR or LF, folded lines, blanks
-where none belong, other versions); llhttp parses what is left. What decides about the body is then held against RFC 9112.
+A strict pattern first rejects ambiguous heads: bare CR or LF, folded lines, misplaced blanks, other versions. llhttp
+parses the rest. Headers that determine the body are then checked against RFC 9112.
 """
 
 import re
@@ -15,7 +15,7 @@ LONGEST_LINE = 8 * 1024
 """Bytes of a request line; then 414."""
 
 LONGEST_HEAD = 16 * 1024
-"""Bytes of a whole head, the empty line included; then 431."""
+"""Bytes of a whole head, including the empty line; then 431."""
 
 MOST_FIELDS = 64
 """Header fields; then 431."""
@@ -46,7 +46,7 @@ _SPECIAL = frozenset((b"host", b"connection", b"content-length", b"transfer-enco
 
 
 class BadRequest(Exception):
-    """A request that is refused before the application sees it. The text is for the client."""
+    """A request that is rejected before the application sees it. The text is for the client."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class BadRequest(Exception):
 
 
 class Head:
-    """What the head of a request says. llhttp calls `on_url` and `on_header`, `parse_head` does the rest."""
+    """A parsed head. llhttp calls `on_url` and `on_header`; `parse_head` sets the rest."""
 
     __slots__ = (
         "body",
@@ -76,50 +76,49 @@ class Head:
         """`1.0` or `1.1`."""
         self.target = b""
         self.path = b""
-        """As on the wire, without the query."""
+        """Still percent-encoded, without the query."""
         self.query = b""
         self.headers: list[tuple[bytes, bytes]] = []
-        """With names in lower case."""
+        """Names are in lower case."""
         self.special: list[tuple[bytes, bytes]] = []
-        """Those that decide about the connection and the body."""
+        """The headers that determine the host, the connection and the body."""
         self.keep_alive = False
         self.body: Body | None = None
         self.expects_continue = False
 
     def on_url(self, url: bytes) -> None:
-        self.target = url  # in one piece, as the head is
+        self.target = url  # called once, because the head is fed whole
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # llhttp leaves the blanks behind a value; they are no part of it.
+        # llhttp keeps the blanks after a value, which are not part of it.
         pair = name.lower(), value.rstrip(b" \t")
         self.headers.append(pair)
         if pair[0] in _SPECIAL:
             self.special.append(pair)
 
 
-def find_head(data: bytes, looked_at: int = 0) -> int:
-    """Where the head at the front of `data` ends, or 0 while its end has not arrived.
+def find_head(data: bytes, scanned: int = 0) -> int:
+    """The index after the head at the front of `data`, or 0 if its end has not arrived.
 
-    The first `looked_at` bytes were looked at before. Raises `BadRequest` as soon as what has arrived is too long or cannot
-    become a head.
+    The first `scanned` bytes were searched before. Raises `BadRequest` as soon as `data` is too long or malformed.
     """
-    end = data.find(b"\r\n\r\n", looked_at and max(0, looked_at - 3))
+    end = data.find(b"\r\n\r\n", scanned and max(0, scanned - 3))
     if 0 <= end <= LONGEST_HEAD - 4:
         return end + 4
     if len(data) > LONGEST_LINE and data.find(b"\r\n", 0, LONGEST_LINE + 2) < 0:
         raise BadRequest(414, "The request line is longer than 8 KiB.")
     if end >= 0 or len(data) >= LONGEST_HEAD:
         raise BadRequest(431, "The request's head is longer than 16 KiB.")
-    if _BROKEN_LINE.search(data, max(0, looked_at - 1)):
+    if _BROKEN_LINE.search(data, max(0, scanned - 1)):
         raise BadRequest(400, "A line of the request's head does not end in CR LF.")
     return 0
 
 
 def parse_head(data: bytes) -> Head:
-    """Read one whole head. Raises `BadRequest`."""
+    """Parse one whole head. Raises `BadRequest`."""
     match = _HEAD.fullmatch(data)
     if match is None:
-        raise _reason(data)
+        raise _rejection_of(data)
     method, minor = match.groups()
     if len(data) > LONGEST_LINE and data.find(b"\r\n") > LONGEST_LINE:
         raise BadRequest(414, "The request line is longer than 8 KiB.")
@@ -127,9 +126,9 @@ def parse_head(data: bytes) -> Head:
     try:
         httptools.HttpRequestParser(head).feed_data(data)
     except httptools.HttpParserUpgrade:
-        pass  # No other protocol is spoken here, and a server may ignore the wish (RFC 9110, section 7.8).
+        pass  # A server may ignore the request to upgrade (RFC 9110, section 7.8).
     except httptools.HttpParserInvalidMethodError:
-        # llhttp knows a list of methods. Which of them a path takes is for the application to say.
+        # llhttp has a fixed list of methods. The application decides which ones a path allows.
         other = parse_head(b"GET" + data[match.end(1) :])
         other.method = head.method
         return other
@@ -137,7 +136,7 @@ def parse_head(data: bytes) -> Head:
         raise BadRequest(400, "The request's head cannot be read.") from None
     if len(head.headers) > MOST_FIELDS:
         raise BadRequest(431, "The request has more than 64 header fields.")
-    host = _judge(head)
+    host = _check_special(head)
     target = head.target
     if target[0] != _SLASH or method == b"CONNECT":
         target = _origin_form(method, target, host)
@@ -149,35 +148,35 @@ def parse_head(data: bytes) -> Head:
 
 
 def head_of_unreadable(data: bytes) -> Head:
-    """Method and path of a head that may be anything, as far as they can be told, for the log and for its refusal."""
+    """Method and path of an invalid head as far as they can be read, for the log and the error response."""
     match = _NAMED.match(data, 0, LONGEST_LINE)
     head = Head(match[1].decode() if match else "-", "1.1")
     head.path = match[2] if match else b"-"
     return head
 
 
-def _reason(data: bytes) -> BadRequest:
+def _rejection_of(data: bytes) -> BadRequest:
     if _OTHER_VERSION.match(data):
-        return BadRequest(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+        return BadRequest(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
     line, _, _ = data.partition(b"\r\n")
     if len(line) > LONGEST_LINE:
         return BadRequest(414, "The request line is longer than 8 KiB.")
     return BadRequest(400, "The request's head is not well formed.")
 
 
-def _judge(head: Head) -> bytes | None:
-    """Hold the headers that decide about connection and body against RFC 9112; returns the host. Raises `BadRequest`."""
+def _check_special(head: Head) -> bytes | None:
+    """Check the special headers against RFC 9112, and set `body` and `keep_alive`. Returns the host. Raises `BadRequest`."""
     host = length = coding = None
     is_1_1 = head.version == "1.1"
     closes, keeps = False, is_1_1
     for name, value in head.special:
         if name == b"host":
             if host is not None or not _is_host(value):
-                raise BadRequest(400, "The request needs one Host header, a name or address with or without a port.")
+                raise BadRequest(400, "Send one Host header with a name or address, with or without a port.")
             host = value
         elif name == b"content-length":
             if length is not None or not _LENGTH.fullmatch(value):
-                raise BadRequest(400, "Content-Length stands twice or is no number.")
+                raise BadRequest(400, "Content-Length is repeated or is not a number.")
             length = int(value)
         elif name == b"transfer-encoding":
             if coding is not None or value.lower() != b"chunked" or not is_1_1:
@@ -189,13 +188,13 @@ def _judge(head: Head) -> bytes | None:
             keeps = keeps or b"keep-alive" in options
         elif is_1_1:  # RFC 9110, section 10.1.1: from HTTP/1.0 it is ignored
             if value.lower() != b"100-continue":
-                raise BadRequest(417, "Only 'Expect: 100-continue' can be met.")
+                raise BadRequest(417, "Only 'Expect: 100-continue' is supported.")
             head.expects_continue = True
     if host is None and is_1_1:
         raise BadRequest(400, "The request has no Host header.")
     if coding is not None:
         if length is not None:
-            raise BadRequest(400, "Content-Length and Transfer-Encoding exclude each other.")
+            raise BadRequest(400, "Content-Length and Transfer-Encoding cannot be combined.")
         head.body = ChunkedReader()
     elif length:
         head.body = ContentLengthReader(length)
@@ -206,12 +205,12 @@ def _judge(head: Head) -> bytes | None:
 
 @lru_cache(256)
 def _is_host(value: bytes) -> bool:
-    """Whether it is a host with or without a port. Most requests name the same few."""
+    """Whether `value` is a host with or without a port."""
     return _HOST.fullmatch(value) is not None
 
 
 def _origin_form(method: bytes, target: bytes, host: bytes | None) -> bytes:
-    """The target as path and query. One that names the whole address must name the Host."""
+    """The target as path and query. An absolute target must name the same host as the Host header."""
     if target == b"*" and method == b"OPTIONS":
         return target
     absolute = _ABSOLUTE.fullmatch(target)
@@ -219,5 +218,5 @@ def _origin_form(method: bytes, target: bytes, host: bytes | None) -> bytes:
         raise BadRequest(400, "The request's target is neither a path nor an address of this service.")
     authority, rest = absolute.groups()
     if not _is_host(authority) or (host is not None and authority.lower() != host.lower()):
-        raise BadRequest(400, "The request's target names another host than its Host header.")
+        raise BadRequest(400, "The request's target and its Host header name different hosts.")
     return rest if rest.startswith(b"/") else b"/" + rest

@@ -26,22 +26,22 @@ LAST_MOMENT_SECONDS = 0.5
 """Time for connections to end after they were cut off."""
 
 ACCEPTED_AT_ONCE = 64
-"""Most connections accepted before other tasks run."""
+"""Maximum number of connections accepted before other tasks run."""
 
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 EXHAUSTED_SECONDS = 0.1
-"""Pause when the system has no room for another connection; open ones may end meanwhile."""
+"""Pause when the system has no resources for another connection."""
 
 TICK_SECONDS = 0.25
-"""Time between two checks for overdue waits, and so how late one may be ended."""
+"""Interval of checks for overdue waits, and so the maximum delay of a timeout."""
 
 SETTLE_PASSES = 2
-"""Passes of the scheduler after which every accepted connection has started and is counted."""
+"""Scheduler passes until every accepted connection has started and is counted."""
 
 
 @dataclass(slots=True)
 class Server:
-    """Open listeners, which accept nothing before `serve`."""
+    """Open listeners. They accept no connections before `serve`."""
 
     urls: list[str]
     """One URL for each configured address, in their order."""
@@ -56,25 +56,25 @@ class Server:
     async def serve(self, handlers: Handlers, *, stop: trio.Event, ready: Callable[[], None]) -> None:
         """Serve until `stop` is set, then let requests in flight finish for at most `graceful_seconds`.
 
-        Calls `ready` once connections are accepted.
+        Calls `ready` when connections are accepted.
         """
         connections = Connections(self._limits)
         engine, http2 = Engine(handlers, self._limits, self._clock), Http2(handlers.app, self._limits)
         async with trio.open_nursery() as open_connections:
             open_connections.start_soon(maintain, engine, connections)
-            doors = [
+            pairs = [
                 (listener, _ConnectionHandler(engine, http2, self._limits, connections, tls))
                 for listener, tls in self._listeners
             ]
             async with trio.open_nursery() as accepting:
-                for listener, handle in doors:
+                for listener, handle in pairs:
                     listener.listen(self._limits.backlog)
                     accepting.start_soon(_accept, handle, listener, open_connections)
                 ready()
                 await stop.wait()
                 engine.announce_stop()
                 accepting.cancel_scope.cancel()
-            for listener, handle in doors:
+            for listener, handle in pairs:
                 _accept_queued(handle, listener, open_connections, self._limits.backlog)
             for _ in range(SETTLE_PASSES):
                 await trio.lowlevel.checkpoint()
@@ -100,8 +100,7 @@ class Server:
 async def _accept(handle: "_ConnectionHandler", listener: socket.socket, nursery: trio.Nursery) -> None:
     """Accept connections until cancelled, a bounded burst at a time.
 
-    With one accept in each scheduler pass, the last of a burst would wait for as many passes as there are connections
-    before it: seconds, under load.
+    With one accept per scheduler pass, the last connection of a burst would wait for seconds under load.
     """
     while True:
         await trio.lowlevel.wait_readable(listener)
@@ -133,7 +132,7 @@ def _accept_queued(handle: "_ConnectionHandler", listener: socket.socket, nurser
 
 
 async def maintain(engine: Engine, connections: Connections) -> None:
-    """A few times a second: end overdue waits, renew the Date header, log rejected connections."""
+    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS`."""
     while True:
         await trio.sleep(TICK_SECONDS)
         engine.tick()

@@ -1,8 +1,7 @@
-"""Bytes in and out of one connection, with a bound on every wait: over a plain socket, or over any stream of Trio.
+"""Sends and receives the bytes of one connection, with a time limit on every wait.
 
-The socket's way is for speed. It waits for readiness by itself, sends without waiting where the kernel takes all, and has no
-cancel scope: a moved deadline costs as much as a tenth of a small request, so overdue waits are found by a watchman who looks
-at all connections (`expire_overdue`) a few times a second.
+`SocketTransport` is the fast one, for plain sockets. It has no cancel scopes, because moving a deadline costs a tenth of
+a small request; `expire_overdue` checks all connections a few times a second instead. `StreamTransport` is for TLS.
 """
 
 import socket
@@ -18,18 +17,18 @@ from service.http.limits import LINGER_BYTES, LINGER_SECONDS, MINIMUM_RATE
 Address = tuple[str, int]
 
 PIECE = MINIMUM_RATE
-"""What a stream is given at once. Streams do not tell how much a client has taken before it has taken all."""
+"""Bytes per send of a stream. A stream reports no progress within one send."""
 
 CLOSE_SECONDS = 1.0
-"""How long TLS may take to say that it ends."""
+"""Maximum time for TLS to close."""
 
 
 class ConnectionLost(Exception):
-    """The client has closed or broken the connection, or it was cut off."""
+    """The connection is closed, broken, or cut."""
 
 
 class TransportTimeout(Exception):
-    """What was waited for did not come in time."""
+    """The client did not send or read in time."""
 
 
 class Transport(Protocol):
@@ -40,42 +39,42 @@ class Transport(Protocol):
     scheme: str
 
     async def receive(self, most: int, due: float) -> bytes:
-        """The next bytes, at most `most`; empty once the client has ended.
+        """The next bytes, at most `most`; empty once the client has closed its half.
 
         Raises `TransportTimeout` at `due` (Trio's clock), and `ConnectionLost`.
         """
         ...
 
     def receive_nowait(self) -> bytes:
-        """Bytes that have arrived, or none."""
+        """Bytes that have already arrived, possibly none."""
         ...
 
     async def send(self, data: bytes) -> None:
-        """Send all of it; not always a checkpoint.
+        """Send all of `data`. Not always a checkpoint.
 
         Raises `TransportTimeout` when the client reads too slowly, and `ConnectionLost`.
         """
         ...
 
     def expire(self) -> None:
-        """End the wait of a `receive` now, with `TransportTimeout`."""
+        """Let a waiting `receive` raise `TransportTimeout` now."""
         ...
 
     async def finish(self) -> None:
-        """Tell the client that no more comes, where the transport can."""
+        """Close the sending half, if the transport can."""
         ...
 
     def cut(self) -> None:
-        """Give the connection up: whoever waits, and whoever comes later, gets `ConnectionLost`."""
+        """Abort the connection. Current and later calls raise `ConnectionLost`."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         ...
 
 
 async def linger(transport: Transport) -> None:
-    """Drop what the client still sends, within bounds, so that it reads the last answer and is not sent a reset before."""
+    """Drop what the client still sends, within limits, so that no reset overtakes the last response."""
     due = trio.current_time() + LINGER_SECONDS
     dropped = 0
     try:
@@ -87,7 +86,7 @@ async def linger(transport: Transport) -> None:
 
 
 class SocketTransport:
-    """A transport over a connected TCP socket, which it takes over from the stream."""
+    """A transport over a connected TCP socket, detached from the Trio stream."""
 
     scheme = "http"
 
@@ -100,8 +99,7 @@ class SocketTransport:
         self._send = self._socket.send
         self._stall_seconds = stall_seconds
         self._closed = False
-        # When the latest wait in each direction is overdue. A wait that is over leaves its own behind, which harms nobody:
-        # only who waits looks.
+        # The deadline of the latest wait in each direction. A stale one is harmless: only a waiting task checks it.
         self.receive_due = inf
         self.send_due = inf
         self.client = client
@@ -116,7 +114,7 @@ class SocketTransport:
             except BlockingIOError:
                 continue
             except trio.ClosedResourceError:
-                # Woken, see `wake`.
+                # Raised by `wake`.
                 if not self._closed and trio.current_time() >= self.receive_due:
                     raise TransportTimeout from None
             except OSError:
@@ -160,7 +158,7 @@ class SocketTransport:
             raise ConnectionLost
 
     def wake(self) -> None:
-        """Let whoever waits look at the time, or see that the socket is closed."""
+        """Let waiting tasks check their deadline and whether the socket is closed."""
         if not self._closed:
             trio.lowlevel.notify_closing(self._socket)
 
@@ -176,7 +174,7 @@ class SocketTransport:
 
     def cut(self) -> None:
         if not self._closed:
-            # With a reset: what the client did not take is not kept for it by the kernel either.
+            # Close with a reset, so that the kernel drops unsent data too.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self._close()
 
@@ -191,7 +189,7 @@ class SocketTransport:
 
 
 def expire_overdue(transports: Iterable[SocketTransport]) -> None:
-    """Wake the waits that are overdue; each then ends itself with `TransportTimeout`."""
+    """Wake overdue waits, which then raise `TransportTimeout`."""
     now = trio.current_time()
     for transport in transports:
         if transport.receive_due <= now or transport.send_due <= now:
@@ -199,7 +197,7 @@ def expire_overdue(transports: Iterable[SocketTransport]) -> None:
 
 
 class StreamTransport:
-    """A transport over any stream: TLS, or memory in tests."""
+    """A transport over any Trio stream: TLS, or memory in tests."""
 
     def __init__(
         self, stream: trio.abc.Stream, client: Address, server: Address, stall_seconds: float, *, scheme: str = "https"
@@ -227,7 +225,7 @@ class StreamTransport:
         raise TransportTimeout
 
     def receive_nowait(self) -> bytes:
-        return b""  # a stream cannot be asked
+        return b""  # streams cannot receive without waiting
 
     async def send(self, data: bytes) -> None:
         latest = trio.current_time() + self._stall_seconds + len(data) / MINIMUM_RATE

@@ -1,1 +1,1 @@
-"""Taking and refunding money: the port, its test implementation, and Stripe."""
+"""Payments and refunds: the port, the test mode, and Stripe."""

@@ -1,4 +1,4 @@
-"""The payment port's values: what a processor reports, and the webhook that reads it."""
+"""Events of a payment processor, and the port of the webhook that reads them."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,7 +8,7 @@ from actors.values import Refused
 
 @dataclass(frozen=True, slots=True)
 class PaymentSucceeded:
-    """The processor says that a booking was paid."""
+    """A booking was paid."""
 
     event_id: str
     booking_id: str
@@ -19,9 +19,9 @@ class PaymentSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The processor says how a refund went; `declined` None means that all of it is on its way back.
+    """The outcome of a refund. `declined` is the reason of a failure; None means that the whole amount is on its way back.
 
-    `payment` is set where somebody may have paid back by hand: what was paid back had been paid.
+    `payment` is the refunded payment if the refund may have been made by hand, because its own event may be missing.
     """
 
     event_id: str
@@ -30,12 +30,12 @@ class RefundUpdated:
     payment: PaymentSucceeded | None = None
 
 
-Told = PaymentSucceeded | RefundUpdated
+PaymentEvent = PaymentSucceeded | RefundUpdated
 
 
 class Webhook(Protocol):
-    """Opens what a processor posts."""
+    """Reads the events that a processor posts."""
 
-    def opened(self, body: bytes, signature: str | None) -> Told | Refused | None:
-        """What an event tells the ledger; None where it tells it nothing; a refusal where it is not the processor's."""
+    def read(self, body: bytes, signature: str | None) -> PaymentEvent | Refused | None:
+        """The event, None if it does not concern the ledger, or a refusal if the processor did not sign it."""
         ...

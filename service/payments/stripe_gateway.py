@@ -1,7 +1,7 @@
-"""Live mode: Stripe Checkout and refunds, through Stripe's own library.
+"""Live mode: Stripe Checkout and refunds, through Stripe's library.
 
-The library's calls block, so each runs in a thread: bounded in time, and so few at once that the loop and the other
-actors never wait for a processor that is slow. Nothing here changes a booking: the ledger is told by the webhook.
+The library blocks, so each call runs in a thread. Time and number of calls are limited, so that a slow processor never
+delays the event loop. Bookings change only when the webhook reports to the ledger.
 """
 
 import logging
@@ -29,24 +29,23 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 CALLS, WAITING = 8, 32
-"""Threads at once, and calls that may wait for one, within their own time; one more is refused at once."""
+"""Maximum concurrent calls, and calls waiting for a thread. Further calls are refused."""
 
 SHORTEST_SESSION_MS = 30 * MINUTE_MS
-"""Stripe's minimum from the moment on that a session is made; `MARGIN_MS` is for the way there and for its clock."""
+"""Stripe's minimum lifetime of a session. `MARGIN_MS` allows for network latency and clock differences."""
 
 MARGIN_MS = 2 * MINUTE_MS
 
 KEYS = 3
-"""How often a call is made under a new key where Stripe only repeats an old failure."""
+"""Maximum idempotency keys per call, in case Stripe repeats an old failure."""
 
 _SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
 
 
 class StripePayments:
-    """Payments by Stripe. Every call can be repeated, by any node: what is asked follows from the booking alone.
+    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking.
 
-    `hold_ms` is how long a hold lasts, from which follows when a checkout began. `url` is another address of the
-    processor, for tests.
+    `hold_ms` is the duration of a hold. `url` is another address of the processor, for tests.
     """
 
     def __init__(
@@ -65,14 +64,13 @@ class StripePayments:
         self._extra_ms = max(0, SHORTEST_SESSION_MS + MARGIN_MS - hold_ms)
         self._limiter = trio.CapacityLimiter(calls)
         self._waiting = waiting
-        # Below a warning, the library's own log holds what it sends, and with it the links of our pages.
+        # At lower levels the library logs its requests, which contain the links of our pages.
         logging.getLogger("stripe").setLevel(logging.WARNING)
         self._client = stripe.StripeClient(
             secret_key,
             base_addresses={"api": url} if url else {},
             http_client=stripe.RequestsClient(timeout=seconds),
-            # Whoever calls us calls again, with a pause and a limit of their own.
-            max_network_retries=0,
+            max_network_retries=0,  # callers retry with their own pauses and limits
         )
 
     async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
@@ -80,25 +78,24 @@ class StripePayments:
 
     async def refund(self, booking: Booking) -> bool:
         if booking.payment_id is None:
-            raise PaymentsRefused(f"{booking.id} has no payment that could be paid back")
+            raise PaymentsRefused(f"{booking.id} has no payment to refund")
         return await self._in_thread(partial(self._refund, booking, booking.payment_id))
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
         if self._limiter.available_tokens < 1 and self._limiter.statistics().tasks_waiting >= self._waiting:
-            raise PaymentsUnavailable("too many calls of the processor are under way")
+            raise PaymentsUnavailable("too many Stripe calls are in progress")
         with trio.move_on_after(self._seconds):
-            # A thread that is left behind keeps its place until its socket gives up, so that there are never more.
-            return await trio.to_thread.run_sync(_understood, call, abandon_on_cancel=True, limiter=self._limiter)
-        raise PaymentsUnavailable(f"Stripe gave no answer within {self._seconds:g} s")
+            # An abandoned thread keeps its slot until its socket times out, so the number of threads stays limited.
+            return await trio.to_thread.run_sync(_translated, call, abandon_on_cancel=True, limiter=self._limiter)
+        raise PaymentsUnavailable(f"Stripe did not answer within {self._seconds:g} s")
 
     # In the thread.
 
     def _checkout(self, booking: Booking, campaign_name: str) -> Checkout:
-        """One session a booking: when it ends follows from the hold, not from the moment of the call.
+        """Create the booking's one session. Its end depends on the hold, not on the time of the call.
 
-        A session cannot end less than 30 minutes after it was made, so one that is asked for late in the hold, because
-        Stripe could not be reached before, ends half an hour after the hold. A payment that comes after the hold is the
-        ledger's to judge.
+        Sessions last at least 30 minutes. One created late in the hold, because Stripe was unreachable before, therefore
+        ends half an hour after the hold. The ledger decides on payments after the hold.
         """
         first_ms = booking.hold_ms + self._extra_ms
         late_ms = booking.hold_ms + SHORTEST_SESSION_MS + MARGIN_MS
@@ -107,10 +104,10 @@ class StripePayments:
         except stripe.InvalidRequestError as error:
             if error.param != "expires_at":
                 raise
-            # Made before, it would have been repeated to us: so there is none yet, and this one is the only one.
+            # Stripe would have repeated an earlier session, so there is none yet.
             session = self._session(booking, campaign_name, late_ms)
         if not isinstance(session.url, str) or type(session.expires_at) is not int:
-            raise PaymentsUnavailable("Stripe's session has no address or no end")
+            raise PaymentsUnavailable("Stripe's session has no url or no expires_at")
         return Checkout(session.url, session.expires_at * SECOND_MS)
 
     def _session(self, booking: Booking, campaign_name: str, expires_ms: int) -> stripe.checkout.Session:
@@ -141,7 +138,7 @@ class StripePayments:
         )
 
     def _refund(self, booking: Booking, payment_id: str) -> bool:
-        """Pay back all that is left of the payment: Stripe does that once, whatever the key."""
+        """Refund the rest of the payment. Stripe does this once, whatever the key. Returns whether it is complete."""
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
         try:
             refund = self._keyed(f"refund-{booking.id}", partial(self._refunded, params))
@@ -157,10 +154,10 @@ class StripePayments:
             case "failed" | "canceled":
                 raise PaymentsRefused(f"Stripe: the refund is {refund.status}: {refund.failure_reason}")
             case _:
-                raise PaymentsUnavailable("Stripe's refund is in a state that is not known here")
+                raise PaymentsUnavailable(f"Stripe's refund has an unknown status: {refund.status}")
 
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
-        """A refund as it is now, though Stripe repeats it under its key as it was when it was made."""
+        """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""
         refund = self._client.v1.refunds.create(params, {"idempotency_key": key})
         if _is_repeated(refund.last_response):
             refund = self._client.v1.refunds.retrieve(refund.id)
@@ -171,8 +168,7 @@ class StripePayments:
     def _keyed(self, key: str, call: Callable[[str], T]) -> T:
         """Make a call under an idempotency key.
 
-        Stripe keeps failures under their key too, for a day, and repeats them: that is no answer to this attempt, which
-        is made under the next key then.
+        For a day, Stripe repeats failures under their key too. The call is then made again under the next key.
         """
         for number in range(1, KEYS):
             try:
@@ -180,7 +176,7 @@ class StripePayments:
             except _StaleFailure:
                 pass
             except stripe.IdempotencyError:
-                log.warning("%s was used with other parameters, maybe of another version: taking a new key", key)
+                log.warning("idempotency key %s was used with other parameters; trying a new key", key)
             except stripe.StripeError as error:
                 if not _is_repeated(error):
                     raise
@@ -188,40 +184,40 @@ class StripePayments:
 
 
 class _StaleFailure(Exception):
-    """What Stripe repeats has failed since it was made."""
+    """Stripe repeated a response whose refund has failed since."""
 
 
 def _is_repeated(answer: Any) -> bool:
-    """Whether Stripe has only repeated an answer that it gave before under the same key."""
+    """Whether Stripe repeated its response to an earlier call under the same key."""
     headers = getattr(answer, "headers", None) or {}
     return str(headers.get("idempotent-replayed", "")).lower() == "true"
 
 
 def product_name(booking: Booking) -> str:
-    """What a person sees on the processor's page: the slot and its weeks."""
+    """The name on the processor's page: the slot and its weeks."""
     first = datetime.fromtimestamp(booking.week_start_ms / SECOND_MS, UTC)
     weeks = "1 week" if booking.weeks == 1 else f"{booking.weeks} weeks"
     return f"{booking.slot_name}, {weeks} from {first:%d %B %Y}"
 
 
-def _understood(call: Callable[[], T]) -> T:
-    """Run a call, and put the library's errors into the words of the port."""
+def _translated(call: Callable[[], T]) -> T:
+    """Run a call and translate the library's errors into those of the port."""
     try:
         return call()
     except _StaleFailure:
-        raise PaymentsRefused("Stripe: the refund has failed each time") from None
+        raise PaymentsRefused("Stripe: every attempt at the refund has failed") from None
     except (stripe.CardError, stripe.InvalidRequestError) as error:
         raise PaymentsRefused(_words(error)) from None
     except stripe.StripeError as error:
-        # The connection, 5xx, 429, an answer that is no JSON; and a key that is not accepted, which can be mended.
+        # Network errors, 5xx, 429, invalid JSON, and a rejected API key, which the operator can fix.
         raise PaymentsUnavailable(_words(error)) from None
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        # JSON of another shape than Stripe's, in which the library or we miss something.
-        raise PaymentsUnavailable(f"Stripe's answer is not understood: {type(error).__name__}") from None
+        # JSON of an unexpected shape.
+        raise PaymentsUnavailable(f"Stripe sent an unexpected response: {type(error).__name__}") from None
 
 
 def _words(error: stripe.StripeError) -> str:
-    """What went wrong, for an operator: one line without secrets."""
+    """The error as one line for the operator, without secrets."""
     known = [str(error.http_status or ""), str(error.code or ""), str(error.request_id or "")]
     message = " ".join((error.user_message or type(error).__name__).split())
     words = f"Stripe: {message[:200]}"

@@ -1,7 +1,7 @@
-"""What Stripe posts: whether it is Stripe's own, and what it tells the ledger.
+"""Verifies and reads the events that Stripe posts.
 
-The signature is checked by Stripe's library. Events are read by hand, field by field, since an account's endpoint may
-speak any version of the API and other systems of the account may be behind an event. Reading is pure.
+Stripe's library checks the signature. Events are parsed field by field, because an endpoint may use any version of the
+API, and other systems of the account may have caused an event. Parsing is pure.
 """
 
 import json
@@ -12,13 +12,13 @@ from stripe import SignatureVerificationError, WebhookSignature
 
 from actors.clock import SECOND_MS, Clock
 from actors.values import Code, Refused
-from service.payments.gateway import PaymentSucceeded, RefundUpdated, Told
+from service.payments.gateway import PaymentEvent, PaymentSucceeded, RefundUpdated
 
 TOLERANCE_SECONDS = 300
-"""How old a signature may be, as in Stripe's own libraries; the events themselves are handled once whatever their age."""
+"""Maximum age of a signature, as in Stripe's libraries. Events are handled once, whatever their age."""
 
 BOOKING = "booking_id"
-"""The name of a booking's id in the metadata of what we make at Stripe."""
+"""The metadata key for the booking's id in all our objects at Stripe."""
 
 LARGEST_AMOUNT = 2**53
 
@@ -28,13 +28,13 @@ _CURRENCY = re.compile(r"[a-z]{3}")
 
 
 class StripeWebhook:
-    """Opens events that are signed with the endpoint's secret."""
+    """Reads events that are signed with the endpoint's secret."""
 
     def __init__(self, secret: str, clock: Clock) -> None:
         self._secret = secret
         self._clock = clock
 
-    def opened(self, body: bytes, signature: str | None) -> Told | Refused | None:
+    def read(self, body: bytes, signature: str | None) -> PaymentEvent | Refused | None:
         refused = self._not_stripes(body, signature or "")
         if refused is not None:
             return refused
@@ -42,19 +42,19 @@ class StripeWebhook:
             event = json.loads(body)
         except (ValueError, RecursionError):
             return Refused(Code.INVALID_REQUEST, "The body is not valid JSON.")
-        return told_by(event)
+        return event_of(event)
 
     def _not_stripes(self, body: bytes, signature: str) -> Refused | None:
-        """Why the body cannot be taken for Stripe's.
+        """The refusal if Stripe did not sign the body.
 
-        The library would compare with the system's clock, so its check of the age is left out and made here: it reads
-        the time of the signature as `_signed_seconds` does, and what was verified is that very time.
+        The age is checked here, because the library uses the system's clock. `_signed_seconds` reads the time exactly as
+        the library does, so it is the time that was verified.
         """
         try:
             WebhookSignature.verify_header(body, signature, self._secret)
         except (SignatureVerificationError, ValueError, TypeError):
-            # ValueError: the body is not UTF-8. TypeError: the header is not ASCII. Neither comes from Stripe.
-            return Refused(Code.INVALID_REQUEST, "The Stripe-Signature header is missing or not one of this body.")
+            # ValueError: the body is not UTF-8. TypeError: the header is not ASCII. Stripe sends neither.
+            return Refused(Code.INVALID_REQUEST, "The Stripe-Signature header is missing or does not match the body.")
         if _signed_seconds(signature) < self._clock.now_ms() // SECOND_MS - TOLERANCE_SECONDS:
             return Refused(Code.INVALID_REQUEST, f"The signature is older than {TOLERANCE_SECONDS} s.")
         return None
@@ -64,8 +64,8 @@ def _signed_seconds(signature: str) -> int:
     return next(int(part[1]) for part in (text.split("=", 2) for text in signature.split(",")) if part[0] == "t")
 
 
-def told_by(event: Any) -> Told | None:
-    """What an event tells the ledger. None where that is nothing: another kind, another system's, or not as documented."""
+def event_of(event: Any) -> PaymentEvent | None:
+    """Parse an event. None if its kind is unknown, it concerns another system, or it is malformed."""
     event_id, kind, thing = _text(event, "id", _ID), _field(event, "type"), _field(_field(event, "data"), "object")
     if event_id is None or not isinstance(thing, dict):
         return None
@@ -82,14 +82,13 @@ def told_by(event: Any) -> Told | None:
 
 def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | None:
     if session.get("payment_status") != "paid":
-        # A way to pay that takes days: `async_payment_succeeded` follows, or nothing does.
-        return None
+        return None  # a payment method that takes days: `async_payment_succeeded` may follow
     booking_id = _booking_of(session) or _text(session, "client_reference_id", _BOOKING_ID)
     return _payment(event_id, booking_id, session, "amount_total")
 
 
 def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | None:
-    """A charge that was paid back whole; one that was paid back in part, by hand, is left alone."""
+    """A fully refunded charge. Partial refunds, made by hand, are ignored."""
     payment = _payment(f"{event_id}.payment", _booking_of(charge), charge, "amount")
     if charge.get("refunded") is not True or payment is None:
         return None
@@ -97,10 +96,10 @@ def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | N
 
 
 def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
-    """A refund that we ordered: one made by hand has no booking in its metadata.
+    """A refund that we requested: one made by hand has no booking in its metadata.
 
-    Two events tell of a failure. It is named by the refund and its state, so that the second, which may come after the
-    refund was ordered anew, is not taken for another.
+    Stripe reports a failure in two events. The event id is built from the refund and its status, so that the second one,
+    which may arrive after the refund was requested again, is a duplicate.
     """
     refund_id, booking_id, status = _text(refund, "id", _ID), _booking_of(refund), refund.get("status")
     if refund_id is None or booking_id is None:
@@ -130,7 +129,7 @@ def _booking_of(thing: dict[str, Any]) -> str | None:
 
 
 def _text(thing: Any, name: str, form: re.Pattern[str]) -> str | None:
-    """A text of this form. What Postgres cannot keep, such as NUL or half a surrogate pair, has none of the forms."""
+    """The text if it matches `form`. No form allows NUL or lone surrogates, which Postgres cannot store."""
     value = _field(thing, name)
     return value if isinstance(value, str) and form.fullmatch(value) else None
 

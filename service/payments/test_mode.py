@@ -1,4 +1,4 @@
-"""Test mode: a checkout page of our own, and refunds that move no money."""
+"""Test mode: our own checkout page, and refunds that move no money."""
 
 import trio
 

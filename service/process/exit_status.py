@@ -1,4 +1,4 @@
-"""Exit codes, and how the outcome of a process's work becomes one. Shared by the command line and the workers."""
+"""Exit codes, and the mapping of errors to them. Shared by the command line and the workers."""
 
 import logging
 from collections.abc import Callable
@@ -11,37 +11,37 @@ from storage.opening import StorageError
 SUCCESS, BUG, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 EXPECTED = (UserError, ListenError, StorageError, WorkerFailed)
-"""Errors that an operator can fix. Their text is the whole message; they are shown without a traceback."""
+"""Errors that an operator can fix, shown without a traceback."""
 
 log = logging.getLogger(__name__)
 
 
-def outcome_of(work: Callable[[], int], complain: Callable[[str], None]) -> int:
-    """Run `work` and return its exit code. An expected error is reported through `complain` and returns `USAGE`."""
+def outcome_of(work: Callable[[], int], report: Callable[[str], None]) -> int:
+    """Run `work` and return its exit code. An expected error is passed to `report` and returns `USAGE`."""
     try:
         return work()
     except EXPECTED as error:
-        complain(str(error))
+        report(str(error))
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseExceptionGroup as group:
-        return _of_group(group, complain)
+        return _of_group(group, report)
 
 
-def _of_group(group: BaseExceptionGroup[BaseException], complain: Callable[[str], None]) -> int:
-    """The exit code for errors out of nested nurseries. Any unexpected one among them is logged with its traceback."""
+def _of_group(group: BaseExceptionGroup[BaseException], report: Callable[[str], None]) -> int:
+    """The exit code for errors from nested nurseries. Logs a traceback if any of them is unexpected."""
     known, rest = group.split(EXPECTED)
     if rest is None and known is not None:
-        complain(str(first_of(known)))
+        report(str(first_of(known)))
         return USAGE
     if group.split(KeyboardInterrupt)[1] is None:
         return INTERRUPTED
     dying, rest = group.split(DiesTooOften)
     if rest is None and dying is not None:
-        log.critical("the service ends: %s", first_of(dying))
+        log.critical("the service is stopping: %s", first_of(dying))
         return BUG
-    log.critical("the service ends after a failure", exc_info=group)
+    log.critical("the service is stopping after an unexpected error", exc_info=group)
     return BUG
 
 

@@ -1,4 +1,4 @@
-"""The parent of several workers: it opens what exists once, keeps the workers alive, and serves no request itself."""
+"""The parent of several workers. It opens the database and the sockets, keeps the workers alive, and serves no requests."""
 
 import logging
 import os
@@ -27,16 +27,16 @@ FIXED = (
     "database.os_user",
     "database.connections",
 )
-"""Settings that the parent has acted upon: they hold until it is started anew."""
+"""Settings that a reload cannot change."""
 
 SPARE_SECONDS = 5.0
-"""What a worker may take to end beyond the bounds of its own that it keeps."""
+"""Extra time for a worker to exit beyond its own limits."""
 
 log = logging.getLogger(__name__)
 
 
 class WorkerLauncher:
-    """Launches workers with the configuration that holds now, each on the sockets of its number."""
+    """Launches workers with the current configuration, each on the sockets of its number."""
 
     def __init__(self, config: Config, data_dir: Path, reservation: Reservation) -> None:
         self.config = config
@@ -51,102 +51,101 @@ class WorkerLauncher:
         try:
             self._reservation.renew(number)
         except OSError as error:
-            raise ConfigError(f"the port cannot be bound anew: {error.strerror}") from None
+            raise ConfigError(f"server.bind, tls.bind: cannot bind the port again: {error.strerror}") from None
 
 
 async def run(
     config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None], reread: Callable[[], Config]
 ) -> None:
-    """Several nodes, from nothing until told to stop. Calls `ready` with their URLs once all accept connections.
+    """Run several nodes until a signal stops them. Calls `ready` with their URLs once all accept connections.
 
-    `reread` gives the configuration as it stands now, for SIGHUP; it may raise `ConfigError`.
+    `reread` loads the configuration again on SIGHUP; it may raise `ConfigError`.
     """
-    stop, hangup = trio.Event(), _Bell()
+    stop, hangup = trio.Event(), _Hangup()
     with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
-        launcher, ending = WorkerLauncher(config, data_dir, reservation), _Ending(reservation)
+        launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
         async with trio.open_nursery() as nursery:
-            await nursery.start(heed_signals, stop, hangup.ring, ending.hurry)
-            nursery.start_soon(ending.when, stop)
+            await nursery.start(heed_signals, stop, hangup.set, shutdown.hurry)
+            nursery.start_soon(shutdown.run, stop)
             async with foundation(config, data_dir):
-                with ending.life:
+                with shutdown.scope:
                     async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
-                        ending.supervisor = supervisor
-                        log.info("%d workers serve", config.server.workers)
+                        shutdown.supervisor = supervisor
+                        log.info("%d workers are ready", config.server.workers)
                         ready(reservation.urls)
-                        await _renew_when_asked(hangup, launcher, supervisor, reread)
-                log.info("all workers have ended")
+                        await _replace_on_hangup(hangup, launcher, supervisor, reread)
+                log.info("all workers have exited")
             nursery.cancel_scope.cancel()
 
 
-class _Ending:
-    """The orderly end of all workers."""
+class _Shutdown:
+    """Stops all workers gracefully."""
 
     def __init__(self, reservation: Reservation) -> None:
-        self.life = trio.CancelScope()
-        """What they live in."""
+        self.scope = trio.CancelScope()  # around the workers
         self.supervisor: Supervisor | None = None
         self._reservation = reservation
 
-    async def when(self, stop: trio.Event) -> None:
-        """Once told to stop: first let go of the sockets, so that each queue ends with the worker who empties it."""
+    async def run(self, stop: trio.Event) -> None:
+        """On `stop`, close our sockets first, so that each queue closes with the worker that empties it."""
         await stop.wait()
         self._reservation.close()
-        self.life.cancel()
+        self.scope.cancel()
 
     def hurry(self) -> None:
-        """Tell the workers a second time."""
+        """Signal the workers again."""
         if self.supervisor is not None:
             self.supervisor.end()
 
 
-class _Bell:
-    """Remembers that it was rung, however often, until somebody has heard it."""
+class _Hangup:
+    """An event that resets when it is received. Signals that arrive before count once."""
 
     def __init__(self) -> None:
-        self._rung = trio.Event()
+        self._event = trio.Event()
 
-    def ring(self) -> None:
-        self._rung.set()
+    def set(self) -> None:
+        self._event.set()
 
-    async def heard(self) -> None:
-        await self._rung.wait()
-        self._rung = trio.Event()
+    async def wait(self) -> None:
+        await self._event.wait()
+        self._event = trio.Event()
 
 
-async def _renew_when_asked(
-    hangup: _Bell, launcher: WorkerLauncher, supervisor: Supervisor, reread: Callable[[], Config]
+async def _replace_on_hangup(
+    hangup: _Hangup, launcher: WorkerLauncher, supervisor: Supervisor, reread: Callable[[], Config]
 ) -> None:
-    """Renew all workers each time that the bell rings. A configuration that is of no use changes nothing."""
+    """Reload on each hangup: replace all workers. An invalid configuration is logged and changes nothing."""
     while True:
-        await hangup.heard()
+        await hangup.wait()
         before = launcher.config
         try:
-            launcher.config = renewed(before, reread())
+            launcher.config = checked(before, reread())
         except (ConfigError, ListenError) as error:
-            log.error("the workers stay as they are: %s", " ".join(str(error).split()))
+            log.error("configuration not reloaded, keeping the workers: %s", " ".join(str(error).split()))
             continue
-        log.info("renewing %d workers, one after the other", before.server.workers)
+        log.info("replacing %d workers, one after the other", before.server.workers)
         try:
-            await supervisor.renew()
+            await supervisor.replace_all()
         except WorkerFailed as error:
             launcher.config = before
-            log.error("the renewal ends here, workers without a successor stay: %s", error)
+            log.error("reload failed, keeping the remaining workers: %s", error)
         else:
             set_up(launcher.config.log.level, launcher.config.log.format)
-            log.info("all workers are renewed")
+            log.info("all workers are replaced")
 
 
-def renewed(before: Config, after: Config) -> Config:
-    """The configuration for the next workers. Raises `ConfigError` where it cannot take the place of the one before."""
+def checked(before: Config, after: Config) -> Config:
+    """`after`, if a reload may change `before` to it. Raises `ConfigError` and `ListenError`."""
     for name in FIXED:
         section, setting = name.split(".")
         if getattr(getattr(before, section), setting) != getattr(getattr(after, section), setting):
-            raise ConfigError(f"{name} changes only when the service is started anew")
+            raise ConfigError(f"{name} cannot change in a reload: restart the service")
     listen_addresses(after)
     return after
 
 
 def limits_of(config: Config) -> SupervisionLimits:
-    """Bounds of the supervisor: nobody is killed who keeps the bounds of a node."""
+    """The supervisor's limits. A worker within its own limits is never killed."""
     own = config.server.graceful_seconds + LAST_MOMENT_SECONDS + config.actors.drain_seconds
     return SupervisionLimits(end_seconds=own + SPARE_SECONDS, starts_at_once=max(2, os.cpu_count() or 1))

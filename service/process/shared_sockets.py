@@ -1,7 +1,7 @@
-"""Ports that several processes share: each has sockets of its own, between which the kernel divides connections.
+"""Ports that several workers share. Each worker has its own sockets, and the kernel distributes connections among them.
 
-They are bound and kept by the parent, which accepts nothing. So what waits in a worker's queue outlives the worker: its
-successor takes over the same sockets, and nobody who has connected is sent a reset.
+The parent binds the sockets and keeps them open, so a worker's accept queue outlives the worker: its replacement takes
+over the same sockets, and no queued connection is reset.
 """
 
 import errno
@@ -15,77 +15,77 @@ from service.http.listeners import ListenAddress, cannot_listen, url_of
 from service.user_errors import ConfigError
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
-"""A family, and what `bind` takes in it."""
+"""An address family and the argument of `bind`."""
 
 Sockets = list[list[socket.socket]]
-"""The sockets of one worker: for each `ListenAddress` those of all addresses of its host."""
+"""One worker's sockets: for each `ListenAddress`, one per address of its host."""
 
 
 @dataclass(slots=True)
 class Reservation:
-    """Bound sockets for a number of workers. They take connections once a worker listens."""
+    """Bound sockets for several workers. They accept connections once a worker listens."""
 
     urls: list[str]
-    """The address of each `ListenAddress`, in their order."""
+    """One URL per `ListenAddress`, in order."""
     _addresses: list[list[Address]]
     _of_workers: list[Sockets]
     _guards: list[socket.socket]
-    """Before anybody listens a port can be bound once more by any other process, but not beside these."""
+    """Keep other processes from binding the ports before a worker listens."""
 
     def of(self, number: int) -> Sockets:
         """The sockets of a worker; the first is number 1."""
         return self._of_workers[number - 1]
 
     def renew(self, number: int) -> None:
-        """Let go of a worker's queue, so that others get its share of connections until somebody listens again.
+        """Replace the sockets of a dead worker, so that others get its share of connections until one listens again.
 
-        Who waits in the queue is sent a reset. No process may hold these sockets any more.
+        Queued connections are reset. No other process may hold these sockets.
         """
         _close(self.of(number))
         self._of_workers[number - 1] = _bound(self._addresses)
 
     def close(self) -> None:
-        """Let go of all. Workers still hold their own."""
+        """Close the parent's copies. Workers keep theirs."""
         for sockets in (*self._of_workers, [self._guards]):
             _close(sockets)
 
 
-def reserve(places: Sequence[ListenAddress], workers: int) -> Reservation:
-    """Bind all `places` for so many workers. Raises ConfigError where somebody else is there, or it is not ours to take."""
+def reserve(listen: Sequence[ListenAddress], workers: int) -> Reservation:
+    """Bind sockets at `listen` for each worker. Raises `ListenError` if an address is taken or not permitted, `ConfigError`
+    if the process has no descriptors left."""
     addresses: list[list[Address]] = []
     first: Sockets = []
     sockets = [first]
     guards: list[socket.socket] = []
     try:
-        for place in places:
+        for address in listen:
             try:
-                first.append(_first_bound(place))
+                first.append(_first_bound(address))
             except (OSError, ValueError) as error:
-                raise cannot_listen(place, error) from None
+                raise cannot_listen(address, error) from None
             addresses.append([(each.family, each.getsockname()) for each in first[-1]])
         guards += _guards_at(addresses)
         try:
             while len(sockets) < workers:
                 sockets.append(_bound(addresses))
         except OSError as error:
-            raise ConfigError(f"server.workers: no sockets for {workers} of them: {error.strerror}") from None
+            raise ConfigError(f"server.workers: cannot open sockets for {workers} workers: {error.strerror}") from None
     except BaseException:
         for each in (*sockets, [guards]):
             _close(each)
         raise
     ports = [each[0].getsockname()[1] for each in first]
-    urls = [
-        url_of(place.host, port, "https" if place.tls else "http") for place, port in zip(places, ports, strict=True)
-    ]
+    urls = [url_of(each.host, port, "https" if each.tls else "http") for each, port in zip(listen, ports, strict=True)]
     return Reservation(urls, addresses, sockets, guards)
 
 
-def _first_bound(place: ListenAddress) -> list[socket.socket]:
-    """Sockets at all addresses of a host, after a look whether anybody is there: sharing would not be refused."""
-    port, sockets = place.port, list[socket.socket]()
+def _first_bound(listen: ListenAddress) -> list[socket.socket]:
+    """Bind all addresses of a host. An unshared bind first checks that each is free, because a shared one may succeed
+    beside another process."""
+    port, sockets = listen.port, list[socket.socket]()
     try:
         for family, _, _, _, address in socket.getaddrinfo(
-            place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         ):
             at = (address[0], port, *address[2:])
             try:
@@ -95,10 +95,10 @@ def _first_bound(place: ListenAddress) -> list[socket.socket]:
             except OSError as error:
                 if error.errno != errno.EAFNOSUPPORT:
                     raise
-                continue  # a host may have an address of a family that this machine does not speak
+                continue  # this machine does not support the address's family
             port = sockets[0].getsockname()[1]
         if not sockets:
-            raise OSError(errno.EAFNOSUPPORT, "no address of it can be used here")
+            raise OSError(errno.EAFNOSUPPORT, "this machine supports none of the host's address families")
     except BaseException:
         _close([sockets])
         raise
@@ -108,9 +108,9 @@ def _first_bound(place: ListenAddress) -> list[socket.socket]:
 def _bound(addresses: Sequence[Sequence[Address]]) -> Sockets:
     bound: Sockets = []
     try:
-        for place in addresses:
+        for host in addresses:
             bound.append([])
-            for family, at in place:
+            for family, at in host:
                 bound[-1].append(_bind(family, at, shared=True))
     except BaseException:
         _close(bound)
@@ -119,9 +119,9 @@ def _bound(addresses: Sequence[Sequence[Address]]) -> Sockets:
 
 
 def _guards_at(addresses: Sequence[Sequence[Address]]) -> Iterator[socket.socket]:
-    for place in addresses:
-        for family, at in place:
-            # What is left of connections to a process that did not share may forbid it; the service starts all the same.
+    for host in addresses:
+        for family, at in host:
+            # Old connections of a process that did not share the port may prevent this. The service starts anyway.
             with suppress(OSError):
                 yield _bind(family, at, shared=True, reused=False)
 
@@ -129,8 +129,7 @@ def _guards_at(addresses: Sequence[Sequence[Address]]) -> Iterator[socket.socket
 def _bind(
     family: socket.AddressFamily, address: tuple[Any, ...], *, shared: bool, reused: bool = True
 ) -> socket.socket:
-    """A socket beside others that are `shared`, and beside what others have `reused`: past connections, and those who
-    do not listen."""
+    """Bind with SO_REUSEPORT if `shared`, and SO_REUSEADDR if `reused`."""
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         if reused:
@@ -148,6 +147,6 @@ def _bind(
 
 
 def _close(sockets: Sockets) -> None:
-    for place in sockets:
-        for each in place:
+    for group in sockets:
+        for each in group:
             each.close()

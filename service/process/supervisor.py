@@ -1,6 +1,6 @@
-"""Which workers live: started a few at a time, replaced when they die, renewed one after the other, ended together.
+"""Supervises workers: starts a few at a time, restarts dead ones, replaces all one after the other, ends all together.
 
-Knows no process, socket or configuration: it is given what launches a worker.
+Knows nothing of processes, sockets and configuration: a `Launcher` starts the workers.
 """
 
 import logging
@@ -17,51 +17,51 @@ log = logging.getLogger(__name__)
 
 
 class WorkerFailed(Exception):
-    """A worker did not become ready; the text is one line for a person."""
+    """A worker did not become ready. The text is one line for the operator."""
 
 
 class DiesTooOften(Exception):
-    """A worker dies again and again, so that to start another would hide a fault; the text is one line for a person."""
+    """A worker died too often to be restarted again. The text is one line for the operator."""
 
 
 class Worker(Protocol):
     """One process."""
 
     async def until_ready(self) -> None:
-        """Wait until it serves. Raises `WorkerFailed` when it says why it does not, or is dead."""
+        """Wait until it serves. Raises `WorkerFailed` if it reports an error or dies."""
         ...
 
     async def until_dead(self) -> str:
-        """Wait for its end, and say in words how it ended. Several may wait."""
+        """Wait until it exits, and return a description of how. Several tasks may wait."""
         ...
 
     def end(self) -> None:
-        """Tell it to finish what it has begun, and end. Told again, it cuts off what it has begun."""
+        """Tell it to finish its requests and exit. A second call makes it abort them."""
         ...
 
     def kill(self) -> None:
-        """End it here and now."""
+        """Kill it at once."""
         ...
 
 
 class Launcher(Protocol):
-    """Where workers come from. They are numbered from 1."""
+    """Starts workers. They are numbered from 1."""
 
     async def launch(self, number: int) -> Worker:
-        """Begin to start a worker, which is not ready yet."""
+        """Start a worker without waiting until it is ready."""
         ...
 
     def give_up_queue(self, number: int) -> None:
-        """Let others have the share of connections of this worker, which is dead and has no successor yet."""
+        """Give the share of connections of this dead worker to the others until its replacement listens."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SupervisionLimits:
-    """Bounds of a supervisor. A worker that dies more than `restarts` times within the window ends them all."""
+    """Limits of a supervisor. If one worker dies more than `restarts` times within the window, all are ended."""
 
     end_seconds: float
-    """How long a worker may take to end before it is killed."""
+    """Time for a worker to exit before it is killed."""
     start_seconds: float = 60.0
     starts_at_once: int = 4
     restarts: int = 5
@@ -72,13 +72,13 @@ class SupervisionLimits:
 
 @dataclass(slots=True)
 class Deaths:
-    """When one worker and those in its place died lately."""
+    """The recent deaths of the workers of one number."""
 
     limits: SupervisionLimits
     _at: deque[float] = field(default_factory=deque)
 
     def pause_after(self, now: float) -> float | None:
-        """Note a death. How many seconds to wait before the next start, none at the first; None where it is one too many."""
+        """Record a death. Returns the seconds to wait before the next start, or None if the limit is exceeded."""
         while self._at and self._at[0] < now - self.limits.restart_window_seconds:
             self._at.popleft()
         earlier = len(self._at)
@@ -91,75 +91,75 @@ class Deaths:
 
 
 @dataclass(slots=True)
-class _Renewal:
-    """A request to put another worker in the place of one that lives, and what became of it."""
+class _Replacement:
+    """A request to replace a live worker, and its outcome."""
 
     done: trio.Event = field(default_factory=trio.Event)
     failure: WorkerFailed | None = None
 
 
 class Supervisor:
-    """Keeps `workers` workers alive; `supervised` makes it and ends it."""
+    """Keeps `workers` workers alive. Use `supervised` to create one."""
 
     def __init__(self, launcher: Launcher, workers: int, limits: SupervisionLimits) -> None:
         self._launcher = launcher
         self._limits = limits
         self._starts = trio.CapacityLimiter(limits.starts_at_once)
         self._living: set[Worker] = set()
-        self._told: set[Worker] = set()
-        """Those who have been told to end. Told once more they would cut off what they have begun."""
+        self._draining: set[Worker] = set()
+        """Workers that were told to end. Another `end` would make them abort their requests."""
         self._serving: set[int] = set()
         self._all_serving = trio.Event()
-        self._doors = {number: trio.open_memory_channel[_Renewal](1) for number in range(1, workers + 1)}
+        self._replacements = {number: trio.open_memory_channel[_Replacement](1) for number in range(1, workers + 1)}
 
     def __repr__(self) -> str:
-        return f"<Supervisor of {len(self._doors)} workers, {len(self._living)} processes>"
+        return f"<Supervisor of {len(self._replacements)} workers, {len(self._living)} processes>"
 
-    async def renew(self) -> None:
-        """Put a new worker in each one's place, one after the other; each is ready before the old one is told to end.
+    async def replace_all(self) -> None:
+        """Replace the workers one after the other. Each old worker serves until its replacement is ready.
 
-        Raises `WorkerFailed` when one does not become ready: the old ones that have no successor yet stay.
+        Raises `WorkerFailed` if a replacement does not become ready; workers not yet replaced stay.
         """
-        for number, (door, _) in self._doors.items():
-            renewal = _Renewal()
-            await door.send(renewal)
-            await renewal.done.wait()
-            if renewal.failure is not None:
-                raise renewal.failure
-            log.info("worker %d is renewed", number)
+        for number, (requests, _) in self._replacements.items():
+            replacement = _Replacement()
+            await requests.send(replacement)
+            await replacement.done.wait()
+            if replacement.failure is not None:
+                raise replacement.failure
+            log.info("worker %d is replaced", number)
 
     def end(self) -> None:
-        """Tell all workers to end; those who were told before cut off what they have begun."""
+        """Tell all workers to end. Those that were told before abort their requests."""
         for worker in self._living:
             worker.end()
 
     async def wait_all_serving(self) -> None:
-        """Wait until each number has a worker that is ready."""
+        """Wait until each number has a ready worker."""
         await self._all_serving.wait()
 
-    # The life of one place.
+    # The workers of one number.
 
     async def keep(self, number: int) -> None:
-        """See to it that there is always a worker of this number."""
-        deaths, (_, renewals) = Deaths(self._limits), self._doors[number]
+        """Keep a worker of this number running."""
+        deaths, (_, requests) = Deaths(self._limits), self._replacements[number]
         worker = await self._started(number)
-        async with trio.open_nursery() as leaving:
+        async with trio.open_nursery() as draining:
             while True:
-                renewal = await _asked_or_dead(worker, renewals)
-                if renewal is None:
+                replacement = await _replacement_or_death(worker, requests)
+                if replacement is None:
                     worker = await self._successor_of_dead(number, worker, deaths)
                     continue
                 try:
                     successor = await self._started(number)
                 except WorkerFailed as failure:
-                    renewal.failure = failure
+                    replacement.failure = failure
                 else:
-                    leaving.start_soon(self._see_off, worker)
+                    draining.start_soon(self._drain, worker)
                     worker = successor
-                renewal.done.set()
+                replacement.done.set()
 
     async def _started(self, number: int) -> Worker:
-        """A new worker that is ready. Raises `WorkerFailed`; of one that is not ready nothing is left."""
+        """Start a worker and wait until it is ready. One that fails is killed. Raises `WorkerFailed`."""
         async with self._starts:
             worker = await self._launcher.launch(number)
             self._living.add(worker)
@@ -167,25 +167,23 @@ class Supervisor:
                 with trio.fail_after(self._limits.start_seconds):
                     await worker.until_ready()
             except BaseException as error:
-                # Also who is cancelled: it serves nobody yet.
-                await self._kill(worker)
+                await self._kill(worker)  # on cancellation too: it has no requests yet
                 if isinstance(error, trio.TooSlowError):
                     seconds = self._limits.start_seconds
                     raise WorkerFailed(f"worker {number} was not ready within {seconds:g} s") from None
                 raise
             self._serving.add(number)
-            if len(self._serving) == len(self._doors):
+            if len(self._serving) == len(self._replacements):
                 self._all_serving.set()
             return worker
 
     async def _successor_of_dead(self, number: int, worker: Worker, deaths: Deaths) -> Worker:
-        """Start a worker in place of a dead one, again and again until one is ready. Raises `DiesTooOften`."""
+        """Retry starting a worker in place of a dead one until one is ready. Raises `DiesTooOften`."""
         why = f"worker {number} {await worker.until_dead()}"
         self._forget(worker)
         self._serving.discard(number)
         while True:
-            if self._serving:
-                # Else who connects waits for the first who is back, which is better than a refusal.
+            if self._serving:  # if none serves, connections wait in the queue, which is better than a reset
                 self._launcher.give_up_queue(number)
             pause = deaths.pause_after(trio.current_time())
             if pause is None:
@@ -193,14 +191,14 @@ class Supervisor:
                 raise DiesTooOften(
                     f"{why}: it died more than {limits.restarts} times within {limits.restart_window_seconds:g} s"
                 )
-            log.error("%s; another is started%s", why, f" in {pause:g} s" if pause else "")
+            log.error("%s; restarting%s", why, f" in {pause:g} s" if pause else "")
             await trio.sleep(pause)
             try:
                 successor = await self._started(number)
             except WorkerFailed as failure:
                 why = str(failure)
             else:
-                log.info("worker %d serves again", number)
+                log.info("worker %d is ready again", number)
                 return successor
 
     # Ends.
@@ -213,31 +211,33 @@ class Supervisor:
 
     def _forget(self, worker: Worker) -> None:
         self._living.discard(worker)
-        self._told.discard(worker)
+        self._draining.discard(worker)
 
-    async def _see_off(self, worker: Worker) -> None:
-        """Tell a worker to end, if nobody has, and see to it that it does."""
-        if worker not in self._told:
-            self._told.add(worker)
+    async def _drain(self, worker: Worker) -> None:
+        """Tell a worker to end, unless it was told before. Kill it after `end_seconds`."""
+        if worker not in self._draining:
+            self._draining.add(worker)
             worker.end()
         with trio.move_on_after(self._limits.end_seconds):
             await worker.until_dead()
             self._forget(worker)
             return
-        log.error("a worker did not end within %g s and is killed", self._limits.end_seconds)
+        log.error("killing a worker that did not exit within %g s", self._limits.end_seconds)
         await self._kill(worker)
 
     async def end_all(self) -> None:
-        """End all workers together, whatever is cancelled outside."""
+        """End all workers together, even if the caller is cancelled."""
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as nursery:
                 for worker in list(self._living):
-                    nursery.start_soon(self._see_off, worker)
+                    nursery.start_soon(self._drain, worker)
 
 
-async def _asked_or_dead(worker: Worker, renewals: "trio.MemoryReceiveChannel[_Renewal]") -> _Renewal | None:
-    """The next request for a renewal, or None once the worker is dead."""
-    asked: _Renewal | None = None
+async def _replacement_or_death(
+    worker: Worker, requests: "trio.MemoryReceiveChannel[_Replacement]"
+) -> _Replacement | None:
+    """The next request for a replacement, or None once the worker is dead."""
+    request: _Replacement | None = None
     async with trio.open_nursery() as nursery:
 
         async def dies() -> None:
@@ -245,16 +245,16 @@ async def _asked_or_dead(worker: Worker, renewals: "trio.MemoryReceiveChannel[_R
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(dies)
-        asked = await renewals.receive()
+        request = await requests.receive()
         nursery.cancel_scope.cancel()
-    return asked
+    return request
 
 
 @asynccontextmanager
 async def supervised(launcher: Launcher, workers: int, limits: SupervisionLimits) -> AsyncIterator[Supervisor]:
-    """All workers are ready when the block begins, and have ended when it is left.
+    """Run workers during the block: all are ready when it begins, and have ended when it is left.
 
-    Raises `WorkerFailed` in a group where one does not become ready at first, and `DiesTooOften` where one keeps dying.
+    Raises, in a group, `WorkerFailed` if one of the first workers does not become ready, and `DiesTooOften`.
     """
     supervisor = Supervisor(launcher, workers, limits)
     try:

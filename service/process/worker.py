@@ -1,7 +1,7 @@
-"""One worker as its parent sees it: how it is started and told what to do, how it says that it is ready, how it ends.
+"""The parent's side of a worker process: starting it, waiting until it is ready, and ending it.
 
-The two speak over one socket. The parent sends an assignment of one line; the worker answers with `ready`, or with
-`refused` and a line for a person. Its end of the socket closes with the parent, however that ends, and so stops the worker.
+Over a socket the parent sends one line, the assignment. The worker replies `ready`, or `refused` and a line for the
+operator. The socket closes when the parent dies for any reason, which stops the worker.
 """
 
 import json
@@ -25,26 +25,24 @@ from service.user_errors import ConfigError
 READY = b"ready"
 REFUSED = b"refused "
 LINE_BYTES = 4_096
-"""The longest line that a worker says."""
+"""Maximum length of a worker's reply."""
 
 Descriptors = tuple[tuple[int, ...], ...]
-"""Those of one worker's sockets, place by place."""
+"""The file descriptors of one worker's sockets, by listen address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a worker is told at its start."""
+    """The instructions that a worker receives when it starts. `urls` and `sockets` are by listen address."""
 
     number: int
     config: Config
     data_dir: Path
     urls: tuple[str, ...]
-    """What the sockets of each place are called from outside."""
     sockets: Descriptors
-    """Descriptors of the sockets of each place, bound by the parent."""
 
     def line(self) -> bytes:
-        """It in one line of JSON."""
+        """The assignment as one line of JSON."""
         facts = {
             "number": self.number,
             "config": self.config.model_dump(mode="json"),
@@ -56,12 +54,12 @@ class Assignment:
 
     @classmethod
     def read(cls, line: bytes) -> Self:
-        """Raises ConfigError where the parent is of a version that has other settings."""
+        """Parse `line`. Raises `ConfigError` if the parent's version has different settings."""
         facts = json.loads(line)
         try:
             config = Config.model_validate(facts["config"])
         except ValidationError:
-            raise ConfigError("this version has other settings than its parent's: start the service anew") from None
+            raise ConfigError("this version's settings differ from its parent's: restart the service") from None
         return cls(
             number=facts["number"],
             config=config,
@@ -72,7 +70,7 @@ class Assignment:
 
 
 class Process:
-    """A worker that is a process of this machine."""
+    """A worker process on this machine."""
 
     def __init__(self, assignment: Assignment, process: trio.Process, channel: trio.SocketStream) -> None:
         self._assignment = assignment
@@ -83,26 +81,26 @@ class Process:
         return f"<worker {self._assignment.number}, pid {self._process.pid}>"
 
     async def until_ready(self) -> None:
-        number, said = self._assignment.number, b""
+        number, reply = self._assignment.number, b""
         try:
             await self._channel.send_all(self._assignment.line())
-            while not said.endswith(b"\n") and len(said) < LINE_BYTES:
+            while not reply.endswith(b"\n") and len(reply) < LINE_BYTES:
                 more = await self._channel.receive_some(LINE_BYTES)
                 if not more:
                     break
-                said += more
+                reply += more
         except trio.BrokenResourceError:
             pass
-        if said.strip() == READY:
+        if reply.strip() == READY:
             return
-        if said.startswith(REFUSED):
-            raise WorkerFailed(said.removeprefix(REFUSED).decode(errors="replace").strip())
+        if reply.startswith(REFUSED):
+            raise WorkerFailed(reply.removeprefix(REFUSED).decode(errors="replace").strip())
         raise WorkerFailed(f"worker {number} {await self.until_dead()} before it was ready")
 
     async def until_dead(self) -> str:
         code = await self._process.wait()
         self._channel.socket.close()
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
         return f"(pid {self._process.pid}) {how}"
 
     def end(self) -> None:
@@ -113,28 +111,28 @@ class Process:
 
 
 async def spawn(number: int, config: Config, data_dir: Path, urls: Sequence[str], sockets: Sockets) -> Process:
-    """Start a worker on these sockets, in a session of its own: what a terminal signals is for the parent alone.
+    """Start a worker on these sockets, in its own session, so that a terminal's signals reach only the parent.
 
-    Raises `WorkerFailed` where the system has no room for a process, or the interpreter is not where it was.
+    Raises `WorkerFailed` if the system cannot create the process or the interpreter is missing.
     """
-    descriptors = tuple(tuple(each.fileno() for each in place) for place in sockets)
+    descriptors = tuple(tuple(each.fileno() for each in group) for group in sockets)
     assignment = Assignment(number, config, data_dir, tuple(urls), descriptors)
     try:
         ours, process = await _open_process(descriptors)
     except OSError as error:
-        raise WorkerFailed(f"worker {number} cannot be started: {error.strerror}") from None
+        raise WorkerFailed(f"cannot start worker {number}: {error.strerror}") from None
     return Process(assignment, process, trio.SocketStream(trio.socket.from_stdlib_socket(ours)))
 
 
 async def _open_process(descriptors: Descriptors) -> tuple[socket.socket, trio.Process]:
-    """A process that has these descriptors, and the socket that leads to it."""
+    """Start a process that inherits the descriptors. Returns the socket to it, and the process."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:
             process = await trio.lowlevel.open_process(
                 [sys.executable, "-m", "service.process.worker_process", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno(), *(each for place in descriptors for each in place)],
+                pass_fds=[theirs.fileno(), *(each for group in descriptors for each in group)],
                 start_new_session=True,
             )
         except BaseException:

@@ -1,7 +1,6 @@
-"""A worker process: one node that serves on sockets its parent has bound.
+"""A worker process: one node on sockets bound by its parent. See `service.process.worker` for the protocol.
 
-Run as `python -m service.process.worker_process DESCRIPTOR`. The parent sends the assignment over that socket, see
-`service.process.worker`.
+Run as `python -m service.process.worker_process DESCRIPTOR`, with the descriptor of the socket to the parent.
 """
 
 import contextlib
@@ -22,29 +21,28 @@ from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import heed_signals, not_renewed
 
 LAME_DUCK_SECONDS = 1.0
-"""How long clients of a worker that ends may still ask: their next answer tells them to connect anew, to another one."""
+"""Time for clients of a stopping worker to send another request, whose response tells them to reconnect elsewhere."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve as told; returns the process's exit code."""
+    """Serve as assigned. Returns the exit code."""
     with socket.socket(fileno=int(arguments[0])) as channel:
         line = _line_of(channel)
         if not line:
             return SUCCESS  # the parent has ended already
-        return outcome_of(lambda: _serve(line, channel), lambda words: _say(channel, REFUSED + words.encode()))
+        return outcome_of(lambda: _serve(line, channel), lambda text: _reply(channel, REFUSED + text.encode()))
 
 
 def _line_of(channel: socket.socket) -> bytes:
-    """What the parent says before it waits, or nothing where it has ended."""
-    with channel.makefile("rb") as spoken:
-        line = spoken.readline()
+    """The parent's line, or nothing if it has ended."""
+    with channel.makefile("rb") as file:
+        line = file.readline()
     return line if line.endswith(b"\n") else b""
 
 
-def _say(channel: socket.socket, words: bytes) -> None:
-    # A parent that has ended hears nothing, and the end of its socket stops this process.
-    with contextlib.suppress(OSError):
-        channel.send(words[: LINE_BYTES - 1] + b"\n")
+def _reply(channel: socket.socket, text: bytes) -> None:
+    with contextlib.suppress(OSError):  # if the parent has ended, its closed socket stops this process
+        channel.send(text[: LINE_BYTES - 1] + b"\n")
 
 
 def _serve(line: bytes, channel: socket.socket) -> int:
@@ -58,17 +56,17 @@ def _serve(line: bytes, channel: socket.socket) -> int:
 async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
     limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
-    sockets = [[socket.socket(fileno=each) for each in place] for place in assignment.sockets]
+    sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
     async with trio.open_nursery() as nursery:
         await nursery.start(heed_signals, stop, not_renewed)
         nursery.start_soon(_stop_without_parent, channel, stop)
         with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
-            await join(config, assignment.data_dir, server, stop, lambda: _say(channel, READY))
+            await join(config, assignment.data_dir, server, stop, lambda: _reply(channel, READY))
         nursery.cancel_scope.cancel()
 
 
 async def _stop_without_parent(channel: socket.socket, stop: trio.Event) -> None:
-    """The parent says nothing more. When its end closes, it has ended, and nobody would ever end this process."""
+    """Set `stop` when the parent's end closes. The parent sends nothing after the assignment."""
     channel.setblocking(False)
     await trio.lowlevel.wait_readable(channel)
     stop.set()

@@ -1,4 +1,4 @@
-"""Wire models of placement events (specification, operation 12; decisions, section 9)."""
+"""Wire models of placement events (specification, operation 12)."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 from service.schemas.fields import Reference, Strict, Uuid, optional
 
 EVENTS_IN_A_REQUEST = 500
-"""Maximum number of events in one request (decisions, section 9)."""
+"""Maximum number of events in one request (ADR 0035)."""
 
 BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
 EventKind = Literal["impression", "click"]

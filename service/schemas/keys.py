@@ -21,8 +21,8 @@ def _address(value: str) -> str:
     try:
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
         return (checked.ascii_email or checked.normalized).lower()
-    except EmailNotValidError as error:
-        raise ValueError(str(error)) from None
+    except EmailNotValidError:
+        raise ValueError("must be an email address, such as you@example.com") from None
 
 
 def _once(scopes: list[Scope]) -> list[Scope]:

@@ -20,9 +20,11 @@ MOST_PROBLEMS = 2_000
 MESSAGES: Mapping[str, str] = {
     "bool_parsing": "must be true or false",
     "bool_type": "must be true or false",
+    "dataclass_exact_type": "must be an object",
+    "dataclass_type": "must be an object",
     "dict_type": "must be an object",
     "enum": "must be {expected}",
-    "extra_forbidden": "is not a property of this body",
+    "extra_forbidden": "is not a known property",
     "finite_number": "must be a finite number",
     "float_parsing": "must be a number",
     "float_type": "must be a number",
@@ -43,14 +45,14 @@ MESSAGES: Mapping[str, str] = {
     "missing": "is required",
     "model_attributes_type": "must be an object",
     "model_type": "must be an object",
-    "string_pattern_mismatch": "contains characters that are not allowed here",
+    "string_pattern_mismatch": "is not in the required format",
     "string_too_long": "must have at most {max_length} {characters}",
     "string_too_short": "must have at least {min_length} {characters}",
     "string_type": "must be a string",
     "string_unicode": "must be valid Unicode text",
     "too_long": "must have at most {max_length} {items}",
     "too_short": "must have at least {min_length} {items}",
-    "unexpected_keyword_argument": "is not a property of this body",
+    "unexpected_keyword_argument": "is not a known property",
 }
 UNKNOWN = "is not valid"
 

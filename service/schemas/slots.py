@@ -1,4 +1,4 @@
-"""Wire models of creating and editing slots, also used by the commands (specification, "Slot"; decisions, section 6)."""
+"""Wire models of creating and editing slots, also used by the commands (specification, "Slot"; ADR 0025)."""
 
 from typing import Annotated, Any, Literal
 

@@ -2,7 +2,7 @@
 
 Browsers are lenient: they drop tabs, turn backslashes into slashes, add missing ones, decode hosts and map look-alike
 characters. So only unambiguous addresses are accepted; others are rejected, not repaired.
-Source: decisions, section 7, and "Addresses of web pages" in docs/decisions.md.
+Source: ADR 0022.
 """
 
 import ipaddress

@@ -16,7 +16,7 @@ from service.snapshots.follower import SnapshotFollower
 from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
 
 SEARCH_CHARACTERS = 200
-"""The longest `q` (decisions, section 5)."""
+"""The longest `q` (ADR 0015)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
 
 WEEKS_BACK = 1
-"""How far back the inventory can be read (decisions, section 6)."""
+"""How far back the inventory can be read (ADR 0023)."""
 
 NEVER_MS = 2**63 - 1
 

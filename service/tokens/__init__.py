@@ -1,1 +1,1 @@
-"""Signed texts that clients carry and cannot change: list cursors and links to one booking."""
+"""Signed tokens that clients hold and cannot change: list cursors and links to one booking."""

@@ -1,13 +1,10 @@
-"""Opaque, authenticated cursors for lists: where a page ended, sealed with the server's secret.
-
-Knows nothing of what is listed: a position is whatever scalars the list is ordered by.
-"""
+"""Opaque, signed list cursors. A cursor holds the position where a page ended: the scalars that the list is ordered by."""
 
 import hmac
 from collections.abc import Sequence
 from typing import Any
 
-from service.tokens.signing import MAX_CHARACTERS, BadSeal, TokenSigner
+from service.tokens.signing import MAX_CHARACTERS, BadToken, TokenSigner
 
 __all__ = ["MAX_CHARACTERS", "BadCursor", "Cursors"]
 
@@ -17,22 +14,19 @@ class BadCursor(ValueError):
 
 
 class Cursors:
-    """Makes and opens cursors. Each list has a `purpose`; a cursor of another list or secret is refused."""
+    """Makes and reads cursors. Each list has a `purpose`; cursors of other lists or secrets are rejected."""
 
     def __init__(self, secret: bytes) -> None:
         assert len(secret) >= 16, "the server's secret is too short"
-        self._seals = TokenSigner(hmac.digest(secret, b"cursors", "sha256"))
+        self._signer = TokenSigner(hmac.digest(secret, b"cursors", "sha256"))
 
     def encode(self, purpose: str, position: Sequence[int | str | None]) -> str:
-        """A cursor to what follows `position`."""
-        return self._seals.close(purpose, position)
+        """A cursor to the entries after `position`."""
+        return self._signer.sign(purpose, position)
 
     def decode(self, purpose: str, cursor: str) -> tuple[Any, ...]:
-        """The position that `encode` was given, or `BadCursor`.
-
-        A list that changes the shape of its positions takes a new purpose, so the shape need not be checked again.
-        """
+        """The position passed to `encode`. Raises `BadCursor`. Use a new purpose when the shape of positions changes."""
         try:
-            return self._seals.open(purpose, cursor)
-        except BadSeal as error:
-            raise BadCursor(f"it is not a cursor of this list ({error})") from None
+            return self._signer.verify(purpose, cursor)
+        except BadToken as error:
+            raise BadCursor(f"use the value from the previous page of this list ({error})") from None

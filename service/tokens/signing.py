@@ -1,8 +1,4 @@
-"""Sealed texts: scalars that a client carries and cannot change, authenticated with a key of the server's secret.
-
-Whoever has one may use it and nobody can make one: what a cursor is for a list, a link is for a booking. What is sealed
-can be read by its bearer, so it holds no secret.
-"""
+"""Signed tokens: scalars authenticated with a key derived from the server's secret. Their holder can read the values."""
 
 import hashlib
 import hmac
@@ -12,50 +8,47 @@ from collections.abc import Sequence
 from typing import Any
 
 MAX_CHARACTERS = 2_000
-SEAL_BYTES = 16
+SIGNATURE_BYTES = 16
 
 
-class BadSeal(ValueError):
-    """The text was not made by this service for this purpose."""
+class BadToken(ValueError):
+    """The token was not made by this service for this purpose."""
 
 
 class TokenSigner:
-    """Makes and opens sealed texts. Each use has a `purpose`; a text of another purpose or key is refused."""
+    """Signs and verifies tokens. Each use has a `purpose`; tokens of other purposes or keys are rejected."""
 
     def __init__(self, key: bytes) -> None:
         assert len(key) >= 16, "the key is too short"
         self._key = key
 
-    def close(self, purpose: str, values: Sequence[int | str | None]) -> str:
-        """`values` as a text that is safe in an address."""
+    def sign(self, purpose: str, values: Sequence[int | str | None]) -> str:
+        """A URL-safe token that holds `values`."""
         payload = json.dumps(list(values), separators=(",", ":"), ensure_ascii=False).encode()
-        text = urlsafe_b64encode(self._seal(purpose, payload) + payload).rstrip(b"=").decode()
-        assert len(text) <= MAX_CHARACTERS, f"what is sealed for {purpose} is too long"
-        return text
+        token = urlsafe_b64encode(self._signature(purpose, payload) + payload).rstrip(b"=").decode()
+        assert len(token) <= MAX_CHARACTERS, f"the values for {purpose} are too long"
+        return token
 
-    def open(self, purpose: str, text: str) -> tuple[Any, ...]:
-        """The values that `close` was given, or `BadSeal`.
-
-        A use that changes the shape of its values takes a new purpose, so the shape need not be checked again.
-        """
-        sealed = _bytes_of(text)
-        seal, payload = sealed[:SEAL_BYTES], sealed[SEAL_BYTES:]
-        if not hmac.compare_digest(seal, self._seal(purpose, payload)):
-            raise BadSeal("it was made for something else")
+    def verify(self, purpose: str, token: str) -> tuple[Any, ...]:
+        """The values of a token. Raises `BadToken`. Use a new purpose when the shape of the values changes."""
+        signed = _bytes_of(token)
+        signature, payload = signed[:SIGNATURE_BYTES], signed[SIGNATURE_BYTES:]
+        if not hmac.compare_digest(signature, self._signature(purpose, payload)):
+            raise BadToken("wrong signature or purpose")
         return tuple(json.loads(payload))
 
-    def _seal(self, purpose: str, payload: bytes) -> bytes:
-        return hmac.digest(self._key, purpose.encode() + b"\0" + payload, hashlib.sha256)[:SEAL_BYTES]
+    def _signature(self, purpose: str, payload: bytes) -> bytes:
+        return hmac.digest(self._key, purpose.encode() + b"\0" + payload, hashlib.sha256)[:SIGNATURE_BYTES]
 
 
-def _bytes_of(text: str) -> bytes:
-    if len(text) > MAX_CHARACTERS:
-        raise BadSeal(f"it has at most {MAX_CHARACTERS} characters")
+def _bytes_of(token: str) -> bytes:
+    if len(token) > MAX_CHARACTERS:
+        raise BadToken(f"longer than {MAX_CHARACTERS} characters")
     try:
-        sealed = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        signed = urlsafe_b64decode(token + "=" * (-len(token) % 4))
     except ValueError:
-        raise BadSeal("it is malformed") from None
-    # The decoder skips foreign characters and ignores spare bits: only the spelling that `close` makes is accepted.
-    if urlsafe_b64encode(sealed).rstrip(b"=").decode() != text:
-        raise BadSeal("it is malformed")
-    return sealed
+        raise BadToken("malformed") from None
+    # The decoder skips foreign characters and ignores spare bits. Accept only the encoding that `sign` produces.
+    if urlsafe_b64encode(signed).rstrip(b"=").decode() != token:
+        raise BadToken("malformed")
+    return signed

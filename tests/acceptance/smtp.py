@@ -84,4 +84,4 @@ class SmtpServer(Controller):
         # The first moment at which the socket is bound and the port is needed.
         assert isinstance(self.server, asyncio.Server)
         self.port = self.server.sockets[0].getsockname()[1]
-        super()._trigger_server()
+        super()._trigger_server()  # type: ignore[no-untyped-call]  # aiosmtpd annotates it only in part

@@ -15,10 +15,10 @@ from tests.abuse.campaign import end_under, endure, mutate
 from tests.abuse.ground import RESET
 from tests.abuse.node import HOST, SPEAKS_TLS, Certificate, Watched, watched
 from tests.acceptance.processes import Service, Settings, serving, until
-from tests.slow import SLOW
+from tests.slow import SLOW, repeats
 
 SECONDS, BEFORE_SECONDS = 2.0, 0.6
-SEED, MUTATIONS = 4, 5_000
+SEED, MUTATIONS = 4, 5_000 if SLOW else 2_000
 GRACEFUL_SECONDS = 2.0
 IMPATIENT: Settings = {
     "http.head_seconds": 2.0,
@@ -68,6 +68,7 @@ def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: 
     assert volleyed.tally.outcomes.total() == MUTATIONS
 
 
+@repeats("tests/acceptance/test_stopping.py")
 def test_a_node_that_is_told_to_stop_under_all_attacks_at_once_does_so_in_time(
     data_dir: Path, certificate: Certificate
 ) -> None:

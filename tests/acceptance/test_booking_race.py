@@ -11,10 +11,11 @@ from actors.weeks import WEEK_MS, week_of
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, serving
 from tests.acceptance.races import Race, accounts, bookings_of, judge
+from tests.slow import SLOW
 
 WEEKS = 25
-KILLS_AFTER = (300, 900)
-"""How many answers there are when the process is killed."""
+KILLS_AFTER, ATTEMPTS = ((300, 900), 30) if SLOW else ((150, 450), 15)
+"""How many answers there are when the process is killed, and how often each client tries."""
 
 SETTINGS = {
     "bookings.open_holds": 1_000,
@@ -53,7 +54,7 @@ async def test_a_race_for_200_weeks_over_two_kills_sells_no_week_twice_and_loses
         first = services.enter_context(serving(data_dir, SETTINGS, bind=f"127.0.0.1:{free_port()}"))
         racing = await trio.to_thread.run_sync(accounts, first)
         weeks = [this_week + week * WEEK_MS for week in range(1, WEEKS + 1)]
-        race = Race([first.url], weeks, racing, on_answer=executioner.note)
+        race = Race([first.url], weeks, racing, ATTEMPTS, on_answer=executioner.note)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(executioner.run, services, first, data_dir)
             nursery.start_soon(race.run)

@@ -18,7 +18,8 @@ import pytest
 from actors.clock import DAY_MS
 from actors.credentials import ENTROPY_BYTES, digest, new_session_token
 from tests.acceptance.postgres import ask
-from tests.acceptance.processes import REPOSITORY, Service, environment, serving, until
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import Service, environment, serving, until
 
 TEXT = (REPOSITORY / "docs/catalogctl.md").read_text(encoding="utf-8")
 OWN = (sys.executable, "-m", "service.catalogctl")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from service.cli.main import main
+from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import (
-    REPOSITORY,
     Service,
     bot,
     command,
@@ -259,9 +259,7 @@ def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -
         return capsys.readouterr().out
 
     overall = help_of()
-    assert run("--help", python=sys.executable).stdout.splitlines()[0] == overall.splitlines()[0], (
-        "the process says what the function says"
-    )
+    assert run("--help").stdout.splitlines()[0] == overall.splitlines()[0], "the process says what the function says"
     for name, words in COMMANDS.items():
         assert f"\n    {name}" in overall
         said = help_of(name)

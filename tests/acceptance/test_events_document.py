@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,8 @@ from actors.events.router import EventOutcome
 from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
 from service.config_loading import load
 from service.schemas.events import EVENTS_IN_A_REQUEST
-from tests.acceptance.processes import REPOSITORY, serving
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import serving
 
 TEXT = (REPOSITORY / "docs/events.md").read_text(encoding="utf-8")
 VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
@@ -21,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_examples_in_curl_do_what_is_said_of_them(data_dir: Path) -> None:
-    with serving(data_dir) as service:
+    with serving(data_dir, python=sys.executable) as service:
         script = "set -eu\n" + "".join(blocks("sh")).replace("http://127.0.0.1:8080", service.url)
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, (done.stdout, done.stderr)

@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from storage.children import account_of
 from storage.directories import make_directory, reaches
-from tests.acceptance.processes import REPOSITORY, serving
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import serving
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.acceptance.story import do_main_job
 from tests.slow import SLOW
@@ -37,7 +39,15 @@ def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground
     place = playground / "ordinary"
     make_directory(place, 0o755)
     subprocess.run([PYTHON, "-m", "venv", place / "venv"], check=True)
-    install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REPOSITORY / "requirements/run.lock"]
+    install: list[str | Path] = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--require-hashes",
+        "-r",
+        REPOSITORY / "requirements/run.lock",
+    ]
     subprocess.run([place / "venv/bin/python", *install], check=True)
     if not reaches(account, REPOSITORY):
         pytest.skip(f"{account.name} cannot reach {REPOSITORY}")
@@ -46,7 +56,7 @@ def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground
     shutil.chown(home, account.uid, account.gid)
     office = PostOffice()
     with SmtpServer(office) as smtp:
-        options = {"python": str(place / "venv/bin/python"), "uid": account.uid}
+        options: dict[str, Any] = {"python": str(place / "venv/bin/python"), "uid": account.uid}
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert Path(f"/proc/{service.postmaster_pid}").stat().st_uid == account.uid
             assert (home / "data").stat().st_mode & 0o777 == 0o700

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,18 @@ def url(playground: Path) -> Iterator[str]:
         make_directory(directory, 0o700)
         shutil.chown(directory, account.uid, account.gid)
     cluster, sockets = directories
-    trio.run(
-        run, [BINARIES / "initdb", "-D", cluster, "-U", "boss", "--no-sync", "--auth=trust", "-E", "UTF8"], account
-    )
+    initdb: list[str | Path] = [
+        BINARIES / "initdb",
+        "-D",
+        cluster,
+        "-U",
+        "boss",
+        "--no-sync",
+        "--auth=trust",
+        "-E",
+        "UTF8",
+    ]
+    trio.run(partial(run, initdb, account))
     (cluster / "pg_hba.conf").write_text("local all boss trust\nhost all catalog 127.0.0.1/32 scram-sha-256\n")
     port = free_port()
     server = PostgresServer(BINARIES, account, cluster, sockets, "listen_addresses=127.0.0.1", f"port={port}")

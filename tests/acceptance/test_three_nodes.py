@@ -10,7 +10,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -225,7 +225,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
     assert told == [counted] * NODES
 
 
-def delivered(fleet: Fleet, bookings: list[str]) -> list[dict[str, dict[Kind, int]]]:
+def delivered(fleet: Fleet, bookings: Sequence[str]) -> list[dict[str, dict[Kind, int]]]:
     """What each node says was delivered for each booking, to the one of the demo's sponsors that it belongs to."""
     emails = ("demo-sponsor@example.com", "demo-sponsor-2@example.com")
     keys = [fleet.nodes[0].command("issue-key", "--email", email).strip() for email in emails]

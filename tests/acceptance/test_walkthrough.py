@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.acceptance.processes import REPOSITORY, serving
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import serving
 
 
 def _script() -> str:

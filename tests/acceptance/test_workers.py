@@ -41,10 +41,10 @@ def configure(config: Path, text: str) -> None:
 
 
 def renew(service: Service) -> str:
-    """SIGHUP, and what the log says of it."""
+    """Send SIGHUP; returns what the log says of it."""
     before = len(service.log())
     service.process.send_signal(signal.SIGHUP)
-    ends = ("all workers are renewed", "the renewal ends here", "the workers stay as they are")
+    ends = ("all workers are replaced", "reload failed", "configuration not reloaded")
     until(lambda: any(words in service.log()[before:] for words in ends), 30)
     return service.log()[before:]
 
@@ -91,10 +91,10 @@ async def test_a_killed_worker_costs_its_own_connections_and_is_back_while_the_o
     assert 0 < sum(held) < len(held), "the kernel divides connections among workers"
     for wire in wires:
         wire.close()
-    await trio.to_thread.run_sync(lambda: until(lambda: " serves again" in service.log(), BACK_SECONDS))
+    await trio.to_thread.run_sync(lambda: until(lambda: " is ready again" in service.log(), BACK_SECONDS))
     assert len(workers_of(service)) == WORKERS
     assert workers_of(service) & before == {max(before)}
-    assert f"(pid {min(before)}) was killed by SIGKILL; another is started" in service.log()
+    assert f"(pid {min(before)}) was killed by SIGKILL; restarting" in service.log()
 
 
 async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, config: Path) -> None:
@@ -113,7 +113,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
         nursery.start_soon(by_new_connections)
         said = await trio.to_thread.run_sync(renew, service)
         stop.set()
-    assert "all workers are renewed" in said, said
+    assert "all workers are replaced" in said, said
     assert not workers_of(service) & before or len(workers_of(service)) > WORKERS, "old ones end in their own time"
     until(lambda: len(workers_of(service)) == WORKERS)
     assert not workers_of(service) & before
@@ -130,7 +130,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
         ("[server]\nworker = 3\n", "unknown setting server.worker in "),
         ("[server\n", "is not valid TOML"),
         ("[database]\nstatement_seconds = 9\n", "database.statement_seconds (9) must be below "),
-        ('[database]\nos_user = "nobody"\n', "database.os_user changes only when the service is started anew"),
+        ('[database]\nos_user = "nobody"\n', "database.os_user cannot change in a reload: restart the service"),
     ],
 )
 def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text: str, complaint: str) -> None:
@@ -139,7 +139,7 @@ def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text:
     said = renew(service)
     configure(config, "")
     [line] = [line for line in said.splitlines() if "service.process.parent" in line]
-    assert " error service.process.parent the workers stay as they are: " in line
+    assert " error service.process.parent configuration not reloaded, keeping the workers: " in line
     assert complaint in line
     assert workers_of(service) == before
     assert service.is_ready()

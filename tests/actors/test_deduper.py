@@ -282,7 +282,7 @@ async def test_a_narrower_bucket_counts_again_within_the_day_and_adds_to_its_cou
     memory, clock = a_memory(), HandClock(NOON_MS)
     events = deduper(memory, clock, hours=6)
     async with running([events]):
-        answers = []
+        answers: list[bool] = []
         for _ in range(4):
             answers += await events.record([seen(1)])
             clock.at_ms += 3 * HOUR_MS
@@ -294,7 +294,7 @@ async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojum
     memory, clock = a_memory(), HandClock(MIDNIGHT_MS)
     events = deduper(memory, clock, remember=1)
     async with running([events]):
-        answers = []
+        answers: list[bool] = []
         for step_ms in (-1, 1, -1, 1):
             answers += await events.record([seen(1)])
             clock.at_ms += step_ms

@@ -94,6 +94,7 @@ async def test_while_the_store_is_away_the_last_number_holds_for_a_while_and_the
         assert one.live() == 1
         assert one.age_seconds == pytest.approx(trio.current_time() - heard)
         await trio.sleep(15 * RULES.beat_seconds)
+        assert one.age_seconds is not None
         assert one.age_seconds < RULES.beat_seconds
     assert warnings(caplog) == ["nodes failed, retrying in 2 s (assuming 2 live nodes for up to 60 s): away"]
 

@@ -171,9 +171,10 @@ async def test_a_refund_that_is_under_way_is_not_asked_for_soon_again(autojump_c
     async with _sweeping(memory, processor):
         await trio.sleep(50 * RETRY)
         assert processor.refunds == ["b1"]
-        assert memory.bookings["b1"].status is BookingStatus.REFUNDING
+        assert memory.bookings["b1"].status == BookingStatus.REFUNDING
         await trio.sleep(15 * RETRY)
-    assert memory.bookings["b1"].status is BookingStatus.REFUNDED
+    refunded = memory.bookings["b1"]
+    assert refunded.status is BookingStatus.REFUNDED
 
 
 async def test_a_declined_refund_is_told_to_the_ledger_and_not_tried_again(autojump_clock: MockClock) -> None:

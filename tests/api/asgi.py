@@ -86,7 +86,7 @@ class Client:
         pairs += headers.items() if isinstance(headers, Mapping) else headers
         parts = [body] if isinstance(body, bytes) else list(body)
         path, _, query = target.partition("?")
-        scope = {
+        scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"spec_version": "2.3", "version": "3.0"},
             "http_version": "1.1",

@@ -1,6 +1,7 @@
 """Callers of every kind: how each presents itself, fabricated for a world."""
 
 from collections.abc import Callable
+from typing import Any
 
 from actors.clock import HOUR_MS
 from actors.credentials import ENTROPY_BYTES, Kind, new_key
@@ -16,21 +17,21 @@ def _bearer(text: str) -> Caller:
     return lambda world: f"Bearer {text}"
 
 
-def _of(**past: object) -> Caller:
-    return lambda world: f"Bearer {world.key(**past)}"  # type: ignore[arg-type]
+def _of(**past: Any) -> Caller:
+    return lambda world: f"Bearer {world.key(**past)}"
 
 
-def _account(*, tier: Tier = Tier.CLAIMED, kind: Kind = Kind.USER, **past: object) -> Caller:
+def _account(*, tier: Tier = Tier.CLAIMED, kind: Kind = Kind.USER, **past: Any) -> Callable[[World], str]:
     """A full key of a fresh account, unless `past` says otherwise."""
 
     def caller(world: World) -> str:
         email = f"owner{len(world.memory.accounts)}@example.com"
-        return f"Bearer {world.key(tier=tier, kind=kind, email=email, **past)}"  # type: ignore[arg-type]
+        return f"Bearer {world.key(tier=tier, kind=kind, email=email, **past)}"
 
     return caller
 
 
-def _scoped(*scopes: Scope, **past: object) -> Caller:
+def _scoped(*scopes: Scope, **past: Any) -> Caller:
     return _account(kind=Kind.SCOPED, scopes=scopes, **past)
 
 
@@ -38,7 +39,6 @@ def _removed(world: World) -> str:
     """He was an administrator until now, and nobody was told."""
     key = _account(admin=True)(world)
     world.memory.administrators.popitem()
-    assert key is not None
     return key
 
 
@@ -59,12 +59,12 @@ def cookie(token: str) -> Headers:
     return {"Cookie": f"__Host-session={token}"}
 
 
-def _browser(*, headers: Headers = OUR_PAGE, **past: object) -> Caller:
+def _browser(*, headers: Headers = OUR_PAGE, **past: Any) -> Caller:
     """A page of ours in the browser of somebody who has signed in; `past` is that of his session."""
 
     def caller(world: World) -> Headers:
         email = f"person{len(world.memory.accounts)}@example.com"
-        return cookie(world.session(email, **past)) | headers  # type: ignore[arg-type]
+        return cookie(world.session(email, **past)) | headers
 
     return caller
 

@@ -19,7 +19,7 @@ DOCUMENT = document(OPERATIONS, BASE_URL)
 CORS_PATHS = re.compile(
     r"/embed\.js|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
 )
-"""The script for other sites, and operations 6 to 12: the only ones that their pages may call (decisions, section 9)."""
+"""The script for other sites, and operations 6 to 12: the only ones that their pages may call."""
 
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose refusals have what a client reads that knows only RFC 8628."""

@@ -172,7 +172,7 @@ class Target:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def call(self, case: schemathesis.Case, caller: str) -> None:
+    def call(self, case: schemathesis.Case[Any], caller: str) -> None:
         """Send a generated request as somebody, and hold the answer to the document."""
         self.put_real_names(case)
         name = name_of(case)
@@ -187,7 +187,7 @@ class Target:
             "timeout": SECONDS,
         }
 
-    def put_real_names(self, case: schemathesis.Case) -> None:
+    def put_real_names(self, case: schemathesis.Case[Any]) -> None:
         # What is set counts as changed by hand, and is no longer judged by what it was made to be.
         for place in ("path_parameters", "body"):
             values = getattr(case, place)
@@ -222,7 +222,7 @@ class Target:
             self._guarded.add(name)
 
 
-def name_of(case: schemathesis.Case) -> str:
+def name_of(case: schemathesis.Case[Any]) -> str:
     name: str = case.operation.definition.raw["operationId"]
     return name
 
@@ -235,8 +235,8 @@ def running_target() -> Iterator[Target]:
         Path(directory).chmod(0o711)
         environment = os.environ | LIMITS | {"CATALOG__LOG__LEVEL": "warning", "CATALOG__ADMIN__EMAILS": BOSS}
         process = _command(environment, directory, "serve", "--bind", "127.0.0.1:0")
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
             url = process.stdout.readline().removeprefix("listening on ").strip()
             assert url.startswith("http://"), "the server did not start"
             with requests.Session() as session:

@@ -1,5 +1,7 @@
 """Operations 17 to 19 and 22: reserving, checkout, payment, cancelling and reading bookings."""
 
+from typing import Any
+
 import pytest
 import trio
 
@@ -199,7 +201,7 @@ SLOTS_NOT_SOLD = {
 
 
 @pytest.mark.parametrize("fields", SLOTS_NOT_SOLD.values(), ids=SLOTS_NOT_SOLD)
-async def test_a_slot_that_is_not_sold_cannot_be_booked(world: World, fields: dict[str, object]) -> None:
+async def test_a_slot_that_is_not_sold_cannot_be_booked(world: World, fields: dict[str, Any]) -> None:
     add_slot(world, **fields)
     person, campaign = await _ready(world)
     assert (await person.post(f"{API}/bookings", person.booking_body(campaign))).words == "409 slot_unavailable"

@@ -1,4 +1,4 @@
-"""Operations 6 to 9: lists, search, single entries, and what a cache may keep (decisions, section 5)."""
+"""Operations 6 to 9: lists, search, single entries, and what a cache may keep (ADR 0014 and 0015)."""
 
 import json
 

@@ -1,12 +1,16 @@
 """What follows announcements: it survives an error of whoever announces, and ends when it is told to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import cast
 
 import trio
 from trio.testing import MockClock
 
+from actors.keys.cache import KeyCache
 from actors.supervision import running
+from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
+from service.snapshots.placements import Placements
 
 
 class Announcing:
@@ -35,7 +39,7 @@ class Told:
         self.notes = notes
         self.name = name
 
-    def forget(self, hashes=(), tenants=()) -> None:
+    def forget(self, hashes: Iterable[bytes] = (), tenants: Iterable[str] = ()) -> None:
         self.notes.append((*hashes, *tenants))
 
     def forget_all(self) -> None:
@@ -46,8 +50,9 @@ class Told:
 
 
 async def test_announcements_are_followed_again_after_a_failure(autojump_clock: MockClock) -> None:
-    announcing, notes = Announcing(), []
-    changes = CacheInvalidator(announcing, Told(notes), Told(notes, "catalog"), Told(notes, "placements"))
+    notes: list[object] = []
+    announcing, keys, catalog, placements = Announcing(), *(Told(notes, name) for name in ("", "catalog", "placements"))
+    changes = CacheInvalidator(announcing, cast(KeyCache, keys), cast(Catalog, catalog), cast(Placements, placements))
     with trio.fail_after(30):
         async with running([changes]):
             await trio.sleep(1)

@@ -1,6 +1,7 @@
 """The table of refusals: each row met over HTTP with its status, body and headers, in both envelopes."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -122,7 +123,7 @@ async def _key_limit(world: World) -> Response:
     return await _completed(world, token, await world.emailed_code(ANN))
 
 
-async def _ready(world: World, **slot: object) -> tuple[Person, str]:
+async def _ready(world: World, **slot: Any) -> tuple[Person, str]:
     """A sponsor with a profile and a campaign, and a slot to book."""
     add_slot(world, **slot)
     person = sponsor(world)

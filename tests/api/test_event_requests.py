@@ -115,7 +115,8 @@ async def test_a_batch_of_the_most_events_fits_also_when_it_is_indented(world: W
 
 async def test_a_body_of_many_faults_is_answered_briefly(world: World) -> None:
     faults = {f"f{number}": 0 for number in range(9_000)}
-    for body in (faults, {"events": [faults]}, {"events": [{}] * 500}):
+    bodies: list[dict[str, Any]] = [faults, {"events": [faults]}, {"events": [{}] * 500}]
+    for body in bodies:
         answer = await world.client.post(BATCH, json=body)
         assert answer.words == "400 invalid_request"
         assert len(answer.json["message"]) < 500

@@ -30,14 +30,10 @@ async def test_the_first_of_a_visitor_is_recorded_and_the_rest_are_duplicates(wo
 @pytest.mark.parametrize(
     "other", [{"kind": "click"}, {"bookingId": "b"}, {"visitorId": uuid(2)}], ids=lambda other: next(iter(other))
 )
-async def test_what_differs_in_one_of_these_counts_by_itself(world: World, other: dict[str, str]) -> None:
+async def test_what_differs_in_one_of_these_counts_by_itself(world: World, other: dict[str, Any]) -> None:
     await stock(world, slot("right-1"), booking("b", "right-1"))
-    assert [fate(await report(world, **each)) for each in ({}, other, {}, other)] == [
-        "recorded",
-        "recorded",
-        "duplicate",
-        "duplicate",
-    ]
+    sent: list[dict[str, Any]] = [{}, other, {}, other]
+    assert [fate(await report(world, **each)) for each in sent] == ["recorded", "recorded", "duplicate", "duplicate"]
 
 
 async def test_a_visitor_in_upper_case_is_the_same_one(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Operation 1: minting anonymous keys (decisions, section 1)."""
+"""Operation 1: minting anonymous keys."""
 
 import re
 

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from actors.bookings.records import BookingStatus, Side
+from actors.bookings.records import Booking, BookingStatus, Side, Slot
 from actors.clock import HOUR_MS, MINUTE_MS
 from actors.weeks import WEEK_MS
 from tests.api.asgi import Response
@@ -33,7 +33,7 @@ async def stocked(world: World) -> World:
     return world
 
 
-async def kept(world: World, *rows: object, silently: bool = False) -> None:
+async def kept(world: World, *rows: Slot | Booking, silently: bool = False) -> None:
     """Commit rows, and let the node see them."""
     world.sponsorship_store.keep(*rows, silently=silently)
     await world.settled()

@@ -135,11 +135,10 @@ async def test_each_day_of_the_run_up_to_today_is_there_with_its_counts(world: W
     await person.pay(shown["id"])
     world.memory.delivery_days[shown["id"], day_of(THIS_WEEK) + 1] = (40, 3)
     world.memory.delivery_days["bok_other", day_of(THIS_WEEK) + 1] = (1_000, 1_000)
-    day = lambda number, impressions=0, clicks=0: {  # noqa: E731
-        "day": THIS_WEEK + number * DAY_MS,
-        "impressions": impressions,
-        "clicks": clicks,
-    }
+
+    def day(number: int, impressions: int = 0, clicks: int = 0) -> dict[str, int]:
+        return {"day": THIS_WEEK + number * DAY_MS, "impressions": impressions, "clicks": clicks}
+
     # Noon of a Wednesday.
     days = [day(0), day(1, 40, 3), day(2)]
     assert await _delivery(person, shown) == {"items": days, "impressions": 40, "clicks": 3, "ctr": 0.075}

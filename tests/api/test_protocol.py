@@ -339,7 +339,8 @@ async def test_keyless_answers_are_public_for_a_minute_and_those_of_sponsors_for
 
 
 async def test_a_websocket_is_refused(world: World) -> None:
-    received, sent = [{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1006}], []
+    received: list[Message] = [{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1006}]
+    sent: list[str] = []
 
     async def receive() -> Message:
         return received.pop(0)

@@ -1,4 +1,4 @@
-"""What counts, and what happens at each limit (decisions, section 1)."""
+"""What counts, and what happens at each limit (ADR 0003)."""
 
 import re
 from collections.abc import Callable

@@ -50,7 +50,7 @@ def target() -> Iterator[Target]:
 
 @document.parametrize()
 @thorough
-def test_answers_to_who_may_do_most_are_as_the_document_says(case: schemathesis.Case, target: Target) -> None:
+def test_answers_to_who_may_do_most_are_as_the_document_says(case: schemathesis.Case[Any], target: Target) -> None:
     """An administrator with a full key; nobody where no key is asked for."""
     target.thoroughly.add(name_of(case))
     target.call(case, "keyless" if PUBLIC & set(case.operation.tags or ()) else "administrator")
@@ -58,7 +58,9 @@ def test_answers_to_who_may_do_most_are_as_the_document_says(case: schemathesis.
 
 @with_keys.parametrize()
 @brief
-def test_answers_to_those_who_may_do_less_are_as_the_document_says(case: schemathesis.Case, target: Target) -> None:
+def test_answers_to_those_who_may_do_less_are_as_the_document_says(
+    case: schemathesis.Case[Any], target: Target
+) -> None:
     for caller in CALLERS:
         target.call(case, caller)
 
@@ -135,15 +137,15 @@ def walking(walks: Walks) -> type[APIStateMachine]:
     target = walks.target
 
     class Walk(with_keys.as_state_machine()):  # type: ignore[misc]
-        def get_call_kwargs(self, case: schemathesis.Case) -> dict[str, Any]:
+        def get_call_kwargs(self, case: schemathesis.Case[Any]) -> dict[str, Any]:
             target.put_real_names(case)
             return target.arguments("administrator")
 
-        def after_call(self, response: Response, case: schemathesis.Case) -> None:
+        def after_call(self, response: Response, case: schemathesis.Case[Any]) -> None:
             super().after_call(response, case)
             walks.note(name_of(case), response)
 
-        def validate_response(self, response: Response, case: schemathesis.Case, **arguments: Any) -> None:
+        def validate_response(self, response: Response, case: schemathesis.Case[Any], **arguments: Any) -> None:
             excluded = target.excluded(name_of(case))
             try:
                 case.validate_response(

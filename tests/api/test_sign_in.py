@@ -1,6 +1,7 @@
 """Signing in over the wire: codes, cookies, the list of sessions, ending them, and what several nodes see."""
 
 import re
+from typing import Any
 
 import pytest
 import trio
@@ -20,7 +21,7 @@ ANN, BOB = "ann@example.com", "bob@example.com"
 BROWSER = OUR_PAGE | {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64)"}
 
 
-async def start(world: World, email: str = ANN, **rest: object) -> Response:
+async def start(world: World, email: str = ANN, **rest: Any) -> Response:
     return await world.client.post(START, json={"email": email}, **rest)
 
 

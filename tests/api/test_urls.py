@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from service.schemas.urls import SponsorUrl, Url, public_address, web_address
 from tests.api.hostile_urls import HARMLESS, HOSTILE, LOCAL
 
-GATES = {Url: web_address, SponsorUrl: public_address}
+GATES: dict[type[str], Callable[[str], str]] = {Url: web_address, SponsorUrl: public_address}
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 WHOLE = re.compile(
     r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]*))?((?:[/?#](?:[A-Za-z0-9/:@!$&()*+,;=?#._~-]|%[0-9A-Fa-f]{2})*)?)"
@@ -55,7 +55,7 @@ def test_there_are_many_of_both_kinds() -> None:
 
 @either_kind
 @pytest.mark.parametrize(("trick", "urls"), HOSTILE.items(), ids=list(HOSTILE))
-def test_hostile_addresses_are_refused(kind: object, trick: str, urls: tuple[str, ...]) -> None:
+def test_hostile_addresses_are_refused(kind: type[str], trick: str, urls: tuple[str, ...]) -> None:
     assert [ascii(url) for url in urls if passes(GATES[kind], url)] == []
     assert [ascii(url) for url in urls if passes(TypeAdapter(kind).validate_python, url)] == []
 
@@ -83,13 +83,13 @@ def test_a_local_address_is_good_for_operators_only(url: str) -> None:
 
 @either_kind
 @pytest.mark.parametrize(("url", "normal"), HARMLESS.items())
-def test_a_harmless_address_gets_its_normal_form(kind: object, url: str, normal: str) -> None:
+def test_a_harmless_address_gets_its_normal_form(kind: type[str], url: str, normal: str) -> None:
     assert GATES[kind](url) == TypeAdapter(kind).validate_python(url) == normal
     means_one_thing(url, normal)
 
 
 @either_kind
-def test_the_wire_says_what_it_takes(kind: object) -> None:
+def test_the_wire_says_what_it_takes(kind: type[str]) -> None:
     assert TypeAdapter(kind).json_schema() == {"type": "string", "format": "uri", "maxLength": 1_500}
 
 

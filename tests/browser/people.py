@@ -4,13 +4,13 @@ import re
 from html import unescape
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, ViewportSize, expect
 
 from tests.acceptance.processes import Service
 from tests.browser.visitors import AGENT
 
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 _LETTER = re.compile(r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre>\n(.*?)</pre>", re.DOTALL)
 _CODE = re.compile(r"^\s*(\d{6})\s*$", re.MULTILINE)

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -121,7 +122,7 @@ def found(node: Service) -> dict[str, str]:
     """What addresses hold that only the service knows, by the word that stands for it in a look."""
     key = node.command("issue-key", "--email", ACCOUNT).strip()
 
-    def get(path: str) -> dict[str, object]:
+    def get(path: str) -> Any:
         answer = node.get(f"/api/v1/{path}", key)
         assert answer.status_code == 200, answer.text
         return answer.json()

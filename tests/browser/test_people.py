@@ -11,9 +11,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.processes import REPOSITORY, Service, children_of, environment, until
+from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.processes import Service, children_of, environment, until
 from tests.browser.conftest import Meet
 from tests.browser.people import Person, code_for
+from tests.slow import repeats
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -77,6 +79,7 @@ def prefixes(person: Person) -> list[str]:
     return [key.rstrip("…") for key in keys]
 
 
+@repeats("tests/pages/test_sign_in.py")
 def test_a_wrong_code_is_refused_in_words_and_the_right_one_still_counts(node: Service, meet: Meet) -> None:
     email, person = "fumbler@example.com", meet()
     person.opens("/sign-in")
@@ -207,6 +210,7 @@ def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> No
     here.reads("Sponsor")
 
 
+@repeats("tests/browser/test_sponsoring.py signs in without scripts")
 def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet) -> None:
     email, person = "no-scripts@example.com", meet(java_script_enabled=False)
     person.signs_in(email)
@@ -216,6 +220,7 @@ def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet
 # What goes wrong.
 
 
+@repeats("tests/browser/test_pages.py looks at not-found")
 def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     person = meet()
     person.opens("/no/such/page")
@@ -225,6 +230,7 @@ def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     assert person.page.url == f"{person.node.url}/"
 
 
+@repeats("tests/pages/test_refusals.py, tests/acceptance/test_database_away.py")
 def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_it_does(
     node: Service, meet: Meet
 ) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.chaos --minutes 2 --seed 7`: faults for so long; exits with 1 when a promise was broken."""
+"""Inject faults for a while: `python -m tests.chaos --minutes 2 --seed 7`. Exits with 1 if a promise was broken."""
 
 import argparse
 import random
@@ -24,15 +24,15 @@ def main() -> int:
         sys.stdout.flush()
 
     again = f"make chaos MINUTES={given.minutes:g} SEED={seed}"
-    tell(f"seed {seed}, about {given.minutes:g} min; again: {again}")
+    tell(f"seed {seed}, about {given.minutes:g} min; to repeat: {again}")
     with ground(given.minutes) as place:
         if place.disk is None:
-            tell(f"no file system can be mounted here, so without: {Kind.DISK_FULL}")
+            tell(f"no file system can be mounted here; skipped: {Kind.DISK_FULL}")
         report = trio.run(run, place, seed, 60.0 * given.minutes, tell)
     for line in lines(report):
         tell(line)
     if report.verdict.found:
-        tell(f"BROKEN: {len(report.verdict.found)} promises; again: {again}")
+        tell(f"BROKEN: {len(report.verdict.found)} promises; to repeat: {again}")
     return 1 if report.verdict.found else 0
 
 

@@ -1,4 +1,4 @@
-"""Agents: they mint keys, spend them, and have some of them claimed by email."""
+"""Agents: they mint and spend keys, and claim some of them by email."""
 
 import html
 import re
@@ -12,19 +12,19 @@ from tests.chaos.history import Key
 
 SPENT = ("/api/v1/bots?limit=2", "/api/v1/usecases?limit=2", "/api/v1/bots?q=invoice&limit=2")
 TIMES = (3, 12)
-"""How often a key is spent, at least and at most."""
+"""The least and greatest number of requests per key."""
 
 CLAIMED = 0.15
-"""How many keys are claimed."""
+"""The share of keys that are claimed."""
 
 LETTER = re.compile(r"<dt>To</dt>\s*<dd>([^<]+)</dd>.*?^(\d{6})$", re.DOTALL | re.MULTILINE)
 LOOKS = 40
-"""How often somebody looks for a letter before giving up."""
+"""How often a client looks for a message before giving up."""
 
 
 @dataclass(slots=True)
 class Addressee(Caller):
-    """Who may be sent a code and reads it where mail is shown without an SMTP server."""
+    """A client that can read its mailed codes, because mail is shown when there is no SMTP server."""
 
     async def code_for(self, email: str) -> str | None:
         for _ in range(LOOKS):
@@ -33,7 +33,7 @@ class Addressee(Caller):
                 letters = LETTER.findall(html.unescape(reply.body.decode()))
                 codes = [code for recipient, code in letters if recipient == email]
                 if codes:
-                    # The newest letter stands first.
+                    # The newest message comes first.
                     return str(codes[0])
             if self.stop.is_set():
                 break
@@ -43,7 +43,7 @@ class Addressee(Caller):
 
 @dataclass(slots=True)
 class Agent(Addressee):
-    """One key after the other."""
+    """Uses one key after another."""
 
     name: ClassVar[str] = "agent"
 
@@ -71,7 +71,7 @@ class Agent(Addressee):
         key.email = f"agent-{uuid.UUID(int=self.chance.getrandbits(128))}@example.com"
         started = await self.ask("start a claim", "/api/v1/auth/claim", {"claimToken": token, "email": key.email})
         if started is None or started.status != 200:
-            # Sent or not: who does not know asks once more, and may be too early.
+            # It may have been sent or not. Ask once more, even if that may be too early.
             started = await self.ask("start a claim", "/api/v1/auth/claim", {"claimToken": token, "email": key.email})
         code = await self.code_for(key.email)
         if code is None:
@@ -86,7 +86,7 @@ class Agent(Addressee):
 
 @dataclass(slots=True)
 class Person(Addressee):
-    """Signs in by an emailed code, approves a device, and looks at the dashboard."""
+    """Signs in with a mailed code, approves a device, and views the dashboard."""
 
     name: ClassVar[str] = "person"
 
@@ -110,7 +110,7 @@ class Person(Addressee):
             await self._link_a_device(token)
 
     async def _link_a_device(self, token: str) -> None:
-        """A device asks, its owner approves, and its first poll fetches the key: both are one here, to keep the pace."""
+        """Start a device login, approve it, and fetch its key at the first poll, which needs no pause."""
         started = await self.ask("start a device", "/api/v1/auth/device", {})
         if started is None or started.status != 200:
             return
@@ -129,6 +129,6 @@ class Person(Addressee):
 
 
 def token_of(reply: Reply) -> str:
-    """The token of the session that an answer gives."""
+    """Return the session token that a response sets."""
     cookie = reply.headers["set-cookie"]
     return cookie.partition(";")[0].partition("=")[2]

@@ -1,4 +1,4 @@
-"""Somebody who asks one node after the other and writes down what came back."""
+"""A client that sends requests to one node after another and records their outcomes."""
 
 import json
 import random
@@ -17,17 +17,17 @@ THINKING_SECONDS = 0.04
 """The longest pause between two requests of one client; the mean is half of it."""
 
 OUR_PAGE = {"sec-fetch-site": "same-origin"}
-"""What a browser says of a page of the service."""
+"""The header of a browser on one of the service's own pages."""
 
 
 @dataclass(slots=True)
 class Caller:
-    """One client over one connection at a time, on a node by chance. Runs until `stop`."""
+    """One client with one connection at a time, to a random node. Runs until `stop`."""
 
     name: ClassVar[str] = ""
 
     nodes: Mapping[int, str]
-    """Where the nodes are."""
+    """URLs of the nodes."""
     said: Said
     chance: random.Random = field(default_factory=random.Random)
     stop: trio.Event = field(default_factory=trio.Event)
@@ -35,7 +35,7 @@ class Caller:
     _wire: Wire | None = field(default=None, init=False)
 
     async def run(self) -> None:
-        """Do the same again and again."""
+        """Repeat `once` until stopped."""
         try:
             while not self.stop.is_set():
                 await self.once()
@@ -44,7 +44,7 @@ class Caller:
             self._hang_up()
 
     async def once(self) -> None:
-        """What this client does each time."""
+        """One round of this client."""
         raise NotImplementedError
 
     async def think(self) -> None:
@@ -60,7 +60,7 @@ class Caller:
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply | None:
-        """One request; None where its answer was lost. Bytes are sent as they are, other bodies as JSON, by POST."""
+        """Send one request; None if its answer was lost. Bytes are sent as they are, other bodies as JSON, by POST."""
         wire = await self._connected()
         if wire is None:
             return None
@@ -81,7 +81,7 @@ class Caller:
         return reply
 
     async def insist(self, what: str, path: str, body: object = None, **more: str | None) -> Reply | None:
-        """The same request until it gets an answer that is neither lost nor 503; None once it is time to stop."""
+        """Repeat a request until its answer is neither lost nor 503. Returns None once `stop` is set."""
         while not self.stop.is_set():
             reply = await self.ask(what, path, body, key=more.get("key"), method=more.get("method") or "")
             if reply is not None and reply.status != 503:
@@ -105,7 +105,7 @@ class Caller:
 
 
 def _error(reply: Reply) -> str:
-    """The error code of a refusal in JSON; pages have none."""
+    """Return the error code of a JSON error; pages have none."""
     if reply.status < 400:
         return ""
     with suppress(ValueError, KeyError):

@@ -1,4 +1,4 @@
-"""A run: nodes over one Postgres, clients of all kinds, a plan of faults, and what it came to."""
+"""A run: nodes on one Postgres, clients of all kinds, a plan of faults, and the verdict."""
 
 import os
 import random
@@ -55,12 +55,12 @@ SETTINGS: Settings = {
     "bookings.open_holds": 100_000,
     "http.connections_per_address": 1_000,
 }
-"""Limits that no client runs into: all share the loopback address."""
+"""Limits that no client reaches, although all share the loopback address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run has shown."""
+    """The result of a run."""
 
     faults: list[Fault]
     said: Said
@@ -70,7 +70,7 @@ class Report:
 
 
 async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], None]) -> Report:
-    """Suffer faults for about `seconds`; the Postgres of the ground is ours to kill, and runs when this returns."""
+    """Inject faults for about `seconds`. This may kill the Postgres of `ground`; it runs again on return."""
     without = [] if ground.disk is not None else [Kind.DISK_FULL]
     faults = plan(seed, seconds, without)
     database = ground.postgres.fresh_database()
@@ -94,9 +94,9 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
     after.works = works
     reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
     days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
-    seals = VisitorHasher(derived(SECRET.encode(), "visitors"))
+    hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
     clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor)}
-    return Report(faults, said, happened, after, judge(said, happened, before, after, seals, days, clients))
+    return Report(faults, said, happened, after, judge(said, happened, before, after, hasher, days, clients))
 
 
 async def _suffer(
@@ -114,13 +114,13 @@ async def _suffer(
                 stage.happened.faults.append(made)
                 healed = max(made.healed_seconds)
                 at, took = made.began - began, made.ended - made.began
-                tell(f"{at:6.1f} s  {fault}: took {took:.1f} s, hit {made.hit}, healed after {healed:.2f} s")
+                tell(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
             stop.set()
         watching.cancel_scope.cancel()
 
 
 def clients_of(stage: Stage, seed: int, accounts: list[Account], stop: trio.Event) -> list[Caller]:
-    """All clients, each with a chance of its own that follows from the seed."""
+    """Create all clients, each with its own random stream derived from the seed."""
     nodes = {node.number: node.url for node in stage.nodes}
     said, first_week = stage.said, week_of(SystemClock().now_ms()) + WEEK_MS
 
@@ -148,18 +148,18 @@ def clients_of(stage: Stage, seed: int, accounts: list[Account], stop: trio.Even
 
 
 async def _stop(stage: Stage) -> None:
-    """Stop every node in order, and read what all their processes have logged."""
+    """Stop every node in order, and collect the logs of all their processes."""
     for node in stage.nodes:
         node.service.terminate()
     for node in stage.nodes:
         code = await trio.to_thread.run_sync(node.service.wait)
         stage.happened.exits.append((node.number, code))
         logs = sorted(node.service.err.parent.glob(f"{node.service.data_dir.name}.*.err"))
-        stage.happened.complaints += complaints(log.read_text(errors="replace") for log in logs)
+        stage.happened.complaints += complaints([log.read_text(errors="replace") for log in logs])
 
 
 def complaints(logs: Collection[str]) -> list[str]:
-    """The lines of logs that speak of a bug, each with the end of what follows it."""
+    """Return the log lines that indicate a bug, each with the lines that follow."""
     found = []
     for log in logs:
         lines = log.splitlines()
@@ -175,7 +175,7 @@ def _node(services: ExitStack, place: Path, number: int, where: str) -> Node:
     bind = f"127.0.0.1:{free_port()}"
 
     def start() -> Service:
-        # Read by the node when it begins, and by nobody else.
+        # Only the node reads it, at its start.
         os.environ[VARIABLE] = str(place / f"node-{number}.clock")
         service = serving(place / f"node-{number}", settings, bind=bind, module="tests.chaos.node")
         return services.enter_context(service)

@@ -1,4 +1,4 @@
-"""A wall clock that somebody else may step: a file of eight bytes that two processes map."""
+"""A wall clock that another process may step: a file of eight bytes that both processes map."""
 
 import mmap
 import os
@@ -7,13 +7,13 @@ from pathlib import Path
 from actors.clock import SystemClock
 
 VARIABLE = "CHAOS_CLOCK"
-"""The environment variable that names the file to a node."""
+"""The environment variable that tells a node the path of the file."""
 
 BYTES = 8
 
 
 class Steps:
-    """By how many milliseconds a clock is ahead of the machine's."""
+    """Milliseconds by which a clock is ahead of the machine's."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -21,7 +21,7 @@ class Steps:
 
     @classmethod
     def make(cls, path: Path) -> "Steps":
-        """A clock's file that says: not at all."""
+        """Create a clock's file with no step."""
         path.write_bytes(bytes(BYTES))
         return cls(path)
 

@@ -1,4 +1,4 @@
-"""Each kind of fault: it is made, it goes on for a while, it ends. What is returned says how often it was seen to bite."""
+"""The faults: each begins, lasts for a while, and ends. Each returns how often it was seen to take effect."""
 
 import os
 import signal
@@ -15,13 +15,13 @@ from tests.chaos.stage import Node, Probe, Stage
 from tests.storage.proxy import Weather
 
 BITES_SECONDS = 4.0
-"""How much longer a fault goes on that has not been felt yet."""
+"""How much longer a fault lasts that has had no effect yet."""
 
 ANONYMOUS_HOURS = 72
 
 
 async def suffer(stage: Stage, fault: Fault) -> Made:
-    """Make one fault, end it, and see how long every node takes to record events again."""
+    """Inject one fault, end it, and measure how long each node takes to accept writes again."""
     await trio.sleep(fault.breath_seconds)
     began = trio.current_time()
     hit = await FAULTS[fault.kind](stage, fault)
@@ -74,7 +74,7 @@ async def restart_node(stage: Stage, fault: Fault) -> int:
 
 
 async def step_clock(stage: Stage, fault: Fault) -> int:
-    """The clock of a node leaps, and leaps back. A key that it mints meanwhile tells what time the node believes it is."""
+    """Step the clock of a node and step it back. The expiry of a key minted meanwhile shows the node's time."""
     node = _node(stage, fault)
     node.clock.ahead_ms = fault.step_seconds * SECOND_MS
     probe = Probe({node.number: node.url}, stage.said)
@@ -127,7 +127,7 @@ async def terminate_backends(stage: Stage, fault: Fault) -> int:
 
 
 async def fill_disk(stage: Stage, fault: Fault) -> int:
-    """Fill the disk and free it again. A server that ended because of it is started, as whoever runs it would do."""
+    """Fill the disk and free it again. Restart the server if it stopped because of that, as an operator would."""
     postgres, disk = stage.ground.postgres, stage.ground.disk
     assert disk is not None
     assert postgres.process is not None
@@ -190,6 +190,6 @@ FAULTS: dict[Kind, Callable[[Stage, Fault], Awaitable[int]]] = {
 
 
 def _state(pid: int) -> str:
-    """The state of a process as the kernel names it: T where it was stopped."""
+    """Return the state of a process as the kernel names it, such as T if stopped."""
     with open(f"/proc/{pid}/stat") as file:
         return file.read().rpartition(")")[2].split()[0]

@@ -1,4 +1,4 @@
-"""What a run stands on: a Postgres of its own, on a disk of its own that can be filled."""
+"""The ground of a run: a Postgres of its own, on a disk of its own that can be filled."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from tests.acceptance.processes import command
 from tests.memory import in_memory
 
 DISK_MIB, DISK_MIB_A_MINUTE = 320, 16
-"""The size of the disk: a cluster, its log of what is to come, and what a run writes."""
+"""The size of the disk in MiB: a cluster, its write-ahead log, and the data of a run."""
 
 NO_SPACE = "No space left on device"
 WAL = ("max_wal_size=64MB", "min_wal_size=32MB", "max_connections=60")
@@ -26,7 +26,7 @@ WAL = ("max_wal_size=64MB", "min_wal_size=32MB", "max_connections=60")
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A small file system in memory, and the file that takes what is free of it."""
+    """A small in-memory file system, with a file that takes up its free space."""
 
     place: Path
 
@@ -35,7 +35,7 @@ class Disk:
         return self.place / "filler"
 
     def fill(self) -> None:
-        """Take all that is free, as far as it can be had."""
+        """Take all free space, as far as possible."""
         with self._filler.open("ab") as file, suppress(OSError):
             while True:
                 file.write(bytes(1 << 20))
@@ -50,7 +50,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where a run takes place. Without a `disk` none can be filled."""
+    """The place of a run. Without a `disk`, none can be filled."""
 
     postgres: PostgresServer
     place: Path
@@ -59,7 +59,7 @@ class Ground:
 
 @contextmanager
 def ground(minutes: float) -> Iterator[Ground]:
-    """A migrated server of our own that runs, for the life of the block."""
+    """Run a migrated server of our own for the duration of the block."""
     with tempfile.TemporaryDirectory(prefix="catalog-chaos-", dir=in_memory()) as directory:
         place = Path(directory)
         place.chmod(0o711)
@@ -68,7 +68,7 @@ def ground(minutes: float) -> Iterator[Ground]:
         with _disk(place / "disk", round(DISK_MIB + DISK_MIB_A_MINUTE * minutes)) as disk:
             copied(template.directory, place / "disk" / "cluster")
             shutil.rmtree(template.directory)
-            # The server's log stands beside the name of its directory, and so not on the disk that is filled.
+            # The server's log is beside its data directory, and therefore not on the disk that is filled.
             cluster = place / "cluster"
             cluster.symlink_to(place / "disk" / "cluster")
             sockets = copied(template.sockets, place / "run")
@@ -78,7 +78,7 @@ def ground(minutes: float) -> Iterator[Ground]:
 
 @contextmanager
 def _disk(place: Path, mib: int) -> Iterator[Disk | None]:
-    """A disk of so many MiB at a place; a folder like others, and None, where this process may not mount one."""
+    """Mount a disk of `mib` MiB. Yields None, with a plain folder in its place, if this process may not mount."""
     place.mkdir(mode=0o711)
     mounted = (
         os.geteuid() == 0
@@ -92,5 +92,5 @@ def _disk(place: Path, mib: int) -> Iterator[Disk | None]:
         yield Disk(place) if mounted else None
     finally:
         if mounted:
-            # Lazily: a backend that was killed may take a moment to let go of its files.
+            # Lazily: a killed backend may take a moment to close its files.
             subprocess.run(["umount", "--lazy", str(place)], check=True)

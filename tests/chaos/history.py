@@ -1,4 +1,4 @@
-"""What happened: what was sent and answered, what went wrong when, and what is kept afterwards. Data without a judgement.
+"""The history of a run: requests and answers, faults with their times, and the rows at the end. Plain data.
 
 Times are seconds of Trio's clock. Nodes are numbers.
 """
@@ -13,12 +13,12 @@ LOST = "lost"
 """The outcome of a request whose connection ended before its answer."""
 
 SLOW_SECONDS = 1.0
-"""Requests that took longer are remembered one by one."""
+"""Slower requests are recorded one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request and what became of it: `200`, `503 service_unavailable`, or `lost`."""
+    """One request with its outcome: `200`, `503 service_unavailable`, or `lost`."""
 
     client: str
     what: str
@@ -37,21 +37,24 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when until when something was so on a node."""
+    """A period in which something held on a node."""
 
     node: int
     began: float
     ended: float
 
     def overlap(self, began: float, ended: float) -> float:
-        """For how many seconds of that time it was so."""
+        """Return the seconds that both periods share."""
         return max(0.0, min(self.ended, ended) - max(self.began, began))
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A fault that was made. `hit` says how often it was seen to bite, `healed_seconds` how long after its end each node
-    gave its first good answer."""
+    """A fault that was injected.
+
+    `hit` counts how often it took effect; `healed_seconds` is how long after its end each node gave its first good
+    answer.
+    """
 
     kind: str
     began: float
@@ -62,7 +65,10 @@ class Made:
 
 @dataclass(slots=True)
 class Key:
-    """A key that was answered. `sent` and `answered` count what it was spent on; `claimed` that an email has it now."""
+    """An answered key.
+
+    `sent` and `answered` count the requests charged to it; `claimed` is whether an email owns it now.
+    """
 
     text: str
     sent: int = 0
@@ -73,7 +79,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a booking is asked for."""
+    """A request to book."""
 
     account: str
     idempotency_key: str
@@ -84,7 +90,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """That a booking was said to have a status, as of the moment the answer came."""
+    """The status of a booking as answered."""
 
     booking: str
     status: str
@@ -92,18 +98,18 @@ class Told:
 
 @dataclass(slots=True)
 class Waits:
-    """How long a node or its clients were ready to run and had no core, as it was looked at now and then."""
+    """Time that a node or its clients were ready to run and had no core, as sampled."""
 
     at: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
     def note(self, now: float, waited: float) -> None:
-        """`waited` seconds more since it was last looked at."""
+        """Add `waited` seconds since the last sample."""
         self.at.append(now)
         self.seconds.append(waited + (self.seconds[-1] if self.seconds else 0.0))
 
     def between(self, began: float, ended: float) -> float:
-        """Seconds of waiting from the look before `began` to the one after `ended`."""
+        """Return the seconds of waiting from the sample before `began` to the one after `ended`."""
         if not self.at:
             return 0.0
         first = max(0, bisect_right(self.at, began) - 1)
@@ -113,13 +119,13 @@ class Waits:
 
 @dataclass(slots=True)
 class Said:
-    """All that was sent and answered."""
+    """Everything sent and answered."""
 
     outcomes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Counts of outcomes, by client and what it asked."""
+    """Outcomes, counted by client and request."""
     slowest: float = 0.0
     notable: list[Request] = field(default_factory=list)
-    """Requests that were slow, and those that have no answer."""
+    """Requests that were slow, and those without an answer."""
 
     events: set[Event] = field(default_factory=set)
     recorded: Counter[Event] = field(default_factory=Counter)
@@ -128,10 +134,10 @@ class Said:
     keys: dict[str, Key] = field(default_factory=dict)
     wishes: set[Wish] = field(default_factory=set)
     booked: defaultdict[Wish, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The ids of bookings that were answered to a wish."""
+    """Booking ids answered for each wish."""
     told: list[Told] = field(default_factory=list)
     sessions: dict[str, str] = field(default_factory=dict)
-    """Tokens of browser sessions that were given, and whose they are."""
+    """Emails of browser sessions, by token."""
 
     def note(self, request: Request) -> None:
         self.outcomes[f"{request.client}: {request.what}"][request.outcome] += 1
@@ -146,7 +152,7 @@ class Said:
 
 @dataclass(slots=True)
 class Happened:
-    """What went wrong, and what processes did."""
+    """Faults, and events of processes."""
 
     planned: Counter[str] = field(default_factory=Counter)
     faults: list[Made] = field(default_factory=list)
@@ -154,16 +160,16 @@ class Happened:
     down: list[Span] = field(default_factory=list)
     """From a kill or a SIGTERM until the node listened again."""
     waits: defaultdict[int, Waits] = field(default_factory=lambda: defaultdict(Waits))
-    """By node; that the clients had no core is in each."""
+    """Waits by node, each including those of the clients."""
     exits: list[tuple[int, int]] = field(default_factory=list)
     """The exit codes of nodes that were told to stop."""
     complaints: list[str] = field(default_factory=list)
-    """What logs of nodes say of bugs."""
+    """Log lines of nodes that indicate a bug."""
 
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """A booking as it is kept."""
+    """A stored booking."""
 
     id: str
     account: str
@@ -176,7 +182,7 @@ class Booked:
 
 @dataclass(slots=True)
 class Kept:
-    """What is there afterwards."""
+    """The state after a run."""
 
     rows: dict[bytes, tuple[str, int, Kind]] = field(default_factory=dict)
     """Events by key: booking, day and kind."""
@@ -184,9 +190,9 @@ class Kept:
     used: dict[str, int] = field(default_factory=dict)
     """How often each key was charged."""
     works: dict[str, str] = field(default_factory=dict)
-    """What each key, and the token of each session, is answered now."""
+    """The answer to each key, and to the token of each session, at the end."""
     emails: dict[str, str] = field(default_factory=dict)
-    """Whose each claimed key is."""
+    """The email of each claimed key."""
     bookings: dict[str, Booked] = field(default_factory=dict)
     slot_weeks: list[tuple[str, int, str]] = field(default_factory=list)
     """Slot, week and booking."""

@@ -1,4 +1,4 @@
-"""What was answered, held against what is kept: every promise that was broken, in words. Pure."""
+"""The judge: compares the answers with what is stored, and describes every broken promise. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -14,11 +14,11 @@ ANSWER_SECONDS = 5.0
 HEALED_SECONDS = 5.0
 FINE = frozenset({"200", "503 service_unavailable", LOST})
 ALSO_FINE: Mapping[str, frozenset[str]] = {
-    # A second code within a minute, where the answer to the first was lost; a code that a stepped clock sees as too old.
+    # A second code within a minute after a lost answer, or a code that is too old by a stepped clock.
     "agent: start a claim": frozenset({"429 rate_limited", "409 already_upgraded"}),
     "agent: complete a claim": frozenset({"400 invalid_code", "400 invalid_claim", "409 already_upgraded"}),
     "person: start to sign in": frozenset({"429 rate_limited"}),
-    # A code opens one session, so a lost answer's code is of no use any more.
+    # A code opens one session, so it cannot be used again after a lost answer.
     "person: sign in": frozenset({"400 invalid_code"}),
     "sponsor: reserve": frozenset({"409 slot_unavailable", "409 idempotency_conflict"}),
     "sponsor: check out": frozenset({"409 invalid_state"}),
@@ -26,13 +26,13 @@ ALSO_FINE: Mapping[str, frozenset[str]] = {
     "person: poll a device": frozenset({"400 authorization_pending", "400 slow_down", "400 expired_token"}),
     "person: approve a device": frozenset({"409 invalid_state"}),
 }
-"""What else may be answered, by client and what it asked."""
+"""Other allowed outcomes, by client and request."""
 
 HELD = frozenset({"reserved", "checkout", "paid", "refunding"})
 
 
 def _reachable() -> Mapping[str, frozenset[str]]:
-    """What a booking of each status may become."""
+    """The possible later statuses of a booking, by its status."""
     reached = {str(status): {str(status)} for status in BookingStatus}
     for _ in BookingStatus:
         for status, moves in BOOKING_MOVES.items():
@@ -46,13 +46,13 @@ REACHABLE = _reachable()
 
 @dataclass(slots=True)
 class Verdict:
-    """Broken promises, and which answers and nodes were late for a reason that is not the service's."""
+    """Broken promises, and delays that the service did not cause."""
 
     found: list[str] = field(default_factory=list)
     frozen: int = 0
     starved: list[str] = field(default_factory=list)
     untold: int = 0
-    """Rows of which nobody was told that they are there: their answers got lost, or said 503."""
+    """Stored rows that no sender was told of: their answers were lost, or said 503."""
 
 
 def judge(
@@ -60,11 +60,11 @@ def judge(
     happened: Happened,
     before: Kept,
     after: Kept,
-    seals: VisitorHasher,
+    hasher: VisitorHasher,
     days: Collection[int],
     clients: Collection[str] = (),
 ) -> Verdict:
-    """All that is not as it was promised. `days` are those that the run has seen, `clients` who has to have been served."""
+    """Return all broken promises. `days` are the days of the run; `clients` must have been served."""
     verdict = Verdict()
     verdict.found += _faults(happened)
     for fault in happened.faults:
@@ -75,10 +75,10 @@ def judge(
     verdict.found += _keys(said, after)
     verdict.found += _sessions(said, after)
     verdict.found += _bookings(said, before, after)
-    verdict.found += broken_counts(said, before, after, seals, days)
+    verdict.found += broken_counts(said, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
-    verdict.found += [f"a log complains: {each}" for each in happened.complaints]
-    told = {seals.key(Bucket(day, 0), event) for event in said.recorded.keys() | said.duplicates for day in days}
+    verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]
+    told = {hasher.key(Bucket(day, 0), event) for event in said.recorded.keys() | said.duplicates for day in days}
     verdict.untold = len(after.rows.keys() - told)
     return verdict
 
@@ -96,17 +96,17 @@ def _faults(happened: Happened) -> Iterator[str]:
         if made[kind] < planned:
             yield f"{kind}: planned {planned} times, made {made[kind]} times"
         if not hit[kind]:
-            yield f"{kind}: was planned and never hit"
+            yield f"{kind}: was planned but had no effect"
     for kind in made.keys() - happened.planned.keys():
         yield f"{kind}: was not planned"
 
 
 def _healed(fault: Made, happened: Happened, verdict: Verdict) -> None:
     if not fault.healed_seconds:
-        verdict.found.append(f"{fault.kind}: nobody looked whether it healed")
+        verdict.found.append(f"{fault.kind}: recovery was not checked")
     for node, seconds in enumerate(fault.healed_seconds):
         starved = _starved(node, fault.ended, fault.ended + seconds, happened)
-        words = f"{fault.kind}: node {node} was healed after {seconds:.2f} s, {starved:.2f} s of it without a core"
+        words = f"{fault.kind}: node {node} recovered after {seconds:.2f} s, {starved:.2f} s of it without a core"
         if seconds - starved > HEALED_SECONDS:
             verdict.found.append(words)
         elif seconds > HEALED_SECONDS:
@@ -114,7 +114,7 @@ def _healed(fault: Made, happened: Happened, verdict: Verdict) -> None:
 
 
 def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
-    """Whether there was an answer, and in time. Nobody else's time is the service's."""
+    """Check that there was an answer, in time. Time without a core is not the service's fault."""
     node, began, ended = request.node, request.began, request.ended
     if request.outcome == LOST and not any(
         down.overlap(began, ended) > 0 for down in happened.down if down.node == node
@@ -134,7 +134,7 @@ def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
 
 
 def _starved(node: int, began: float, ended: float, happened: Happened) -> float:
-    """For how many of these seconds the node, or the clients with their proxy, had no core."""
+    """Return for how many of these seconds the node, or the clients with their proxy, had no core."""
     return min(ended - began, happened.waits[node].between(began, ended)) if node in happened.waits else 0.0
 
 
@@ -145,7 +145,7 @@ def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:
     for client in sorted(clients):
         asked_for = [outcomes for asked, outcomes in said.outcomes.items() if asked.startswith(f"{client}: ")]
         if not asked_for or not all(outcomes["200"] for outcomes in asked_for):
-            yield f"{client}: something was never answered with 200"
+            yield f"{client}: some request never got a 200"
 
 
 # Keys and sessions.
@@ -156,23 +156,23 @@ def _keys(said: Said, after: Kept) -> Iterator[str]:
         name = f"the key {text[:12]}..."
         works = after.works.get(text, "unknown")
         if works != "200":
-            yield f"{name} was answered and is now {works}"
+            yield f"{name} was answered but is now {works}"
         if text not in after.used:
-            yield f"{name} was answered and is not there"
+            yield f"{name} was answered but is not stored"
             continue
         if not key.answered <= after.used[text] <= key.sent:
             yield f"{name}: {key.answered} answered, {after.used[text]} counted, {key.sent} sent"
         if key.claimed and after.emails.get(text) != key.email:
-            yield f"{name} was claimed by {key.email} and belongs to {after.emails.get(text)}"
+            yield f"{name} was claimed by {key.email} but belongs to {after.emails.get(text)}"
         if not key.email and text in after.emails:
-            yield f"{name} was claimed by nobody and belongs to {after.emails[text]}"
+            yield f"{name} was never claimed but belongs to {after.emails[text]}"
 
 
 def _sessions(said: Said, after: Kept) -> Iterator[str]:
     for token, email in said.sessions.items():
         works = after.works.get(token, "unknown")
         if works != "200":
-            yield f"a session of {email} was given and is now {works}"
+            yield f"a session of {email} was given but is now {works}"
 
 
 # Bookings.
@@ -183,17 +183,17 @@ def _bookings(said: Said, before: Kept, after: Kept) -> Iterator[str]:
     wished = {(wish.account, wish.idempotency_key): wish for wish in said.wishes}
     for account, key, booking in after.booking_keys:
         if (account, key) not in wished and booking not in before.bookings:
-            yield f"{booking} stands under a key that nobody sent"
+            yield f"{booking} is stored under a key that was never sent"
     named = {booking for _, _, booking in after.booking_keys}
     yield from (
-        f"{each} stands under no key" for each in sorted(after.bookings.keys() - before.bookings.keys() - named)
+        f"{each} is stored under no key" for each in sorted(after.bookings.keys() - before.bookings.keys() - named)
     )
     for told in said.told:
         kept = after.bookings.get(told.booking)
         if kept is None:
-            yield f"{told.booking} was {told.status} and is not there"
+            yield f"{told.booking} was {told.status} but is not stored"
         elif kept.status not in REACHABLE[told.status]:
-            yield f"{told.booking} was {told.status} and is {kept.status}"
+            yield f"{told.booking} was {told.status} but is {kept.status}"
     yield from _weeks(after)
 
 
@@ -204,7 +204,7 @@ def _wishes(said: Said, after: Kept) -> Iterator[str]:
         for booking in sorted(bookings):
             kept = after.bookings.get(booking)
             if kept is None:
-                yield f"{booking} was answered and is not there"
+                yield f"{booking} was answered but is not stored"
             elif Wish(kept.account, wish.idempotency_key, kept.campaign, kept.slot, kept.week_ms) != wish:
                 yield f"{booking} is not what {wish} asked for"
     kept_under = {(account, key): booking for account, key, booking in after.booking_keys}
@@ -212,11 +212,11 @@ def _wishes(said: Said, after: Kept) -> Iterator[str]:
         if len(bookings) > 1:
             yield f"the idempotency key {place[1]} has {len(bookings)} outcomes"
         if bookings and kept_under.get(place) not in bookings:
-            yield f"the idempotency key {place[1]} was answered with another booking than is kept under it"
+            yield f"the idempotency key {place[1]} was answered with another booking than the stored one"
 
 
 def _weeks(after: Kept) -> Iterator[str]:
-    """No week of a slot twice, neither in the table of weeks nor by the bookings themselves; and both say the same."""
+    """No week of a slot is taken twice, in the table of weeks or by the bookings, and both agree."""
     table = Counter((slot, week) for slot, week, _ in after.slot_weeks)
     booked = Counter(
         (booking.slot, booking.week_ms + number * 7 * 86_400_000)
@@ -227,28 +227,28 @@ def _weeks(after: Kept) -> Iterator[str]:
     for name, counts in (("table", table), ("bookings", booked)):
         for (slot, week), times in counts.items():
             if times > 1:
-                yield f"the week {week} of {slot} is there {times} times, by the {name}"
+                yield f"the week {week} of {slot} is taken {times} times, according to the {name}"
     for slot, week in sorted(booked.keys() - table.keys()):
-        yield f"the week {week} of {slot} is booked and free"
+        yield f"the week {week} of {slot} is booked but free"
 
 
 # Events.
 
 
-def broken_counts(said: Said, before: Kept, after: Kept, seals: VisitorHasher, days: Collection[int]) -> Iterator[str]:
-    """What is wrong with events: kept without being sent, told and not kept, or not counted as they are kept."""
+def broken_counts(said: Said, before: Kept, after: Kept, hasher: VisitorHasher, days: Collection[int]) -> Iterator[str]:
+    """Every row was sent, every recorded event has its row, and counts are the sums of rows."""
     if before.rows:
-        yield f"{len(before.rows)} rows were there before the run"
-    keys = {seals.key(Bucket(day, 0), event): (event, day) for event in said.events for day in days}
+        yield f"{len(before.rows)} rows existed before the run"
+    keys = {hasher.key(Bucket(day, 0), event): (event, day) for event in said.events for day in days}
     strangers = after.rows.keys() - keys.keys()
     if strangers:
-        yield f"{len(strangers)} rows are of no event that was sent"
+        yield f"{len(strangers)} rows match no event that was sent"
     times_kept = Counter(keys[key][0] for key in after.rows if key in keys)
     for event, times in said.recorded.items():
         if times > len(days):
-            yield f"recorded: true was said {times} times of {event}"
+            yield f"recorded: true was answered {times} times for {event}"
         if times_kept[event] < times:
-            yield f"recorded: true was said {times} times, and {times_kept[event]} are there, of {event}"
+            yield f"recorded: true was answered {times} times, but {times_kept[event]} are stored, for {event}"
     yield from (f"a duplicate of nothing: {event}" for event in said.duplicates if not times_kept[event])
     for key, (event, day) in keys.items():
         row = after.rows.get(key)
@@ -259,4 +259,4 @@ def broken_counts(said: Said, before: Kept, after: Kept, seals: VisitorHasher, d
     rows = Counter(after.rows.values())
     for place in sorted(counted.keys() | rows.keys()):
         if counted[place] != rows[place]:
-            yield f"{place}: {counted[place]} are counted, {rows[place]} are there"
+            yield f"{place}: {counted[place]} counted, {rows[place]} stored"

@@ -1,4 +1,4 @@
-"""What is there: read from Postgres itself, and asked of the nodes for what has to work."""
+"""The state after a run: rows from Postgres, and requests that the nodes have to serve."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ left join accounts a on a.tenant_id = t.id"""
 
 
 def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
-    """All rows that answers are held against."""
+    """Read all rows that answers are compared with."""
 
     def rows(statement: str) -> list[Any]:
         return [tuple(row) for row in postgres.ask(statement, database=database)]
@@ -45,13 +45,13 @@ def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
 
 
 class Auditor(Caller):
-    """Uses once more what was given."""
+    """Uses issued keys and sessions once more."""
 
     name = "auditor"
 
 
 async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
-    """What every key, and the token of every session, is answered now that all is well: 200, or why not."""
+    """Return the answer to every key, and to the token of every session, now that all is well: 200, or an error."""
     works: dict[str, str] = {}
     asked = [(key, True) for key in said.keys] + [(token, False) for token in said.sessions]
 

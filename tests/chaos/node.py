@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.node serve ...`: the service as it is, with another clock passed in where `main` makes its own."""
+"""The service with a steppable clock in place of `main`'s own: `python -m tests.chaos.node serve ...`."""
 
 import sys
 
@@ -7,5 +7,5 @@ from service.cli.main import main
 from tests.chaos.clock import SteppedClock
 
 if __name__ == "__main__":
-    composition.SystemClock = SteppedClock  # type: ignore[assignment,misc]
+    setattr(composition, "SystemClock", SteppedClock)  # noqa: B010 - the type of an imported class is fixed
     sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""What goes wrong and for how long: a list that follows from a seed. Pure."""
+"""The plan of faults: a list derived from a seed. Pure."""
 
 import random
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """A way in which things go wrong."""
+    """A kind of fault."""
 
     NODE_KILLED = "kill -9 of a node"
     NODE_FROZEN = "SIGSTOP of a node"
@@ -43,24 +43,24 @@ LASTS: dict[Kind, tuple[float, float]] = {
     Kind.DISK_FULL: (0.5, 2.0),
     Kind.CLOCK_STEPPED: (1.0, 2.0),
 }
-"""The shortest and the longest time for which a fault goes on, in seconds; what has to start again takes its time beside."""
+"""The shortest and longest duration of a fault in seconds, without the time to restart."""
 
 WEIGHT = {Kind.NODE_KILLED: 4, Kind.NODE_RESTARTED: 2, Kind.CUT_AFTER_COMMIT: 2, Kind.CUT_BEFORE_COMMIT: 2}
-"""How often a kind comes up beside the others, where that is not once."""
+"""How often a kind occurs relative to the others; once by default."""
 
 BREATH_SECONDS = (0.1, 0.6)
-"""How long all is well between two faults, at least and at most."""
+"""The shortest and longest pause between two faults."""
 
 SECONDS_A_FAULT = 3.0
-"""About how long a fault takes with its breath, its restart and its healing."""
+"""The average time of a fault with its pause, restart and recovery."""
 
 STEP_SECONDS = (-600, -90, -20, 20, 90, 600)
-"""How far a clock is stepped. Codes last for ten minutes and holds for thirty."""
+"""Steps of a clock in seconds. Codes last for ten minutes, holds for thirty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault. `place` is a number for whoever has to choose a node, `step_seconds` is for clocks."""
+    """One fault. `place` is a number that selects a node, `step_seconds` applies to clocks."""
 
     kind: Kind
     breath_seconds: float
@@ -74,7 +74,7 @@ class Fault:
 
 
 def plan(seed: int, seconds: float, without: Collection[Kind] = ()) -> list[Fault]:
-    """Faults for about so long, each kind at least once; the same seed and time give the same plan."""
+    """Plan faults for about `seconds`, each kind at least once. Equal arguments give equal plans."""
     chance = random.Random(f"faults of {seed}")
     kinds = [kind for kind in Kind if kind not in without]
     weights = [WEIGHT.get(kind, 1) for kind in kinds]

@@ -1,4 +1,4 @@
-"""Readers of what is public: the catalog, the placements, the inventory, and pages."""
+"""Readers of public content: the catalog, placements, inventory and pages."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +19,7 @@ PATHS = {
 
 @dataclass(slots=True)
 class Visitor(Caller):
-    """Looks at one thing after the other; now and then searches for what nobody has searched for yet."""
+    """Reads one thing after another, and sometimes searches for a text never searched for before."""
 
     name: ClassVar[str] = "reader"
 

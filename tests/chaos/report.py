@@ -9,14 +9,14 @@ MOST_SHOWN = 40
 
 
 def lines(report: Report) -> Iterator[str]:
-    """What happened, what was answered, and what was found."""
+    """Yield the tables of faults, answers and the audit."""
     yield from _faults(report)
     yield from _answers(report)
     yield from _audit(report)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Columns as wide as they need to be; the first is words, the others are numbers."""
+    """Yield rows with aligned columns: text in the first, numbers in the others."""
     texts = [[str(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(len(row[place]) for row in texts) for place in range(len(heads))]
     for row in texts:
@@ -29,14 +29,14 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[st
 
 
 def _faults(report: Report) -> Iterator[str]:
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for kind, planned in sorted(report.happened.planned.items()):
         made = [fault for fault in report.happened.faults if fault.kind == kind]
         slowest = max((max(fault.healed_seconds) for fault in made), default=0.0)
         rows.append((kind, planned, len(made), sum(fault.hit for fault in made), f"{slowest:.2f}"))
     total = len(report.happened.faults)
     rows.append(("in all", len(report.faults), total, "", ""))
-    yield from table(("fault", "planned", "made", "hits", "healed within, s"), rows)
+    yield from table(("fault", "planned", "made", "hits", "recovered within, s"), rows)
 
 
 def _answers(report: Report) -> Iterator[str]:
@@ -57,9 +57,9 @@ def _audit(report: Report) -> Iterator[str]:
         ("requests", said.requests),
         ("slowest answer, s", f"{said.slowest:.2f}"),
         ("late only because the node was stopped", verdict.frozen),
-        ("late only because a core was missing", len(verdict.starved)),
+        ("late only for lack of a core", len(verdict.starved)),
         (
-            "events recorded: true / rows / told of to nobody",
+            "events recorded: true / rows / never answered",
             f"{len(said.recorded)} / {len(after.rows)} / {verdict.untold}",
         ),
         ("keys answered / claimed", f"{len(said.keys)} / {claimed}"),
@@ -72,5 +72,5 @@ def _audit(report: Report) -> Iterator[str]:
         ("promises broken", len(verdict.found)),
     ]
     yield from table(("audit", ""), rows)
-    yield from (f"  starved: {each}" for each in verdict.starved[:MOST_SHOWN])
+    yield from (f"  delayed: {each}" for each in verdict.starved[:MOST_SHOWN])
     yield from (f"  BROKEN: {each}" for each in verdict.found[:MOST_SHOWN])

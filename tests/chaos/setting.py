@@ -1,4 +1,4 @@
-"""What is there before anything goes wrong: slots, sponsors with approved campaigns, and placements that are shown."""
+"""The initial data: slots, sponsors with approved campaigns, and placements that are shown."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ CAMPAIGN = {
 
 
 def sponsored(service: Service, said: Said) -> tuple[list[str], list[Account]]:
-    """The bookings whose placements are shown, which are the demo's, and accounts that may book."""
+    """Return the bookings that the demo shows, and create accounts that may book."""
     emails = [f"sponsor-{number}@example.com" for number in range(ACCOUNTS)]
     keys = [service.command("issue-key", "--email", email).strip() for email in emails]
     service.command("grant-admin", emails[0])

@@ -1,4 +1,4 @@
-"""Sponsors: they reserve weeks by idempotency keys, some of them used again, go to checkout, pay in test mode, or cancel."""
+"""Sponsors: they reserve weeks under new and used idempotency keys, check out, pay in test mode, or cancel."""
 
 import uuid
 from collections import deque
@@ -15,8 +15,7 @@ from tests.chaos.history import Told, Wish
 BOOKINGS = "/api/v1/sponsors/bookings"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 AGAIN, REUSED, PAYS, CANCELS = 0.15, 0.05, 0.25, 0.7
-"""How many wishes are sent again, how many bring an old key for something else, and how many bookings are paid or, of the
-others, cancelled."""
+"""Shares of repeated wishes, of keys reused for another body, of paid bookings, and of cancelled ones among the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Account:
 
 
 def body_of(wish: Wish) -> dict[str, object]:
-    """What is sent to reserve."""
+    """Return the body of a reservation."""
     return {
         "campaignId": wish.campaign,
         "slotId": wish.slot,
@@ -40,7 +39,7 @@ def body_of(wish: Wish) -> dict[str, object]:
 
 @dataclass(slots=True)
 class Sponsor(Caller):
-    """Somebody of an account who books."""
+    """A member of an account who books."""
 
     name: ClassVar[str] = "sponsor"
 
@@ -87,7 +86,7 @@ class Sponsor(Caller):
         return str(booking["id"])
 
     def _wish(self) -> Wish:
-        """A new one, one that was sent before, or an old key for something else."""
+        """Return a new wish, an earlier one, or an old key with another booking."""
         fresh = Wish(
             self.account.tenant,
             str(uuid.UUID(int=self.chance.getrandbits(128))),

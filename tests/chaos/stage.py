@@ -1,4 +1,4 @@
-"""What there is to break: the nodes with their clocks, Postgres, and the network between them."""
+"""The stage of faults: the nodes with their clocks, Postgres, and the network between them."""
 
 import uuid
 from collections.abc import Callable
@@ -24,15 +24,15 @@ from tests.chaos.websites import body_of as event_body
 from tests.storage.proxy import Proxy
 
 LOOK_SECONDS = 0.1
-"""How often it is looked how long processes had no core."""
+"""Seconds between two samples of the time that processes had no core."""
 
 HEALING_SECONDS = 30.0
-"""When nobody waits for a node to be healed any longer."""
+"""How long to wait for a node to accept writes again."""
 
 
 @dataclass(slots=True)
 class Node:
-    """One node. It comes back at the same address."""
+    """One node. It restarts at the same address."""
 
     number: int
     service: Service
@@ -52,17 +52,17 @@ BETWEEN_SECONDS = 0.05
 """How long a probe waits before it asks again."""
 
 PROBED = "chaos-probed"
-"""The slot of the one booking that probes ask for, again and again."""
+"""The slot of the one booking that probes request repeatedly."""
 
 
 @dataclass(slots=True)
 class Probe(Caller):
-    """Looks whether a node takes writes."""
+    """Checks whether a node accepts writes."""
 
     name = "probe"
 
     async def mint(self) -> int | None:
-        """When a key that the node has just made will expire, in epoch milliseconds; None where it made none."""
+        """Mint a key and return its expiry in epoch milliseconds, or None if that failed."""
         reply = await self.ask("mint", "/api/v1/auth/agent", {})
         if reply is None or reply.status != 200:
             return None
@@ -73,7 +73,7 @@ class Probe(Caller):
 
 @dataclass(slots=True)
 class Stage:
-    """The first node reaches Postgres by way of the proxy, the others directly."""
+    """The first node connects to Postgres through the proxy, the others directly."""
 
     nodes: list[Node]
     ground: Ground
@@ -83,18 +83,18 @@ class Stage:
     happened: Happened
     accounts: list[Account]
     starter: ThreadPoolExecutor
-    """One thread that lives as long as the stage: Postgres ends with the thread that has started it."""
+    """One thread that lives as long as the stage, because Postgres ends with the thread that started it."""
 
     async def start_postgres(self) -> None:
         await trio.to_thread.run_sync(lambda: self.starter.submit(self.ground.postgres.start).result())
 
     async def restart(self, node: Node, down_since: float) -> None:
-        """Start a node that has ended at its old address."""
+        """Start an ended node at its old address."""
         node.service = await trio.to_thread.run_sync(node.restart)
         self.happened.down.append(Span(node.number, down_since, trio.current_time()))
 
     async def healed(self) -> tuple[float, ...]:
-        """How many seconds it takes until each node takes an event, a key and a booking."""
+        """Return the seconds until each node accepts an event, a key and a booking."""
         seconds = [HEALING_SECONDS] * len(self.nodes)
 
         async def look(node: Node) -> None:
@@ -128,7 +128,7 @@ class Stage:
             await trio.sleep(BETWEEN_SECONDS)
 
     async def _reserves(self, probe: Probe) -> None:
-        """The same wish each time: whatever the ledger did about it before, it has to say so again."""
+        """Repeat one wish: the ledger has to repeat its first answer."""
         account = self.accounts[0]
         next_week = week_of(SystemClock().now_ms()) + WEEK_MS
         wish = Wish(account.tenant, str(uuid.UUID(int=1)), account.campaign, PROBED, next_week)
@@ -141,9 +141,11 @@ class Stage:
             await trio.sleep(BETWEEN_SECONDS)
 
     async def watch_cores(self) -> None:
-        """Write down for ever how long each node, or this process with its proxy and clients, had no core: of the time from
-        one look to the next at most all of it, since both may have waited at once."""
-        pids, waited = {}, dict[int, float]()
+        """Record continuously how long each node, or this process with its proxy and clients, had no core.
+
+        A sample cannot exceed the time since the previous one, since both may have waited at once.
+        """
+        pids, waited = dict[int, int](), dict[int, float]()
         looked, own = trio.current_time(), waited_seconds(0)
         while True:
             await trio.sleep(LOOK_SECONDS)
@@ -151,7 +153,7 @@ class Stage:
             for node in self.nodes:
                 with suppress(OSError, ValueError, IndexError):
                     waited_now = waited_seconds(node.pid)
-                    # What another process waited for while it started was no wait of any request.
+                    # Waiting of another process during its start delayed no request.
                     since = waited[node.number] if pids.get(node.number) == node.pid else waited_now
                     lacked = min(now - looked, waited_now - since + own_now - own)
                     self.happened.waits[node.number].note(now, lacked)
@@ -160,5 +162,5 @@ class Stage:
 
 
 def waited_seconds(pid: int) -> float:
-    """How long the main thread of a process, 0 being this one, was ready to run and had no core since it began."""
+    """Return how long the main thread of a process, 0 being this one, has been ready to run without a core."""
     return int(Path(f"/proc/{pid or 'self'}/schedstat").read_text().split()[1]) / 1e9

@@ -1,4 +1,4 @@
-"""The judge of a run, without processes: each promise that is broken on purpose is found, and a good history is good."""
+"""The judge of a run, without processes: it finds each broken promise, and accepts a good history."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -33,7 +33,7 @@ def row_of(event: Event) -> bytes:
 
 @dataclass(slots=True)
 class Story:
-    """What was said, what happened, and what is there."""
+    """A history: what was said, what happened, and what is stored."""
 
     said: Said = field(default_factory=Said)
     happened: Happened = field(default_factory=Happened)
@@ -44,12 +44,12 @@ class Story:
         self.said.note(Request("website", "report", node, began, ended, outcome))
 
     def keep(self, event: Event) -> None:
-        """A row, and its count."""
+        """Add a row and its count."""
         self.after.rows[row_of(event)] = (event.booking_id, DAY, event.kind)
         self.after.counts[event.booking_id, DAY, event.kind] += 1
 
     def book(self, number: int, wish: Wish, status: str) -> None:
-        """A booking as it is kept, with its week and its key."""
+        """Add a stored booking with its week and its key."""
         name = f"bok_{number}"
         self.after.bookings[name] = Booked(name, wish.account, wish.campaign, wish.slot, wish.week_ms, 1, status)
         self.after.booking_keys.append((wish.account, wish.idempotency_key, name))
@@ -64,7 +64,7 @@ class Story:
 
 
 def good() -> Story:
-    """A run in which all went wrong that was planned, and nothing else."""
+    """Return a run with all planned faults and no broken promise."""
     story = Story()
     for client, asked in ASKED.items():
         for what in asked:
@@ -160,58 +160,58 @@ def keyless_booking(story: Story) -> None:
     story.after.booking_keys.pop()
 
 
-def no_seals_row(story: Story) -> None:
+def stranger_row(story: Story) -> None:
     story.after.rows[b"a stranger"] = ("bok_live", DAY, Kind.CLICK)
     story.after.counts["bok_live", DAY, Kind.CLICK] += 1
 
 
 BUGS: dict[str, tuple[Bug, str]] = {
-    # What is done to a good history, and what the judge has to say of it.
-    "a key is lost": (lambda s: s.after.used.pop(ANON), "was answered and is not there"),
-    "a key works no longer": (lambda s: s.after.works.update({ANON: "401 invalid_api_key"}), "is now 401"),
-    "nobody has tried a key": (lambda s: s.after.works.pop(DEVICE), "is now unknown"),
+    # Changes of a good history, with what the judge has to report.
+    "a key is lost": (lambda s: s.after.used.pop(ANON), "was answered but is not stored"),
+    "a key stopped working": (lambda s: s.after.works.update({ANON: "401 invalid_api_key"}), "is now 401"),
+    "a key was not tried": (lambda s: s.after.works.pop(DEVICE), "is now unknown"),
     "a charge is lost": (lambda s: s.after.used.update({ANON: 2}), "3 answered, 2 counted, 5 sent"),
     "a charge counts twice": (lambda s: s.after.used.update({CLAIMED: 10}), "9 answered, 10 counted, 9 sent"),
-    "a charge of nobody's": (lambda s: s.after.used.update({DEVICE: 1}), "0 answered, 1 counted, 0 sent"),
+    "a charge without a request": (lambda s: s.after.used.update({DEVICE: 1}), "0 answered, 1 counted, 0 sent"),
     "a claim is lost": (lambda s: s.after.emails.pop(CLAIMED), "belongs to None"),
-    "a claim is somebody else's": (lambda s: s.after.emails.update({CLAIMED: "c@example.com"}), "belongs to c@"),
-    "a key was claimed by itself": (lambda s: s.after.emails.update({ANON: "c@example.com"}), "claimed by nobody"),
+    "a claim belongs to another email": (lambda s: s.after.emails.update({CLAIMED: "c@example.com"}), "belongs to c@"),
+    "a key was claimed by itself": (lambda s: s.after.emails.update({ANON: "c@example.com"}), "never claimed"),
     "a session is lost": (lambda s: s.after.works.update({TOKEN: "401 unauthorized"}), "a session of b@example.com"),
-    "nobody has tried a session": (lambda s: s.after.works.pop(TOKEN), "is now unknown"),
-    "a booking is lost": (lambda s: s.after.bookings.pop("bok_0"), "bok_0 was answered and is not there"),
+    "a session was not tried": (lambda s: s.after.works.pop(TOKEN), "is now unknown"),
+    "a booking is lost": (lambda s: s.after.bookings.pop("bok_0"), "bok_0 was answered but is not stored"),
     "a booking is for another week": (lambda s: s.rebook("bok_2", week_ms=5 * WEEK_MS), "is not what"),
     "a booking is for another slot": (lambda s: s.rebook("bok_2", slot="slot-2"), "is not what"),
-    "a booking is of somebody else": (lambda s: s.rebook("bok_2", account="ten_2"), "is not what"),
+    "a booking belongs to another account": (lambda s: s.rebook("bok_2", account="ten_2"), "is not what"),
     "a booking is of another campaign": (lambda s: s.rebook("bok_2", campaign="cmp_2"), "is not what"),
-    "a payment is lost": (lambda s: s.rebook("bok_1", status="checkout"), "bok_1 was paid and is checkout"),
-    "a booking was cancelled, and is held": (lambda s: s.rebook("bok_2", status="reserved"), "was cancelled and is"),
-    "a week is sold twice": (sold_twice, "is there 2 times, by the bookings"),
+    "a payment is lost": (lambda s: s.rebook("bok_1", status="checkout"), "bok_1 was paid but is checkout"),
+    "a booking was cancelled, and is held": (lambda s: s.rebook("bok_2", status="reserved"), "was cancelled but is"),
+    "a week is sold twice": (sold_twice, "is taken 2 times, according to the bookings"),
     "a week stands twice in its table": (
         lambda s: s.after.slot_weeks.append(s.after.slot_weeks[0]),
-        "is there 2 times, by the table",
+        "is taken 2 times, according to the table",
     ),
-    "a week that is booked is free": (lambda s: s.after.slot_weeks.pop(0), "is booked and free"),
+    "a week that is booked is free": (lambda s: s.after.slot_weeks.pop(0), "is booked but free"),
     "an idempotency key has two outcomes": (two_outcomes, "has 2 outcomes"),
     "an idempotency key has one for each body": (two_outcomes_of_two_wishes, "has 2 outcomes"),
-    "an idempotency key is forgotten": (lambda s: s.after.booking_keys.pop(1), "another booking than is kept"),
-    "a booking that nobody asked for": (stranger_booking, "under a key that nobody sent"),
-    "a booking without a key": (keyless_booking, "stands under no key"),
+    "an idempotency key is forgotten": (lambda s: s.after.booking_keys.pop(1), "another booking than the stored one"),
+    "a booking that was never requested": (stranger_booking, "under a key that was never sent"),
+    "a booking without a key": (keyless_booking, "is stored under no key"),
     "a recorded event is lost": (
         lambda s: (s.after.rows.pop(row_of(SEEN[1])), s.after.counts.subtract([("bok_live", DAY, Kind.IMPRESSION)])),
-        "and 0 are there",
+        "but 0 are stored",
     ),
-    "an event is recorded twice": (lambda s: s.said.recorded.update([SEEN[0]]), "said 2 times of"),
+    "an event is recorded twice": (lambda s: s.said.recorded.update([SEEN[0]]), "answered 2 times for"),
     "a duplicate of nothing": (lambda s: s.said.duplicates.add(SEEN[5]), "a duplicate of nothing"),
     "an event counts twice": (
         lambda s: s.after.counts.update([("bok_live", DAY, Kind.IMPRESSION)]),
-        "4 are counted, 3 are there",
+        "4 counted, 3 stored",
     ),
     "an event does not count": (
         lambda s: s.after.counts.subtract([("bok_live", DAY, Kind.CLICK)]),
-        "0 are counted, 1 are there",
+        "0 counted, 1 stored",
     ),
-    "an event counts as another kind": (swapped_count, "4 are counted, 3 are there"),
-    "a row of nobody's": (no_seals_row, "rows are of no event that was sent"),
+    "an event counts as another kind": (swapped_count, "4 counted, 3 stored"),
+    "a row without an event": (stranger_row, "rows match no event that was sent"),
     "a row of another booking": (
         lambda s: s.after.rows.update({row_of(CLICK): ("bok_other", DAY, Kind.CLICK)}),
         "a row of",
@@ -225,29 +225,32 @@ BUGS: dict[str, tuple[Bug, str]] = {
     "no answer while another node was down": (lambda s: s.request(10.5, 11.0, LOST, node=1), "no answer from a node"),
     "a request that was never answered": (lambda s: s.request(60.0, 80.0, LOST), "a late answer"),
     "a bug that was answered": (lambda s: s.request(60.0, 60.1, "500 internal_error"), "1 times 500 internal_error"),
-    "a refusal that nobody expects": (lambda s: s.request(60.0, 60.1, "404 not_found"), "1 times 404 not_found"),
-    "nobody of a kind was served": (lambda s: s.said.outcomes.pop("reader: search"), "reader: something was never"),
-    "one thing was never answered well": (
+    "an unexpected refusal": (lambda s: s.request(60.0, 60.1, "404 not_found"), "1 times 404 not_found"),
+    "a kind of client was never served": (
+        lambda s: s.said.outcomes.pop("reader: search"),
+        "reader: some request never",
+    ),
+    "one request never got a 200": (
         lambda s: s.said.outcomes["agent: mint"].pop("200"),
-        "agent: something was never answered with 200",
+        "agent: some request never got a 200",
     ),
     "a fault that was planned is missing": (lambda s: s.happened.faults.pop(), "planned 2 times, made 1 times"),
     "a kind of fault was never hit": (
         lambda s: s.happened.faults.__setitem__(1, replace(s.happened.faults[1], hit=0)),
-        "a cut: was planned and never hit",
+        "a cut: was planned but had no effect",
     ),
-    "a kind of fault was never made": (lambda s: s.happened.planned.update({"a flood": 1}), "a flood: was planned and"),
-    "a fault that nobody planned": (lambda s: s.happened.planned.pop("a cut"), "a cut: was not planned"),
+    "a kind of fault was never made": (lambda s: s.happened.planned.update({"a flood": 1}), "a flood: was planned but"),
+    "a fault that was not planned": (lambda s: s.happened.planned.pop("a cut"), "a cut: was not planned"),
     "a node that did not heal": (
         lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 5.1))),
-        "node 1 was healed after 5.10 s",
+        "node 1 recovered after 5.10 s",
     ),
-    "a fault after which nobody looked": (
+    "a fault without a check of recovery": (
         lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, ())),
-        "nobody looked",
+        "recovery was not checked",
     ),
     "a node that ended badly": (lambda s: s.happened.exits.append((1, 1)), "node 1 ended with 1"),
-    "a traceback in a log": (lambda s: s.happened.complaints.append("Traceback"), "a log complains"),
+    "a traceback in a log": (lambda s: s.happened.complaints.append("Traceback"), "a bug in a log"),
 }
 
 
@@ -285,7 +288,7 @@ def test_a_node_that_heals_late_for_want_of_a_core_is_told_apart_too() -> None:
     story.happened.waits[1] = Waits([60.0, 68.0], [0.0, 2.0])
     verdict = story.verdict()
     assert verdict.found == []
-    assert verdict.starved == ["a cut: node 1 was healed after 6.00 s, 2.00 s of it without a core"]
+    assert verdict.starved == ["a cut: node 1 recovered after 6.00 s, 2.00 s of it without a core"]
 
 
 def test_waits_are_added_up_over_the_processes_of_a_node() -> None:
@@ -304,7 +307,7 @@ def test_a_history_is_judged_without_being_changed() -> None:
     assert story == copy
 
 
-def test_a_log_complains_of_bugs_and_of_nothing_else() -> None:
+def test_only_bugs_in_a_log_are_complaints() -> None:
     calm = "2026-11-18 warning storage.pool the database is away\n"
     bug = "2026-11-18 error service.api.dispatch listBots failed\nTraceback (most recent call last):\n  File\nValueError: 1\n"
     assert complaints([calm]) == []

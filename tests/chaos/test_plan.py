@@ -1,4 +1,4 @@
-"""The plan of faults follows from its seed, and holds every kind."""
+"""The plan of faults is determined by its seed, and contains every kind."""
 
 from collections import Counter
 

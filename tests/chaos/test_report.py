@@ -1,4 +1,4 @@
-"""The report tells what was planned and made, what was answered, and each promise that was broken."""
+"""The report shows what was planned and injected, what was answered, and each broken promise."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_columns_stand_below_one_another() -> None:
 
 
 def reported(story: Story) -> list[str]:
-    """The lines of a report, with single spaces."""
+    """Return the lines of a report, with single spaces."""
     report = Report([], story.said, story.happened, story.after, story.verdict())
     return [" ".join(line.split()) for line in lines(report)]
 
@@ -35,7 +35,7 @@ def test_a_report_tells_of_faults_answers_and_what_is_kept() -> None:
 def test_a_report_names_what_was_broken() -> None:
     story = good()
     sold_twice(story)
-    assert "BROKEN: the week 0 of slot-1 is there 2 times, by the bookings" in reported(story)
+    assert "BROKEN: the week 0 of slot-1 is taken 2 times, according to the bookings" in reported(story)
 
 
 def test_a_clock_that_is_stepped_is_stepped_for_whoever_maps_its_file(tmp_path: Path) -> None:

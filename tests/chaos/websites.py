@@ -1,4 +1,4 @@
-"""Websites: they report events without a pause, some of them again, and write down what came back."""
+"""Websites: they report events without a pause, repeat some of them, and record the answers."""
 
 import uuid
 from collections import deque
@@ -13,7 +13,7 @@ from tests.chaos.history import Said
 
 EVENTS, BATCH = "/api/v1/sponsors/events", "/api/v1/sponsors/events/batch"
 AGAIN = 0.25
-"""How many of the events were sent before: by a reload, another page, or because an answer got lost."""
+"""The share of events sent before: after a reload, on another page, or because an answer was lost."""
 
 BATCHES, BATCH_SIZE = 0.1, 20
 REMEMBERED = 400
@@ -21,7 +21,7 @@ REMEMBERED = 400
 
 @dataclass(slots=True)
 class Website(Caller):
-    """One browser or relay after the other."""
+    """One browser or relay after another."""
 
     name: ClassVar[str] = "website"
 
@@ -36,7 +36,7 @@ class Website(Caller):
             events = [self._event()]
             reply = await self.report("report", EVENTS, events, body_of(events[0]))
         if reply is None or reply.status != 200:
-            # As browsers do: what has no answer is sent once more.
+            # Like a browser: repeat once if there was no answer.
             self.past.extendleft(events)
 
     async def report(self, what: str, path: str, events: Sequence[Event], body: Mapping[str, Any]) -> Reply | None:
@@ -60,7 +60,7 @@ def body_of(event: Event) -> dict[str, str]:
 
 
 def note_events(said: Said, events: Sequence[Event], reply: Reply | None) -> None:
-    """Write down which events were said to be recorded, and which to be there already."""
+    """Record which events were answered as recorded, and which as duplicates."""
     if reply is None or reply.status != 200:
         return
     answer = reply.json()

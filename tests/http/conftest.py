@@ -18,7 +18,7 @@ def _in_virtual_time(
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Run each asynchronous test of this folder on a clock that jumps when everybody waits."""
+    """Run each asynchronous test of this folder on a clock that jumps when all tasks wait."""
     for item in items:
         if item.path.parent == Path(__file__).parent and iscoroutinefunction(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.trio(run=_in_virtual_time))

@@ -1,7 +1,6 @@
-"""Requests that two readers could read in two ways, or that are plainly wrong, each with the answer that it has to get.
+"""Ambiguous and invalid requests, each with the status that it must get: a name, the bytes, the status.
 
-A row is: what it is, the bytes, the status. Behind every one of them a whole second request follows in the same packet: a
-refused request ends the connection, so that one is never run.
+The tests send a second request in the same packet. A rejected request closes the connection, so the second never runs.
 """
 
 from typing import NamedTuple
@@ -244,7 +243,7 @@ BODIES = [
     Case("many trailers", chunked(b"0\r\n" + b"X: aaaaaaaaaa\r\n" * 1_000 + b"\r\n"), 400),
     Case("content where the size should be", chunked(b"3\r\nabc\r\nabc\r\n0\r\n\r\n"[:8] + b"GET /"), 400),
 ]
-"""The application has begun with these, and is told that no more comes."""
+"""The application has started on these and then receives `http.disconnect`."""
 
 TAKEN = [
     Case("a request", get(), 200),
@@ -278,4 +277,4 @@ TAKEN = [
     Case("64 fields", get(*(b"X: a" for _ in range(MOST_FIELDS - 1))), 200),
     Case("HTTP/1.0 that stays", get(b"Connection: Keep-Alive", line=b"GET / HTTP/1.0", host=b""), 200),
 ]
-"""Odd, but right: answered, and so is the request behind."""
+"""Odd but valid requests: both they and the request after them are answered."""

@@ -1,9 +1,9 @@
-"""The log and the metrics have the status that the client was sent, also where the server answered for the application."""
+"""The log and the metrics show the status that was sent, even if the server answered instead of the application."""
 
 import pytest
 
 from service.http.asgi import Receive, Scope, Send
-from tests.http.wires import Recorder, open_house
+from tests.http.memory_server import Recorder, open_memory_server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -24,19 +24,19 @@ async def test_what_the_server_answers_for_the_application_is_what_is_logged_and
     data: bytes, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "service.access")
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         await client.send(data)
         await client.stream.send_eof()
         [reply] = await client.replies()
     assert [reply.status, *(vars(line)["status"] for line in caplog.records)] == [status, status]
-    assert f'status="{status}"'.encode() in house.metrics.page()
+    assert f'status="{status}"'.encode() in server.metrics.page()
 
 
 async def test_a_failure_of_the_application_is_logged_as_what_the_client_is_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "service.access")
-    async with open_house(failing) as house:
-        await house.connect().ask(GET)
+    async with open_memory_server(failing) as server:
+        await server.connect().ask(GET)
     assert [vars(line)["status"] for line in caplog.records if line.name == "service.access"] == [500]

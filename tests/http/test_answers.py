@@ -1,4 +1,4 @@
-"""What HTTP/1.1 asks of a server: one connection for many requests, bodies both ways, HTTP/1.0, HEAD and the rest."""
+"""The engine follows HTTP/1.1: persistent connections, bodies in both directions, HTTP/1.0, HEAD and 100-continue."""
 
 import json
 
@@ -8,7 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.http.limits import LINGER_SECONDS
-from tests.http.wires import LIMITS, Client, Recorder, open_house
+from tests.http.memory_server import LIMITS, Client, Recorder, open_memory_server
 
 GET = b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 OLD = b"GET / HTTP/1.0\r\n\r\n"
@@ -26,7 +26,7 @@ def answering(*messages: Message, status: int = 200, headers: list[tuple[bytes, 
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the body, piece by piece as it comes."""
+    """Answers with the request's body, piece by piece."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     more = True
     while more:
@@ -41,8 +41,8 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def test_a_connection_serves_one_request_after_another() -> None:
     app = Recorder()
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         for number in range(5):
             reply = await client.ask(b"POST /%d HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab" % number)
             assert reply.status == 200
@@ -62,8 +62,8 @@ async def test_pipelined_requests_are_answered_in_order_one_at_a_time() -> None:
         running -= 1
         await answering({"body": scope["path"].encode()})(scope, receive, send)
 
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(b"".join(GET.replace(b"/ ", b"/%d " % number) for number in range(100)))
         await client.stream.send_eof()
         answers = await client.replies()
@@ -77,8 +77,8 @@ async def test_pipelined_requests_leave_others_their_turn() -> None:
         order.append(scope["path"])
         await answering({"body": b""})(scope, receive, send)
 
-    async with open_house(app) as house:
-        greedy, other = house.connect(), house.connect()
+    async with open_memory_server(app) as server:
+        greedy, other = server.connect(), server.connect()
         await greedy.send(GET * 200)
         await other.send(GET.replace(b"/ ", b"/other "))
         await other.reply()
@@ -87,17 +87,17 @@ async def test_pipelined_requests_leave_others_their_turn() -> None:
 
 @pytest.mark.parametrize("option", [b"close", b"Close", b"keep-alive, close", b"close, keep-alive", b"x ,\tclose"])
 async def test_a_client_that_says_close_is_answered_and_closed(option: bytes) -> None:
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         await client.send(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: " + option + b"\r\n\r\n" + GET)
         [reply] = await client.replies()
     assert reply.closes
 
 
 async def test_close_wins_over_keep_alive_in_another_header() -> None:
-    async with open_house(Recorder()) as house:
+    async with open_memory_server(Recorder()) as server:
         for version in (b"1.0", b"1.1"):
-            client = house.connect()
+            client = server.connect()
             fields = b"Host: a\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n"
             await client.send(b"GET / HTTP/" + version + b"\r\n" + fields + GET)
             [reply] = await client.replies()
@@ -109,8 +109,8 @@ async def test_a_client_that_has_closed_its_half_is_still_answered() -> None:
         await trio.sleep(5)
         await answering({"body": b"late"})(scope, receive, send)
 
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(GET)
         await client.stream.send_eof()
         [reply] = await client.replies()
@@ -118,22 +118,22 @@ async def test_a_client_that_has_closed_its_half_is_still_answered() -> None:
 
 
 async def test_a_client_that_leaves_in_the_middle_of_anything_ends_only_its_own_connection() -> None:
-    async with open_house(echo) as house:
+    async with open_memory_server(echo) as server:
         for data in (b"", b"GET / HT", GET, GET[:-2], b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"):
-            client = house.connect()
+            client = server.connect()
             await client.send(data)
             await client.stream.aclose()
         await wait_all_tasks_blocked()
-        assert house.serving == 0
-        assert (await house.connect().ask(GET)).status == 200
+        assert server.serving == 0
+        assert (await server.connect().ask(GET)).status == 200
 
 
 # HTTP/1.0.
 
 
 async def test_http_1_0_is_answered_and_closed() -> None:
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         await client.send(OLD + OLD)
         [reply] = await client.replies()
     assert reply.closes
@@ -141,8 +141,8 @@ async def test_http_1_0_is_answered_and_closed() -> None:
 
 
 async def test_http_1_0_stays_open_where_it_is_asked_for() -> None:
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         for _ in range(3):
             reply = await client.ask(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             assert reply.header("connection") == "keep-alive"
@@ -150,8 +150,8 @@ async def test_http_1_0_stays_open_where_it_is_asked_for() -> None:
 
 
 async def test_an_answer_without_a_length_ends_with_the_connection_in_http_1_0() -> None:
-    async with open_house(answering({"body": b"a", "more_body": True}, {"body": b"b"})) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"a", "more_body": True}, {"body": b"b"})) as server:
+        client = server.connect()
         await client.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         [reply] = await client.replies()
     assert reply.body == b"ab"
@@ -168,8 +168,8 @@ async def test_an_answer_without_a_length_is_chunked() -> None:
         {"body": b"", "more_body": True},
         {"body": b"b" * 300, "more_body": True},
     ]
-    async with open_house(answering(*pieces, {"body": b""})) as house:
-        client = house.connect()
+    async with open_memory_server(answering(*pieces, {"body": b""})) as server:
+        client = server.connect()
         for _ in range(2):
             reply = await client.ask(GET)
             assert reply.header("transfer-encoding") == "chunked"
@@ -177,8 +177,8 @@ async def test_an_answer_without_a_length_is_chunked() -> None:
 
 
 async def test_an_answer_in_one_piece_says_its_length() -> None:
-    async with open_house(answering({"body": b"whole"})) as house:
-        reply = await house.connect().ask(GET)
+    async with open_memory_server(answering({"body": b"whole"})) as server:
+        reply = await server.connect().ask(GET)
     assert reply.header("content-length") == "5"
     assert reply.header("transfer-encoding") is None
 
@@ -187,8 +187,8 @@ async def test_an_answer_in_one_piece_says_its_length() -> None:
 @pytest.mark.parametrize("more", [True, False])
 async def test_head_gets_no_body(headers: list[tuple[bytes, bytes]], more: bool) -> None:
     messages = [{"body": b"12345", "more_body": more}] + [{"body": b""}] * more
-    async with open_house(answering(*messages, headers=headers)) as house:
-        client = house.connect()
+    async with open_memory_server(answering(*messages, headers=headers)) as server:
+        client = server.connect()
         await client.send(GET.replace(b"GET", b"HEAD") + GET)
         await client.stream.send_eof()
         first, second = await client.replies("HEAD", "GET")
@@ -198,8 +198,8 @@ async def test_head_gets_no_body(headers: list[tuple[bytes, bytes]], more: bool)
 
 @pytest.mark.parametrize("status", [204, 304])
 async def test_an_answer_that_cannot_have_a_body_has_none(status: int) -> None:
-    async with open_house(answering({"body": b"surplus"}, status=status)) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"surplus"}, status=status)) as server:
+        client = server.connect()
         await client.send(GET + GET)
         await client.stream.send_eof()
         answers = await client.replies()
@@ -209,23 +209,23 @@ async def test_an_answer_that_cannot_have_a_body_has_none(status: int) -> None:
 
 
 async def test_every_answer_has_the_date() -> None:
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         assert (await client.ask(GET)).header("date") == "Wed, 18 Nov 2026 12:00:00 GMT"
         await trio.sleep(3)
-        house.engine.tick()
+        server.engine.tick()
         assert (await client.ask(GET)).header("date") == "Wed, 18 Nov 2026 12:00:03 GMT"
 
 
 async def test_the_application_does_not_decide_about_the_connection_but_may_close_it() -> None:
     headers = [(b"connection", b"Upgrade"), (b"transfer-encoding", b"gzip"), (b"date", b"never")]
-    async with open_house(answering({"body": b"a"}, headers=headers)) as house:
-        reply = await house.connect().ask(GET)
+    async with open_memory_server(answering({"body": b"a"}, headers=headers)) as server:
+        reply = await server.connect().ask(GET)
         assert reply.header("connection") is None
         assert reply.header("transfer-encoding") is None
         assert reply.header("date") != "never"
-    async with open_house(answering({"body": b"a"}, headers=[(b"connection", b"close")])) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"a"}, headers=[(b"connection", b"close")])) as server:
+        client = server.connect()
         await client.send(GET)
         [reply] = await client.replies()
         assert reply.closes
@@ -235,8 +235,8 @@ async def test_the_application_does_not_decide_about_the_connection_but_may_clos
 
 
 async def test_a_body_is_passed_on_as_it_comes() -> None:
-    async with open_house(echo) as house:
-        client = house.connect()
+    async with open_memory_server(echo) as server:
+        client = server.connect()
         await client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
         data = b""
         for piece in (b"one", b"two", b"three"):
@@ -252,8 +252,8 @@ async def test_a_body_is_passed_on_as_it_comes() -> None:
 @pytest.mark.parametrize("size", [1, 65_536, 65_537, 1_000_000])
 async def test_a_large_body_comes_whole(size: int) -> None:
     app = Recorder()
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         body = bytes(number % 251 for number in range(size))
         await client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size + body + GET)
         await client.stream.send_eof()
@@ -276,8 +276,8 @@ async def test_after_the_body_the_application_waits_until_its_answer_is_over() -
             assert told == []
             await answering({"body": b"a"})(scope, receive, send)
 
-    async with open_house(app) as house:
-        assert (await house.connect().ask(GET)).status == 200
+    async with open_memory_server(app) as server:
+        assert (await server.connect().ask(GET)).status == 200
     assert told == [{"type": "http.disconnect"}]
 
 
@@ -293,8 +293,8 @@ async def test_a_client_that_waits_is_told_to_go_on_once_its_body_is_wanted() ->
         await asked.wait()
         await echo(scope, receive, send)
 
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(EXPECTING)
         with trio.move_on_after(1) as nothing:
             await client.receive()
@@ -305,14 +305,14 @@ async def test_a_client_that_waits_is_told_to_go_on_once_its_body_is_wanted() ->
 
 
 async def test_a_client_that_does_not_wait_is_not_told_to_go_on() -> None:
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         assert (await client.ask(EXPECTING + b"abcd")).status == 200
 
 
 async def test_a_client_of_http_1_0_is_never_told_to_go_on() -> None:
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         await client.send(EXPECTING.replace(b"1.1", b"1.0"))
         await wait_all_tasks_blocked()
         await client.send(b"abcd")
@@ -321,8 +321,8 @@ async def test_a_client_of_http_1_0_is_never_told_to_go_on() -> None:
 
 
 async def test_a_body_that_nobody_wants_is_not_asked_for() -> None:
-    async with open_house(answering({"body": b"no"}, status=401)) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"no"}, status=401)) as server:
+        client = server.connect()
         await client.send(EXPECTING)
         [reply] = await client.replies()
     assert reply.status == 401
@@ -334,8 +334,8 @@ async def test_a_body_that_nobody_wants_is_not_asked_for() -> None:
 
 async def test_an_early_answer_closes_the_connection_and_what_follows_is_not_run() -> None:
     app = answering({"body": b"no"}, status=413)
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + b"a" * 10)
         data = await client.receive()
         await client.send(b"a" * 990 + GET)
@@ -349,24 +349,24 @@ async def test_an_early_answer_closes_the_connection_and_what_follows_is_not_run
     "fields", [b"Content-Length: 4\r\n\r\nabcd", b"Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n"]
 )
 async def test_an_unread_body_that_is_there_costs_no_connection(fields: bytes) -> None:
-    async with open_house(answering({"body": b"a"})) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"a"})) as server:
+        client = server.connect()
         await client.send((b"POST / HTTP/1.1\r\nHost: a\r\n" + fields) * 3)
         await client.stream.send_eof()
         assert [reply.closes for reply in await client.replies()] == [False, False, False]
 
 
 async def test_an_unread_body_that_is_malformed_is_the_connections_end() -> None:
-    async with open_house(answering({"body": b"a"})) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"a"})) as server:
+        client = server.connect()
         await client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + GET)
         [reply] = await client.replies()
     assert reply.closes
 
 
 async def test_after_an_early_answer_the_client_is_listened_to_only_for_a_while() -> None:
-    async with open_house(answering({"body": b"no"})) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": b"no"})) as server:
+        client = server.connect()
         await client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
         began = trio.current_time()
         assert (await client.reply()).closes
@@ -376,7 +376,7 @@ async def test_after_an_early_answer_the_client_is_listened_to_only_for_a_while(
         assert trio.current_time() - began == pytest.approx(2.0, abs=0.2)
 
 
-# The application's mistakes.
+# Faulty applications.
 
 
 async def failing(scope: Scope, receive: Receive, send: Send) -> None:
@@ -395,8 +395,8 @@ async def groups(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.mark.parametrize("app", [failing, silent, groups, answering(), answering({"body": b"a", "more_body": True})])
 async def test_an_application_without_an_answer_is_a_500_or_a_torn_answer_and_the_end(app: App) -> None:
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(GET + GET)
         [reply] = await client.replies()
         if reply.whole:
@@ -407,7 +407,7 @@ async def test_an_application_without_an_answer_is_a_500_or_a_torn_answer_and_th
             assert reply.header("x-frame-options") == "DENY"
         await trio.sleep(LINGER_SECONDS)
         await wait_all_tasks_blocked()
-        assert house.serving == 0
+        assert server.serving == 0
 
 
 @pytest.mark.parametrize(
@@ -425,8 +425,8 @@ async def test_an_application_without_an_answer_is_a_500_or_a_torn_answer_and_th
 async def test_an_answer_that_would_lie_about_its_end_is_never_whole(
     headers: list[tuple[bytes, bytes]], body: bytes
 ) -> None:
-    async with open_house(answering({"body": body}, headers=headers)) as house:
-        client = house.connect()
+    async with open_memory_server(answering({"body": body}, headers=headers)) as server:
+        client = server.connect()
         await client.send(GET + GET)
         answers = await client.replies()
     assert len(answers) == 1
@@ -447,18 +447,18 @@ async def test_messages_out_of_turn_are_the_applications_error() -> None:
         await send({"type": "http.response.body", "body": b"a"})
         await send({"type": "http.response.body", "body": b"after the end"})
 
-    async with open_house(app) as house:
-        assert (await house.connect().ask(GET)).body == b"a"
+    async with open_memory_server(app) as server:
+        assert (await server.connect().ask(GET)).body == b"a"
     assert refused == [f"http.response.{kind} is out of turn" for kind in ("body", "start", "trailers")]
 
 
-# What the application is told.
+# The scope.
 
 
 async def test_the_scope_says_what_stood_in_the_request() -> None:
     app = Recorder()
-    async with open_house(app) as house:
-        client: Client = house.connect()
+    async with open_memory_server(app) as server:
+        client: Client = server.connect()
         await client.ask(b"PUT /a%20b/%C3%A9?q=%20&r HTTP/1.1\r\nHost: a:1\r\nX-Two:  x y \t\r\nX-two: \xff\r\n\r\n")
     [scope] = app.scopes
     assert scope["type"] == "http"
@@ -488,7 +488,7 @@ async def test_the_scope_says_what_stood_in_the_request() -> None:
 )
 async def test_the_target_becomes_path_and_query(target: bytes, path: str, query: bytes) -> None:
     app = Recorder()
-    async with open_house(app, LIMITS) as house:
-        await house.connect().ask(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+    async with open_memory_server(app, LIMITS) as server:
+        await server.connect().ask(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
     [scope] = app.scopes
     assert (scope["path"], scope["query_string"]) == (path, query)

@@ -1,4 +1,4 @@
-"""Every wait for a client has a bound, in virtual time: over streams, and over real sockets that the watchman looks at."""
+"""Every wait for a client has a time limit, over streams and over real sockets. Virtual time."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from service.http.server import TICK_SECONDS, maintain
 from service.http.transports import ConnectionLost, SocketTransport
 from service.web.error_responses import handlers
 from tests.fakes import HandClock
-from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house
+from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_memory_server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 BODY_BEGINS = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
@@ -26,7 +26,7 @@ BODY_BEGINS = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
 
 @pytest.fixture(params=["stream", "socket"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """What a connection is made of."""
+    """The kind of transport."""
     return str(request.param)
 
 
@@ -34,8 +34,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 async def connected(app: App, kind: str, *, small: bool = False) -> AsyncIterator[Client]:
     """One connection to an engine that serves `app`."""
     if kind == "stream":
-        async with open_house(app, pair=lockstep_stream_pair if small else None) as house:
-            yield house.connect()
+        async with open_memory_server(app, pair=lockstep_stream_pair if small else None) as server:
+            yield server.connect()
         return
     engine = Engine(handlers(app), LIMITS, HandClock(NOON_MS))
     connections = Connections(LIMITS)
@@ -59,12 +59,12 @@ def _stream(plain: socket.socket) -> trio.SocketStream:
 
 
 def within(seconds: float) -> object:
-    """The watchman comes by a few times a second."""
+    """Overdue waits are found within one tick."""
     return pytest.approx(seconds, abs=TICK_SECONDS + 0.01)
 
 
 async def until_closed(client: Client) -> tuple[bytes, float]:
-    """What came until the server closed, and how long that took."""
+    """The bytes received until the server closed, and the seconds that took."""
     began = trio.current_time()
     data = await client.rest()
     return data, trio.current_time() - began
@@ -108,7 +108,7 @@ async def test_a_head_that_drips_in_is_ended(kind: str) -> None:
     ("every", "size", "seconds"), [(1.0, 1, 10.0), (5.0, 100, 10.5), (0.5, 512, 30.0), (0.1, 200, 30.0)]
 )
 async def test_a_body_that_comes_too_slowly_is_ended(kind: str, every: float, size: int, seconds: float) -> None:
-    """At the minimum rate a body may take as long as any request; below it, it is ended soon."""
+    """A body at the minimum rate may take `request_seconds`; a slower one is rejected earlier."""
     app = Recorder()
     async with connected(app, kind) as client:
         began = trio.current_time()
@@ -227,7 +227,7 @@ async def test_a_cut_connection_is_gone_for_whoever_comes(kind: str) -> None:
         ours.send(b"a")
 
 
-# How many.
+# Counting connections.
 
 
 def fake(address: str) -> SocketTransport:

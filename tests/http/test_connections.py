@@ -1,4 +1,4 @@
-"""Who shares a limit of connections, who has none, and what is said of those that were turned away."""
+"""Connection limits: addresses that share one, networks that are exempt, and the log of rejected connections."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,15 +12,15 @@ from service.config_loading import load
 from service.http.connections import LOG_REJECTED_SECONDS, Connections
 from service.http.limits import ServingLimits
 from service.limits import serving_limits
+from tests.http.memory_server import LIMITS
 from tests.http.test_bounds import fake
-from tests.http.wires import LIMITS
 
 RELAYED = replace(LIMITS, exempt_networks=(ip_network("10.0.0.0/8"),))
 
 
 @pytest.fixture
 def full_of() -> Iterator[Callable[[str], Connections]]:
-    """Makes connections of which one address has all that it may have."""
+    """Makes a `Connections` in which one address has reached its limit."""
     with ExitStack() as stack:
 
         def make(address: str, limits: ServingLimits = RELAYED) -> Connections:

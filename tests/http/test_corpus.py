@@ -1,4 +1,4 @@
-"""Nothing is guessed: what can be read in two ways is refused, the connection is closed, and what follows is never run."""
+"""Ambiguous requests are rejected, the connection is closed, and the request after them never runs."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from tests.http.corpus import BODIES, FOLLOWING, HEADS, TAKEN, Case
-from tests.http.wires import Recorder, Reply, open_house
+from tests.http.memory_server import Recorder, Reply, open_memory_server
 
 
 def rows(cases: list[Case]) -> pytest.MarkDecorator:
@@ -19,8 +19,8 @@ def test_the_corpus_is_large_and_names_each_case_once() -> None:
 
 
 async def refused(case: Case, app: Recorder) -> Reply:
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(case.data + FOLLOWING)
         with trio.fail_after(1):
             [reply] = await client.replies()
@@ -59,8 +59,8 @@ async def test_a_body_that_is_not_framed_well_is_refused(case: Case) -> None:
 @rows(TAKEN)
 async def test_what_is_odd_but_right_is_answered_and_so_is_what_follows(case: Case) -> None:
     app = Recorder()
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         await client.send(case.data + FOLLOWING)
         await client.stream.send_eof()
         with trio.fail_after(1):
@@ -71,11 +71,11 @@ async def test_what_is_odd_but_right_is_answered_and_so_is_what_follows(case: Ca
 
 async def test_a_refusal_is_logged_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "service.access")
-    async with open_house(Recorder()) as house:
-        client = house.connect()
+    async with open_memory_server(Recorder()) as server:
+        client = server.connect()
         await client.send(b"GET /a/path?secret=1 HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n")
         await client.replies()
-        assert b'catalog_requests_total{operation="other",status="400"} 1.0' in house.metrics.page()
+        assert b'catalog_requests_total{operation="other",status="400"} 1.0' in server.metrics.page()
     [record] = caplog.records
     assert record.getMessage() == "GET /a/path"
     assert (record.status, record.refusal, record.client) == (400, "invalid_request", "203.0.113.7")  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The same application under Hypercorn and under our engine gives equal answers to whatever is valid."""
+"""The same application gives equal responses to valid requests under Hypercorn and under our engine."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -21,18 +21,18 @@ from service.http.transports import StreamTransport
 from service.web.error_responses import handlers, reject
 from service.web.middleware import RequestMiddleware
 from tests.api.world import World, open_world
-from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Reply, replies
+from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Reply, replies
 
 Key = str | None
 OWN = {"date", "x-request-id"}
-"""Headers that differ from one answer to the next."""
+"""Headers that differ from response to response."""
 
 MOMENTS = {"expires"}
 """Headers of static files that follow the machine's clock."""
 
 
 class Row(NamedTuple):
-    """A request: its line, whose key it carries, more header lines, and its body in pieces (chunked, if several)."""
+    """A request: its line, the owner of its key, more header lines, and its body in pieces (chunked, if several)."""
 
     line: str
     key: Key = None
@@ -89,7 +89,6 @@ TABLE = list(rows())
 
 
 def request(row: Row, keys: dict[str, str]) -> bytes:
-    """The bytes of a request."""
     head = f"{row.line} HTTP/1.1\r\nHost: catalog.test\r\n{row.fields}"
     if row.key is not None:
         head += f"Authorization: Bearer {keys[row.key]}\r\n"
@@ -119,13 +118,12 @@ async def under_ours(app: App, stream: Any, world: World) -> None:
 
 
 async def answers(server: str) -> list[Reply]:
-    """What a fresh node answers to the whole table under a server, each request over a connection of its own."""
+    """The responses of a new node under `server` to the whole table, with one connection per request."""
     found = []
     async with open_world(MINT__PER_HOUR=100, KEYLESS__PER_MINUTE=1_000) as world, trio.open_nursery() as nursery:
-        full = {"tier": Tier.CLAIMED, "email": "sponsor@example.com"}
         keys = {
             "anonymous": world.key(),
-            "full": world.key(**full),
+            "full": world.key(tier=Tier.CLAIMED, email="sponsor@example.com"),
             "admin": world.key(tier=Tier.CLAIMED, email="admin@example.com", admin=True),
             "unknown": "not-a-key",
         }
@@ -159,7 +157,7 @@ def comparable(reply: Reply) -> tuple[int, list[tuple[str, str]], bytes]:
 
 
 def test_hypercorn_and_our_engine_give_equal_answers() -> None:
-    """In real time, since static files are read by threads, which virtual time does not wait for."""
+    """In real time, because virtual time does not wait for the threads that read static files."""
     assert len(TABLE) >= 60
     theirs, ours = trio.run(answers, "hypercorn"), trio.run(answers, "ours")
     statuses = {reply.status for reply in ours}

@@ -1,4 +1,4 @@
-"""What frames cost, however they are cut."""
+"""The cost of frames does not depend on how the bytes are split."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Bodies by length and in chunks: whatever the pieces, content and rest are those of a simple oracle."""
+"""The body readers agree with a simple oracle on content and rest, however the bytes are split."""
 
 import re
 from itertools import pairwise
@@ -22,7 +22,7 @@ FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*")
 
 
 def oracle(data: bytes) -> tuple[bytes, bytes] | None:
-    """Content and rest of a whole chunked body, read by splitting; None where it is malformed or has no end."""
+    """Content and rest of a whole chunked body, parsed by splitting; None if it is malformed or incomplete."""
     content, extras = b"", 0
     while True:
         line, end, data = data.partition(b"\r\n")
@@ -48,7 +48,7 @@ def oracle(data: bytes) -> tuple[bytes, bytes] | None:
 
 
 def fed(body: Body, pieces: list[bytes]) -> tuple[bytes, bytes] | None:
-    """What `body` makes of `pieces`, as `oracle` says it."""
+    """Content and rest that `body` makes of `pieces`, in the form of `oracle`."""
     content, rest = b"", b""
     for piece in pieces:
         rest += piece

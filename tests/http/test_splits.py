@@ -1,4 +1,4 @@
-"""However the network cuts the same bytes, the answers are the same, and so are the requests that were run."""
+"""Responses and requests do not depend on how the network splits the bytes."""
 
 import trio
 from hypothesis import given, settings
@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.http.corpus import BODIES, FOLLOWING, HEADS, TAKEN
+from tests.http.memory_server import Recorder, Reply, open_memory_server
 from tests.http.test_framing import cut
-from tests.http.wires import Recorder, Reply, open_house
 
 CASES = [case for case in (*HEADS, *BODIES, *TAKEN) if len(case.data) < 3_000]
 
 
 async def conversation(pieces: list[bytes]) -> tuple[list[Reply], list[str], list[bytes]]:
     app = Recorder()
-    async with open_house(app) as house:
-        client = house.connect()
+    async with open_memory_server(app) as server:
+        client = server.connect()
         for piece in pieces:
             try:
                 await client.send(piece)

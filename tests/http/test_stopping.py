@@ -1,4 +1,4 @@
-"""The graceful stop: idle connections end at once, requests in flight are finished, and nobody is waited for too long."""
+"""Graceful stop: idle connections close at once, requests in flight finish, and every wait has a limit."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from service.http.server import LAST_MOMENT_SECONDS, TICK_SECONDS, Server
 from service.http.transports import SocketTransport
 from service.web.error_responses import handlers
 from tests.fakes import HandClock
-from tests.http.wires import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_house, replies
+from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_memory_server, replies
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -34,14 +34,14 @@ class Slow:
 
 
 async def test_idle_connections_end_at_once_and_others_with_their_answer() -> None:
-    async with open_house(Slow(3)) as house:
-        idle, fresh, asking, begun = (house.connect() for _ in range(4))
+    async with open_memory_server(Slow(3)) as server:
+        idle, fresh, asking, begun = (server.connect() for _ in range(4))
         assert (await idle.ask(GET)).status == 200
         await asking.send(GET)
         await begun.send(GET[:10])
         await wait_all_tasks_blocked()
         began = trio.current_time()
-        house.engine.stop()
+        server.engine.stop()
         for client in (idle, fresh):
             assert await client.rest() == b""
         assert trio.current_time() == began
@@ -60,11 +60,11 @@ async def test_a_request_that_was_pipelined_behind_the_last_answer_is_not_run() 
         await trio.sleep(1)
         await app(scope, receive, send)
 
-    async with open_house(slow) as house:
-        client = house.connect()
+    async with open_memory_server(slow) as server:
+        client = server.connect()
         await client.send(GET + GET)
         await wait_all_tasks_blocked()
-        house.engine.stop()
+        server.engine.stop()
         [reply] = await client.replies()
     assert reply.closes
     assert len(app.seen) == 1
@@ -75,7 +75,7 @@ async def test_a_request_that_was_pipelined_behind_the_last_answer_is_not_run() 
 
 @asynccontextmanager
 async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[Server]:
-    """A server on a port of its own. Leaving stops it and waits for its end."""
+    """A server on its own port. Leaving the block stops it and waits for its end."""
     bounds = replace(LIMITS, graceful_seconds=2.0, **limits)  # type: ignore[arg-type]
     places = [ListenAddress("127.0.0.1", 0)]
     async with open_listeners(places, bounds, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
@@ -124,10 +124,10 @@ async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> N
         assert ours.recv(1) == b""
 
 
-async def test_who_waits_to_be_accepted_at_the_stop_is_answered_and_no_idle_one_is_waited_for() -> None:
+async def test_connections_queued_at_the_stop_are_answered_and_idle_ones_do_not_delay_it() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop) as server:
-        # Nothing here lets the server run between the connecting and the stop.
+        # The server does not run between the connection and the stop.
         asking, slow, idle = (socket.create_connection(("127.0.0.1", port_of(server)), 5) for _ in range(3))
         asking.send(GET)
         stop.set()
@@ -145,7 +145,7 @@ async def test_who_waits_to_be_accepted_at_the_stop_is_answered_and_no_idle_one_
     idle.close()
 
 
-async def test_during_a_farewell_idle_connections_may_ask_once_more_and_are_told_that_it_was_the_last_time() -> None:
+async def test_a_lame_duck_answers_idle_connections_once_more_and_then_closes_them() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:
         idle, asking = [await connected(server) for _ in range(2)]
@@ -164,7 +164,7 @@ async def test_during_a_farewell_idle_connections_may_ask_once_more_and_are_told
     assert trio.current_time() - began < 1.5
 
 
-async def test_a_farewell_ends_with_the_last_connection() -> None:
+async def test_the_lame_duck_time_ends_with_the_last_connection() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:
         client = await connected(server)
@@ -176,9 +176,12 @@ async def test_a_farewell_ends_with_the_last_connection() -> None:
 
 @pytest.mark.parametrize("what", ["thinks", "streams", "does not end asking", "does not read", "refused"])
 async def test_whatever_a_client_does_the_server_ends_soon_after_the_graceful_time(what: str) -> None:
-    app: App = {"thinks": Slow(1_000), "streams": endless, "does not read": Recorder(answer=b"a" * 20_000_000)}.get(
-        what, Recorder()
-    )
+    apps: dict[str, App] = {
+        "thinks": Slow(1_000),
+        "streams": endless,
+        "does not read": Recorder(answer=b"a" * 20_000_000),
+    }
+    app = apps.get(what, Recorder())
     data = {"does not end asking": GET[:-2], "refused": b"nonsense\r\n\r\n"}.get(what, GET)
     stop = trio.Event()
     async with running(app, stop) as server:
@@ -193,7 +196,7 @@ async def test_whatever_a_client_does_the_server_ends_soon_after_the_graceful_ti
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
-    """An answer without an end."""
+    """An endless response."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     while True:
         await send({"type": "http.response.body", "body": b"a", "more_body": True})

@@ -1,4 +1,4 @@
-"""TLS: HTTP/1.1 by the same engine, HTTP/2 by Hypercorn on a guarded stream; and no HTTP/2 without TLS."""
+"""TLS: HTTP/1.1 by the same engine, HTTP/2 by Hypercorn on a guarded stream, and no HTTP/2 without TLS."""
 
 import ssl
 from collections.abc import AsyncIterator
@@ -20,12 +20,12 @@ from service.http.server import LAST_MOMENT_SECONDS, Server
 from service.web.error_responses import handlers
 from tests.fakes import HandClock
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
+from tests.http.memory_server import LIMITS, NOON_MS, Client, Recorder
 from tests.http.test_frames import PING, PREFACE, SETTINGS, frame
-from tests.http.wires import LIMITS, NOON_MS, Client, Recorder
 
 HERE = Path(__file__).parent
 CERTIFICATE, KEY = HERE / "localhost.pem", HERE / "localhost.key"
-"""Of nobody: made for these tests, and valid for 100 years."""
+"""Made for these tests, and valid for 100 years."""
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 GRACEFUL = 2.0
@@ -33,7 +33,7 @@ GRACEFUL = 2.0
 
 @asynccontextmanager
 async def running(app: App) -> AsyncIterator[Server]:
-    """A server with a plain listener and one with TLS. Leaving stops it and waits for its end."""
+    """A server with a plain and a TLS listener. Leaving the block stops it and waits for its end."""
     stop = trio.Event()
     limits = replace(LIMITS, graceful_seconds=GRACEFUL)
     places = [ListenAddress("127.0.0.1", 0), ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
@@ -107,7 +107,7 @@ class Http2Client:
         return number
 
     async def take(self, *, opening: bool = True) -> bool:
-        """Handle what comes next; returns whether there was something. `opening`: give back the window for it."""
+        """Handle the next bytes. Returns whether there were any. `opening`: reopen the flow-control window."""
         try:
             data = bytes(await self.stream.receive_some())
         except trio.BrokenResourceError:
@@ -117,7 +117,7 @@ class Http2Client:
         for event in self.connection.receive_data(data):
             match event:
                 case h2.events.ResponseReceived():
-                    pairs = dict(event.headers)
+                    pairs = {str(name): str(value) for name, value in event.headers}
                     self.statuses[event.stream_id] = int(pairs[":status"])
                     self.headers[event.stream_id] = pairs
                 case h2.events.DataReceived():
@@ -134,7 +134,7 @@ class Http2Client:
             assert await self.take(), "the server closed the connection"
 
     async def until_closed(self) -> float:
-        """How long it takes until the server closes the connection."""
+        """Seconds until the server closes the connection."""
         began = trio.current_time()
         while await self.take():
             pass

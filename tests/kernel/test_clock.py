@@ -7,25 +7,22 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, SystemClock, SystemEntropy, TrioClock, day_of, month_of
-
-
-def ms(*moment: int) -> int:
-    return int(datetime(*moment, tzinfo=UTC).timestamp() * 1_000)  # type: ignore[arg-type]
+from tests.fakes import utc_ms
 
 
 def test_a_day_turns_at_midnight_utc() -> None:
-    midnight = ms(2026, 11, 16)
+    midnight = utc_ms(2026, 11, 16)
     assert day_of(midnight - 1) + 1 == day_of(midnight) == day_of(midnight + DAY_MS - 1)
 
 
 @pytest.mark.parametrize(
     ("moment", "month"),
     [
-        (ms(2026, 11, 1), 2026 * 12 + 10),
-        (ms(2026, 11, 1) - 1, 2026 * 12 + 9),
-        (ms(2027, 1, 1) - 1, 2026 * 12 + 11),
-        (ms(2027, 1, 1), 2027 * 12),
-        (ms(2028, 2, 29, 23, 59, 59), 2028 * 12 + 1),
+        (utc_ms(2026, 11, 1), 2026 * 12 + 10),
+        (utc_ms(2026, 11, 1) - 1, 2026 * 12 + 9),
+        (utc_ms(2027, 1, 1) - 1, 2026 * 12 + 11),
+        (utc_ms(2027, 1, 1), 2027 * 12),
+        (utc_ms(2028, 2, 29, 23, 59, 59), 2028 * 12 + 1),
     ],
 )
 def test_a_month_is_counted_from_year_zero(moment: int, month: int) -> None:

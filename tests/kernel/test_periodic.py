@@ -51,7 +51,8 @@ async def test_it_works_at_once_and_after_each_pause_and_finishes_once(autojump_
         assert task.state is State.RUNNING
     assert task.begun == [0, 10, 20]
     assert task.finished == [25]
-    assert task.state is State.STOPPED
+    ended: State = task.state
+    assert ended is State.STOPPED
 
 
 async def test_a_round_may_ask_for_another_pause(autojump_clock: MockClock) -> None:

@@ -1,1 +1,1 @@
-"""Mutation testing of the rules and the kernel: whether a test notices each small change to them."""
+"""Mutation testing of the rules and the kernel: whether a test detects each small change to them."""

@@ -1,8 +1,8 @@
-"""`python -m tests.mutation`: change the rules and the kernel in small ways, and see that a test notices.
+"""Mutate the rules and the kernel, and check that a test fails: `python -m tests.mutation`.
 
-Runs mutmut over the modules that pyproject.toml names, prints a line for each, and holds what survived against
-`docs/mutants.md`. Exits with 1 when a module's share of killed mutants is below the bound, or when something survived that
-the document does not know; with 2 when mutmut itself did not come to its end.
+Runs mutmut on the modules named in pyproject.toml, prints a line for each, and compares the survivors with
+`docs/mutants.md`. Exits with 1 if the share of killed mutants in a module is below the bound, or if there is a survivor
+missing from the document; with 2 if mutmut itself failed.
 """
 
 import argparse
@@ -28,10 +28,10 @@ def say(line: str = "") -> None:
 
 
 def tried(only: list[str], children: int) -> bool:
-    """Let mutmut try the mutants whose names match; False where it did not come to its end."""
+    """Let mutmut try the mutants whose names match. Returns False if it failed."""
     LOG.parent.mkdir(exist_ok=True)
-    mutmut = [Path(sys.executable).with_name("mutmut"), "run", "--max-children", str(children), *only]
-    # Nearly all that a short run of pytest costs is finding plugins; the two that tests need are named in pyproject.toml.
+    mutmut = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(children), *only]
+    # Finding plugins takes most of a short pytest run; the two plugins that tests need are named in pyproject.toml.
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     with LOG.open("wb") as log:
         return subprocess.run(mutmut, stdout=log, stderr=log, env=environment, check=False).returncode == 0
@@ -60,7 +60,7 @@ def tell(title: str, changes: Counter[Change]) -> None:
 
 
 def judged(found: list[Module], whole: bool) -> int:
-    """Print what was found and return the code to exit with."""
+    """Print the results and return the exit code."""
     survivors = [(change, status) for module in found for change, status in module.survivors()]
     surviving = Counter(change for change, _ in survivors)
     listed = known(DOCUMENT.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""`docs/mutants.md`: the survivors that are known, each below the reason why no test need find it.
+"""`docs/mutants.md`: the known survivors, each below the reason why no test has to detect it.
 
-A chapter is a module; in it stand paragraphs that are reasons, each followed by the changes that it is about, in a block of
-the language `diff`: the function, the lines taken, the lines given.
+There is a chapter for each module. It has paragraphs with reasons, each followed by its changes in a `diff` block: the
+function, the lines removed, the lines added.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ _FENCE = "```"
 class Change:
     """One small change to a function (`name` or `Class.name`) of a module: lines without their indentation.
 
-    It is told by the lines that it took and gave, so it stays the same when other lines of the file move.
+    A change is identified by the lines removed and added, so it stays the same when other lines of the file move.
     """
 
     module: str
@@ -26,20 +26,21 @@ class Change:
     given: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """As it stands in the document, in a block of the language `diff`."""
+        """Yield the lines of the change in a `diff` block."""
         yield f"  {self.function}"
         yield from (f"- {line}" for line in self.taken)
         yield from (f"+ {line}" for line in self.given)
 
 
 class Malformed(ValueError):
-    """The document says something that is no reason and no change."""
+    """The document contains something that is neither a reason nor a change."""
 
 
 def known(text: str) -> Counter[Change]:
-    """All changes of the document. A change without a reason above it, or without a function, is an error."""
+    """Return all changes of the document. A change without a reason above it, or without a function, is an error."""
     changes: Counter[Change] = Counter()
-    module, reason, block = "", "", None
+    block: list[str] | None = None
+    module, reason = "", ""
     for line in text.splitlines():
         if block is not None:
             if line == _FENCE:
@@ -59,7 +60,9 @@ def known(text: str) -> Counter[Change]:
 
 
 def _changes(module: str, lines: list[str]) -> Iterator[Change]:
-    function, taken, given = "", [], []
+    function = ""
+    taken: list[str] = []
+    given: list[str] = []
 
     def done() -> Iterator[Change]:
         if taken or given:

@@ -1,7 +1,7 @@
-"""A pytest plugin of the run over mutants: the same verdict every time, and as soon as can be.
+"""A pytest plugin for mutation runs: deterministic and as fast as possible.
 
-A mutant that lives is met by all tests that reach it, so nothing is drawn by chance, nothing that failed is made smaller, and
-random walks of state machines stay away: what they alone would find has no test that says so.
+A surviving mutant is tried with all tests that reach it. So examples are derandomized, failures are not shrunk, and
+random walks of state machines are skipped: what only they find deserves a test of its own.
 """
 
 import gc
@@ -22,13 +22,16 @@ settings.load_profile("mutants")
 
 
 def pytest_configure() -> None:
-    """Take what was imported out of the collections in which pytest looks for lost warnings: half the time of a short run."""
+    """Exclude imported objects from the garbage collections in which pytest looks for lost warnings.
+
+    Halves a short run.
+    """
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave state machines out; run what is near to the mutant before what is far, and drawn examples after all that."""
+    """Skip state machines. Run tests near the mutant first, and drawn examples last."""
     walks = [item for item in items if _walks(item)]
     items[:] = sorted((item for item in items if not _walks(item)), key=lambda item: (_draws(item), _is_far(item)))
     config.hook.pytest_deselected(items=walks)
@@ -43,5 +46,5 @@ def _draws(item: pytest.Item) -> bool:
 
 
 def _is_far(item: pytest.Item) -> bool:
-    """Tests of actors reach the kernel and the rules by the way; tests of both are quick, and know better."""
+    """Tests of actors also reach the kernel and the rules; the tests of those two are faster and more specific."""
     return item.nodeid.startswith("tests/actors/")

@@ -1,4 +1,4 @@
-"""The document of survivors is read as it is meant, and what it says without a reason is refused."""
+"""The document of survivors is read correctly, and changes without a reason are rejected."""
 
 from collections import Counter
 
@@ -36,7 +36,7 @@ Another reason.
 """
 
 
-def test_changes_are_read_with_their_module_and_function():
+def test_changes_are_read_with_their_module_and_function() -> None:
     assert known(TEXT) == Counter(
         [
             Change("actors/one.py", "Thing.act", ("a = 1",), ("a = 2",)),
@@ -47,12 +47,12 @@ def test_changes_are_read_with_their_module_and_function():
     )
 
 
-def test_the_same_change_twice_in_a_function_is_two():
+def test_the_same_change_twice_in_a_function_is_two() -> None:
     twice = TEXT.replace("+ d\n", "+ d\n  act\n+ d\n")
     assert known(twice)[Change("actors/two.py", "act", (), ("d",))] == 2
 
 
-def test_what_is_told_is_read_back():
+def test_what_is_told_is_read_back() -> None:
     change = Change("actors/one.py", "Thing.act", ("a", "b"), ("c",))
     block = "\n".join(change.lines())
     assert list(known(f"## `actors/one.py`\n\nWhy.\n\n```diff\n{block}\n```\n")) == [change]
@@ -67,12 +67,12 @@ def test_what_is_told_is_read_back():
         TEXT.replace("Another reason.", "").replace("## `actors/two.py`", "## `actors/two.py`\n"),
     ],
 )
-def test_a_change_without_a_reason_a_module_or_a_function_is_refused(text: str):
+def test_a_change_without_a_reason_a_module_or_a_function_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         known(text)
 
 
-def test_the_document_itself_is_well_formed_and_speaks_of_modules_that_are_there():
+def test_the_document_itself_is_well_formed_and_speaks_of_modules_that_are_there() -> None:
     root = DOCUMENT.parent.parent
     for change in known(DOCUMENT.read_text(encoding="utf-8")):
         assert (root / change.module).is_file(), change.module

@@ -1,4 +1,4 @@
-"""What became of each mutant: read from what mutmut left behind."""
+"""The verdict on each mutant, read from the files that mutmut left."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Module:
 
     @property
     def survived(self) -> int:
-        """All that no test took notice of, those that no test reaches among them."""
+        """Mutants that no test detected, including those that no test reaches."""
         return len(self.statuses) - self.killed - self.timed_out
 
     @property
@@ -39,7 +39,7 @@ class Module:
         return (self.killed + self.timed_out) / len(self.statuses)
 
     def survivors(self) -> Iterator[tuple[Change, str]]:
-        """Each change that went unnoticed, with its status."""
+        """Yield each undetected change, with its status."""
         for name, status in self.statuses.items():
             if status not in (KILLED, TIMED_OUT):
                 yield change_of(self.path, name), status
@@ -49,7 +49,7 @@ class Module:
 
 
 def modules(root: Path = Path("mutants")) -> list[Module]:
-    """All modules of which a mutant was tried, in order of their paths."""
+    """Return all modules with a tried mutant, in order of their paths."""
     found = []
     for meta in sorted(root.rglob("*.py.meta")):
         codes: dict[str, int | None] = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
@@ -60,7 +60,7 @@ def modules(root: Path = Path("mutants")) -> list[Module]:
 
 
 def change_of(path: str, mutant: str) -> Change:
-    """What a mutant is, by the name that mutmut gave it."""
+    """Return the change of a mutant, given its mutmut name."""
     name, class_name = orig_function_and_class_names_from_key(mutant)
     lines = get_diff_for_mutant(mutant, path=path).splitlines()
     body = [line for line in lines if not line.startswith(("---", "+++", "@@"))]

@@ -1,4 +1,4 @@
-"""A world whose bookings stand in tables that a test can fill: the real ledger and the real application over them."""
+"""The real application and ledger over booking tables that a test can fill."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -41,7 +41,7 @@ HOLD_MS = 30 * MINUTE_MS
 
 
 def booking(booking_id: str = "bok_1", **fields: Any) -> Booking:
-    """A booking of next week in checkout, as the ledger would have made it at noon."""
+    """A booking of next week in checkout, as the ledger creates it at noon."""
     made = Booking(
         id=booking_id,
         tenant_id=OWNER,
@@ -66,7 +66,7 @@ async def _nothing() -> None:
 
 @dataclass(eq=False)
 class Books:
-    """The ledger's tables and what the pages read of them. `before` is where a test lets the database be away."""
+    """The tables of the ledger and the pages. `before` runs before each access; a test may raise a storage error there."""
 
     tables: Snapshot = field(default_factory=Snapshot)
     actions: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Books:
         return BookingView(found, campaign.name, sponsor.name if sponsor else None)
 
     def put(self, made: Booking) -> Booking:
-        """Keep a booking; an open or paid one has its weeks."""
+        """Store a booking. An open or paid one occupies its weeks."""
         self.tables.bookings[made.id] = made
         if made.status in (BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.PAID):
             weeks = (made.week_start_ms + number * WEEK_MS for number in range(made.weeks))
@@ -107,7 +107,7 @@ class Books:
 
 @dataclass
 class Bank:
-    """A world and its books."""
+    """A world and its tables."""
 
     world: World
     books: Books

@@ -1,4 +1,4 @@
-"""The tests of pages and of the webhook run in virtual time; the others talk to real servers."""
+"""Tests of pages and of the webhook run in virtual time. The others use real servers."""
 
 from collections.abc import Sequence
 from pathlib import Path

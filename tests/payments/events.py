@@ -1,4 +1,4 @@
-"""Events as Stripe sends them, and its signature by the documented scheme."""
+"""Events in Stripe's format, and its documented signature scheme."""
 
 import hashlib
 import hmac
@@ -39,7 +39,7 @@ def session(booking_id: str | None = "bok_1", **fields: Any) -> dict[str, Any]:
 
 
 def charge(booking_id: str | None = "bok_1", **fields: Any) -> dict[str, Any]:
-    """A charge that was paid back whole."""
+    """A fully refunded charge."""
     return {
         "id": "ch_1",
         "object": "charge",
@@ -55,7 +55,7 @@ def charge(booking_id: str | None = "bok_1", **fields: Any) -> dict[str, Any]:
 
 
 def refund(booking_id: str | None = "bok_1", **fields: Any) -> dict[str, Any]:
-    """A refund that we ordered."""
+    """A refund that we requested."""
     return {
         "id": "re_1",
         "object": "refund",
@@ -80,6 +80,6 @@ def dumped(value: Any) -> bytes:
 
 
 def signature(body: bytes, seconds: int, secret: str = WEBHOOK_SECRET) -> str:
-    """The header of a body: HMAC-SHA256 of `<seconds>.<body>`, in hexadecimal."""
+    """The signature header of a body: HMAC-SHA256 of `<seconds>.<body>`, in hexadecimal."""
     signed = hmac.new(secret.encode(), f"{seconds}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={seconds},v1={signed}"

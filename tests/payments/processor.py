@@ -47,7 +47,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Payment:
-    """A payment intent, and what was paid back of it."""
+    """A payment intent and its refunded amount."""
 
     amount: int
     currency: str = "usd"
@@ -79,7 +79,7 @@ class Processor:
     released: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, asked: Asked) -> tuple[Reply, bool]:
-        """The reply to a request, and whether it repeats one that was given before."""
+        """The reply to a request, and whether it repeats an earlier one."""
         if asked.headers.get("authorization") != f"Bearer {SECRET_KEY}":
             given = asked.headers.get("authorization", "").removeprefix("Bearer ")
             return error(401, "invalid_request_error", f"Invalid API Key provided: {given}"), False
@@ -145,7 +145,7 @@ class Processor:
             return error(400, "invalid_request_error", words, code="charge_already_refunded")
         if self.refund_status not in ("failed", "canceled"):
             payment.refunded += amount
-        refund = {
+        refund: dict[str, Any] = {
             "id": f"re_{len(self.refunds) + 1}",
             "object": "refund",
             "amount": amount,
@@ -165,7 +165,7 @@ class Processor:
         return 200, refund
 
     def mishap(self, *names: str) -> str | None:
-        """The scripted mishap of these names that comes next, if one does."""
+        """The next scripted failure, if it has one of these names."""
         return self.script.pop(0) if self.script and self.script[0] in names else None
 
 
@@ -228,7 +228,7 @@ def _handler(processor: Processor) -> Callable[..., BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def _drip(self) -> None:
-            """Bytes that come often enough for a socket's own time-out, until the test is over."""
+            """Send bytes often enough to avoid the socket's timeout, until the test ends."""
             self.send_response(200)
             self.send_header("Content-Length", "1000")
             self.end_headers()

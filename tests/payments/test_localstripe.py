@@ -34,7 +34,7 @@ LINKS = Links("https://catalog.test", b"a secret of the server, 32 bytes")
 
 @pytest.fixture(scope="module")
 def localstripe() -> Iterator[str]:
-    """Its address."""
+    """The server's address."""
     command = [sys.executable, "-m", "tests.payments.localstripe_server"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -47,7 +47,7 @@ def localstripe() -> Iterator[str]:
 
 
 def ask(url: str, path: str, /, **form: Any) -> Any:
-    """What a person does at Stripe, behind our back."""
+    """Call Stripe directly, as a person with access to the account can."""
     response = httpx.post(f"{url}{path}", data=form, headers={"Authorization": f"Bearer {SECRET}"}, trust_env=False)
     assert response.status_code == 200, response.text
     return response.json() if response.content else None
@@ -100,7 +100,7 @@ async def test_with_a_wrong_key_payments_are_unavailable(localstripe: str) -> No
 
 @contextmanager
 def receiver() -> Iterator[tuple[str, SimpleQueue[tuple[bytes, str]]]]:
-    """An address that takes what is posted to it, and what was posted: the body and its signature."""
+    """A URL that accepts posts, and the bodies and signatures posted to it."""
     posted: SimpleQueue[tuple[bytes, str]] = SimpleQueue()
 
     class Handler(BaseHTTPRequestHandler):
@@ -131,6 +131,6 @@ async def test_an_event_that_others_have_signed_is_opened(localstripe: str) -> N
         intent(localstripe)
         body, signature = await trio.to_thread.run_sync(partial(posted.get, timeout=20))
     assert b"payment_intent.succeeded" in body
-    assert StripeWebhook(WEBHOOK_SECRET, SystemClock()).opened(body, signature) is None
+    assert StripeWebhook(WEBHOOK_SECRET, SystemClock()).read(body, signature) is None
     for secret, changed in (("whsec_another", body), (WEBHOOK_SECRET, body.replace(b"125000", b"125001"))):
-        assert isinstance(StripeWebhook(secret, SystemClock()).opened(changed, signature), Refused)
+        assert isinstance(StripeWebhook(secret, SystemClock()).read(changed, signature), Refused)

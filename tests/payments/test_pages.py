@@ -1,13 +1,14 @@
-"""The checkout page of test mode and the receipt: what they say, and that the ledger decides."""
+"""The checkout page of test mode and the receipt show the ledger's decisions."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import trio
 
 from actors.bookings.payments import Checkout
-from actors.bookings.records import Booking, BookingStatus, Mode
+from actors.bookings.records import Booking, BookingStatus, BookingView, Mode
 from actors.clock import MINUTE_MS, SECOND_MS
 from service.api.deadlines import PAGE_SECONDS
 from tests.api.asgi import Response
@@ -25,7 +26,7 @@ async def bank() -> AsyncIterator[Bank]:
 
 
 async def press(bank: Bank, made: Booking, body: bytes = b"do=pay") -> Response:
-    """What `curl -d do=pay "$checkoutUrl"` does."""
+    """Pay as `curl -d do=pay "$checkoutUrl"` does."""
     return await bank.world.client.post(bank.checkout_path(made), headers=FORM, body=body)
 
 
@@ -72,15 +73,15 @@ async def test_the_pages_hold_to_a_strict_policy(bank: Bank, page: str) -> None:
         assert forbidden not in response.body.decode()
 
 
-# PaymentGateway and cancelling.
+# Paying and cancelling.
 
 
 async def test_paying_makes_the_booking_paid(bank: Bank) -> None:
     made = bank.books.put(booking())
     html = text(await press(bank, made))
     assert "<h1>Paid</h1>" in html
-    assert bank.world.services.links.receipt_url(bank.books.tables.bookings["bok_1"]) in html
     paid = bank.books.tables.bookings["bok_1"]
+    assert str(bank.world.services.links.receipt_url(paid)) in html
     assert (paid.status, paid.payment_id, paid.paid_ms) == (BookingStatus.PAID, "test_bok_1", NOON_MS)
 
 
@@ -142,7 +143,7 @@ async def test_of_two_buttons_pressed_at_once_the_ledger_takes_one_and_both_page
 
 
 async def test_what_the_ledger_refuses_is_shown_as_it_stands(bank: Bank) -> None:
-    """The page still saw the booking open, and by the time the ledger decides it is paid."""
+    """The booking is open when the page reads it, and paid when the ledger decides."""
     made = bank.books.put(booking())
     looks = 0
 
@@ -210,7 +211,7 @@ async def test_another_body_is_refused_and_changes_nothing(bank: Bank, body: byt
     assert bank.books.status() == "checkout"
 
 
-# Who may.
+# Permissions.
 
 
 async def test_a_token_that_nobody_was_given_opens_nothing(bank: Bank) -> None:
@@ -296,8 +297,8 @@ async def receipt(bank: Bank, made: Booking) -> str:
     return text(await bank.world.client.get(bank.receipt_path(made)))
 
 
-def paid(**fields: object) -> Booking:
-    past = {
+def paid(**fields: Any) -> Booking:
+    past: dict[str, Any] = {
         "status": BookingStatus.PAID,
         "paid_ms": NOON_MS,
         "paid_cents": 125_000,
@@ -355,7 +356,7 @@ async def test_a_receipt_tells_of_a_refund_that_is_not_made(
     ],
 )
 async def test_before_it_is_paid_the_page_says_so(bank: Bank, status: BookingStatus, words: str) -> None:
-    """A processor sends who has paid here, and its event may come later."""
+    """The processor may redirect here before its event arrives."""
     html = await receipt(bank, bank.books.put(booking(status=status, mode=Mode.LIVE)))
     assert "<h1>Not paid</h1>" in html
     assert words in html
@@ -385,11 +386,11 @@ async def test_who_leaves_the_processors_page_is_told_that_nothing_was_paid(bank
     assert "Nothing was paid" in response.body.decode()
 
 
-# A processor that takes its time.
+# A slow processor.
 
 
 class SlowProcessor:
-    """Answers after so many seconds."""
+    """Answers after some seconds."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -403,7 +404,7 @@ class SlowProcessor:
 
 
 async def checked_out(bank: Bank, seconds: float) -> tuple[Response, float]:
-    """What a person's press on the booking's page ends in, with a processor that takes so long; and after how long."""
+    """Press the button on the booking's page while the processor is slow. Returns the reply and the seconds it took."""
     world, tables = bank.world, bank.books.tables
     person = Visitor(world, world.session("sponsor@example.com"))
     [owner] = world.memory.tenants
@@ -444,13 +445,16 @@ async def test_test_payments_lead_to_our_page_and_end_with_the_hold(bank: Bank) 
 
 
 async def test_a_booking_of_the_api_is_paid_on_its_page(bank: Bank) -> None:
-    """From the reservation to the receipt, by the ledger's own rules."""
+    """From the reservation to the receipt, by the ledger's rules."""
     ledger, services, agent = bank.world.services.ledger, bank.world.services, bank.world.agent
     key = "00000000-0000-4000-8000-000000000001"
     reserved = await ledger.reserve(OWNER, "cmp_1", "left", booking().week_start_ms, key, agent)
+    assert isinstance(reserved, BookingView)
     opened = await ledger.open_checkout(OWNER, reserved.booking.id, agent)
+    assert isinstance(opened, BookingView)
     page = await services.payments.checkout(opened.booking, opened.campaign_name)
     await bank.world.client.post(page.url.removeprefix(services.base_url), headers=FORM, body=b"do=pay")
     view = await bank.books.booking(OWNER, reserved.booking.id)
+    assert view is not None
     assert view.booking.status == BookingStatus.PAID
     assert "<h1>Receipt</h1>" in await receipt(bank, view.booking)

@@ -1,4 +1,4 @@
-"""Live payments against a stand-in for Stripe on loopback: what is asked, and what each answer means."""
+"""Live payments against a stand-in for Stripe on loopback: the requests sent, and the handling of each response."""
 
 import socket
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ async def test_asked_again_by_any_node_at_any_time_of_the_hold_the_page_is_the_s
 
 
 async def test_a_session_that_is_first_asked_for_late_ends_half_an_hour_after_the_hold(stripe: Processor) -> None:
-    """Stripe makes none that ends in less than 30 minutes. What comes after the hold is the ledger's to judge."""
+    """Stripe's sessions last at least 30 minutes. The ledger decides on payments after the hold."""
     stripe.now = NOON + 20 * 60
     opened = await checkout(stripe)
     assert opened.expires_ms == MADE.hold_ms + 30 * MINUTE_MS + MARGIN_MS
@@ -117,7 +117,7 @@ async def test_an_answer_that_was_lost_is_found_again(stripe: Processor) -> None
 
 
 async def test_a_failure_that_stripe_only_repeats_is_no_answer(stripe: Processor) -> None:
-    """It keeps a 500 of its own under the key for a day; the booking could not be paid at all."""
+    """Stripe repeats its own 500 under the same key for a day, which would make the booking unpayable."""
     stripe.script = [[error(500, "api_error", "Something went wrong on Stripe's end.")]]
     with pytest.raises(PaymentsUnavailable):
         await checkout(stripe)
@@ -229,7 +229,7 @@ async def test_where_nobody_listens_payments_are_unavailable() -> None:
             await StripePayments(SECRET_KEY, LINKS, url=url, seconds=5.0, hold_ms=HOLD_MS).checkout(MADE, "Autumn")
 
 
-# Bounds.
+# Limits.
 
 
 @pytest.mark.parametrize("mishap", ["hang", "drip"])
@@ -299,7 +299,7 @@ async def test_a_refund_under_way_is_not_done(stripe: Processor, status: str) ->
 
 
 async def test_a_refund_that_was_under_way_is_asked_about_anew(stripe: Processor) -> None:
-    """Stripe repeats what it said at first; how it is now has to be read."""
+    """Stripe repeats the first response, so the current state must be loaded."""
     stripe.refund_status = "pending"
     assert await refund(stripe) is False
     assert await refund(stripe) is False

@@ -1,4 +1,4 @@
-"""The webhook over the real application and the real ledger: each event once, in whatever order, or not at all."""
+"""The webhook over the real application and ledger: each event is applied at most once, in any order."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -31,13 +31,13 @@ async def post(bank: Bank, body: bytes, header: str | None) -> Response:
 
 
 async def tell(bank: Bank, told: Any) -> Response:
-    """What Stripe does: a signed event, now."""
+    """Post an event with a current signature, as Stripe does."""
     body = dumped(told)
     return await post(bank, body, signature(body, bank.world.now_ms // SECOND_MS))
 
 
 async def heard(bank: Bank, *told: Any) -> Booking:
-    """Tell these events, each of which is taken: the booking after them."""
+    """Post events that must all be accepted. Returns the booking after them."""
     for one in told:
         response = await tell(bank, one)
         assert (response.words, response.json) == ("200", {"received": True})
@@ -170,7 +170,7 @@ async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_
     assert made.status == BookingStatus.REFUNDING
 
 
-# What is none of our business, and what is not Stripe's.
+# Events of other systems, and forged ones.
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ async def test_in_test_mode_there_is_no_webhook() -> None:
         assert bank.books.status() == "checkout"
 
 
-# A ledger that cannot.
+# Unavailable ledger.
 
 
 async def test_what_the_ledger_cannot_keep_now_is_delivered_again(bank: Bank) -> None:
@@ -244,7 +244,7 @@ async def test_what_the_ledger_cannot_keep_now_is_delivered_again(bank: Bank) ->
 
 
 async def test_between_the_two_steps_of_a_refund_the_ledger_may_go_away(bank: Bank) -> None:
-    """The payment of a refund is kept, the refund is not: the same event finishes it later."""
+    """The payment of a refund is stored but the refund is not. A repetition of the event completes it."""
     before, commits = bank.books.before, 0
 
     async def away_at_the_second() -> None:

@@ -1,4 +1,4 @@
-"""What a parent tells a worker arrives as it was said."""
+"""A parent's assignment reaches the worker unchanged."""
 
 import json
 import socket
@@ -39,9 +39,7 @@ def test_a_parent_with_other_settings_is_refused_in_words(change: str) -> None:
         facts["config"]["server"]["mood"] = "good"
     else:
         del facts["config"]["events"]
-    with pytest.raises(
-        ConfigError, match=r"^this version has other settings than its parent's: start the service anew$"
-    ):
+    with pytest.raises(ConfigError, match=r"^this version's settings differ from its parent's: restart the service$"):
         Assignment.read(json.dumps(facts).encode())
 
 
@@ -68,7 +66,7 @@ def test_a_worker_that_refuses_while_nobody_hears_it_ends_all_the_same() -> None
 async def test_a_process_that_cannot_be_started_is_a_worker_that_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when an upgrade has taken the interpreter away: others serve on, and it is tried again."""
+    """For example because an upgrade removed the interpreter: the other workers serve on, and the start is retried."""
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(WorkerFailed, match=r"^worker 3 cannot be started: No such file or directory$"):
+    with pytest.raises(WorkerFailed, match=r"^cannot start worker 3: No such file or directory$"):
         await spawn(3, load(None, SETTINGS), tmp_path, (), [])

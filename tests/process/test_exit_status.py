@@ -1,4 +1,4 @@
-"""Exit codes of errors, also of those that come out of nested nurseries."""
+"""Exit codes of errors, including those from nested nurseries."""
 
 import logging
 
@@ -10,7 +10,7 @@ from service.user_errors import ConfigError
 
 
 def raising(error: BaseException) -> tuple[int, list[str]]:
-    """The exit code of work that raises `error`, and what was reported."""
+    """The exit code of work that raises `error`, and the reported texts."""
     said: list[str] = []
 
     def work() -> int:
@@ -52,5 +52,5 @@ def test_workers_that_die_too_often_are_logged_without_a_traceback(caplog: pytes
     with caplog.at_level(logging.CRITICAL):
         assert raising(nested(DiesTooOften("worker 1 died 5 times"))) == (BUG, [])
     [record] = caplog.records
-    assert record.getMessage() == "the service ends: worker 1 died 5 times"
+    assert record.getMessage() == "the service is stopping: worker 1 died 5 times"
     assert not record.exc_info

@@ -1,4 +1,4 @@
-"""What signals do to a process: this one sends them to itself."""
+"""Signal handling: the test process sends signals to itself."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from service.signals import heed_signals
 
 @dataclass(slots=True)
 class Heeded:
-    """What was heard."""
+    """The signals received."""
 
     stop: trio.Event = field(default_factory=trio.Event)
     hangups: int = 0

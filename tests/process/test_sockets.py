@@ -1,4 +1,4 @@
-"""Ports that workers share: what is reserved, what is refused, and what becomes of a queue."""
+"""Shared ports: reserved sockets, rejected addresses, and the queues of dead workers."""
 
 import re
 import resource
@@ -12,7 +12,7 @@ from actors.clock import SystemClock
 from service.http.listeners import ListenAddress, ListenError, open_listeners
 from service.process.shared_sockets import Reservation, reserve
 from service.user_errors import ConfigError
-from tests.http.wires import LIMITS
+from tests.http.memory_server import LIMITS
 
 LOOPBACK = ListenAddress("127.0.0.1", 0)
 
@@ -32,7 +32,7 @@ def connect(url: str) -> socket.socket:
 
 
 def accepted_of(listener: socket.socket) -> int:
-    """How many connections wait to be accepted; they are, and are closed."""
+    """Accept and close all queued connections. Returns their number."""
     accepted = 0
     with suppress(BlockingIOError):
         while True:
@@ -89,7 +89,8 @@ def test_more_sockets_than_files_may_be_open_are_refused() -> None:
     with socket.socket() as newest:
         resource.setrlimit(resource.RLIMIT_NOFILE, (newest.fileno() + 8, hard))
         try:
-            with pytest.raises(ConfigError, match=r"^server.workers: no sockets for 64 of them: Too many open files$"):
+            text = r"^server.workers: cannot open sockets for 64 workers: Too many open files$"
+            with pytest.raises(ConfigError, match=text):
                 reserve([LOOPBACK], 64)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,4 +1,4 @@
-"""The rules of the supervisor: who is started when, what follows a death, the order of a renewal and of the end."""
+"""Rules of the supervisor: the order of starts, restarts after deaths, replacements, and the shutdown."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -8,15 +8,15 @@ import pytest
 import trio
 
 from service.process.supervisor import Deaths, DiesTooOften, SupervisionLimits, Supervisor, WorkerFailed, supervised
-from tests.process.plant import Plan, Plant
+from tests.process.fake_workers import FakeLauncher, Plan
 
 LIMITS = SupervisionLimits(end_seconds=10.0, starts_at_once=2)
 
 
 @asynccontextmanager
-async def plant_of(plan: Callable[[str], Plan] = lambda name: Plan()) -> AsyncIterator[Plant]:
+async def launcher_of(plan: Callable[[str], Plan] = lambda name: Plan()) -> AsyncIterator[FakeLauncher]:
     async with trio.open_nursery() as nursery:
-        yield Plant(nursery, plan)
+        yield FakeLauncher(nursery, plan)
         nursery.cancel_scope.cancel()
 
 
@@ -24,55 +24,55 @@ async def plant_of(plan: Callable[[str], Plan] = lambda name: Plan()) -> AsyncIt
 
 
 async def test_the_block_begins_when_all_are_ready_and_so_many_start_at_once() -> None:
-    async with plant_of() as plant:
+    async with launcher_of() as launcher:
         began = trio.current_time()
-        async with supervised(plant, 5, LIMITS):
+        async with supervised(launcher, 5, LIMITS):
             assert trio.current_time() - began == 3
-            assert [at - began for at, _ in plant.when("launched")] == [0, 0, 1, 1, 2]
-            assert len(plant.alive) == 5
+            assert [at - began for at, _ in launcher.when("launched")] == [0, 0, 1, 1, 2]
+            assert len(launcher.alive) == 5
 
 
 async def test_a_worker_that_does_not_start_at_first_ends_all() -> None:
     plans = {"3a": Plan(1.5, failure="no database"), "4a": Plan(2)}
-    async with plant_of(lambda name: plans.get(name, Plan())) as plant:
+    async with launcher_of(lambda name: plans.get(name, Plan())) as launcher:
         with pytest.RaisesGroup(pytest.RaisesExc(WorkerFailed, match="no database"), flatten_subgroups=True):
-            async with supervised(plant, 4, replace(LIMITS, starts_at_once=4)):
+            async with supervised(launcher, 4, replace(LIMITS, starts_at_once=4)):
                 raise AssertionError("it began")
-        assert plant.alive == []
-        assert {whom for _, whom in plant.when("told")} == {"1a", "2a"}
-        assert {whom for _, whom in plant.when("killed")} == {"3a", "4a"}, "who serves nobody is not waited for"
+        assert launcher.alive == []
+        assert {whom for _, whom in launcher.when("told")} == {"1a", "2a"}
+        assert {whom for _, whom in launcher.when("killed")} == {"3a", "4a"}, "who serves nobody is not waited for"
 
 
 async def test_a_worker_that_says_nothing_is_given_up_at_the_bound() -> None:
-    async with plant_of(lambda name: Plan(start_seconds=1_000)) as plant:
+    async with launcher_of(lambda name: Plan(start_seconds=1_000)) as launcher:
         began = trio.current_time()
         with pytest.RaisesGroup(pytest.RaisesExc(WorkerFailed, match=r"worker 1 was not ready within 60 s")):
-            async with supervised(plant, 1, LIMITS):
+            async with supervised(launcher, 1, LIMITS):
                 raise AssertionError("it began")
         assert trio.current_time() - began == LIMITS.start_seconds
-        assert plant.alive == []
+        assert launcher.alive == []
 
 
 # Deaths.
 
 
 async def test_in_the_place_of_a_dead_worker_another_is_started_at_once() -> None:
-    async with plant_of() as plant, supervised(plant, 3, LIMITS):
-        plant.workers["2a"].kill()
+    async with launcher_of() as launcher, supervised(launcher, 3, LIMITS):
+        launcher.workers["2a"].kill()
         died = trio.current_time()
         await trio.sleep(5)
-        assert plant.alive == ["1a", "2b", "3a"]
-        assert plant.when("launched")[-1] == (died, "2b")
-        assert plant.when("queue given up") == [(died, "2")], "others answer until it is back"
+        assert launcher.alive == ["1a", "2b", "3a"]
+        assert launcher.when("launched")[-1] == (died, "2b")
+        assert launcher.when("queue given up") == [(died, "2")], "others answer until it is back"
 
 
 async def test_where_nobody_else_serves_who_connects_waits_for_the_next_worker() -> None:
-    async with plant_of() as plant, supervised(plant, 3, LIMITS):
+    async with launcher_of() as launcher, supervised(launcher, 3, LIMITS):
         for name in ("1a", "2a", "3a"):
-            plant.workers[name].kill()
+            launcher.workers[name].kill()
         await trio.sleep(5)
-        assert plant.alive == ["1b", "2b", "3b"]
-        assert len(plant.when("queue given up")) == 2, "the queue of the last one is kept"
+        assert launcher.alive == ["1b", "2b", "3b"]
+        assert len(launcher.when("queue given up")) == 2, "the queue of the last one is kept"
 
 
 def test_pauses_grow_with_each_death_of_the_last_minute_until_one_is_too_many() -> None:
@@ -87,23 +87,23 @@ def test_deaths_that_are_older_than_the_window_do_not_count() -> None:
 
 
 async def test_a_worker_that_dies_again_and_again_ends_all_in_order() -> None:
-    async with plant_of(lambda name: Plan(life_seconds=1) if name[0] == "2" else Plan()) as plant:
+    async with launcher_of(lambda name: Plan(life_seconds=1) if name[0] == "2" else Plan()) as launcher:
         with pytest.RaisesGroup(
             pytest.RaisesExc(DiesTooOften, match="it died more than 5 times"), flatten_subgroups=True
         ):
-            async with supervised(plant, 2, LIMITS):
+            async with supervised(launcher, 2, LIMITS):
                 await trio.sleep_forever()
-        assert len(plant.when("launched")) == 1 + 1 + LIMITS.restarts
-        assert [whom for _, whom in plant.when("told")] == ["1a"]
-        assert plant.alive == []
+        assert len(launcher.when("launched")) == 1 + 1 + LIMITS.restarts
+        assert [whom for _, whom in launcher.when("told")] == ["1a"]
+        assert launcher.alive == []
 
 
 async def test_workers_that_die_one_after_the_other_do_not_count_together() -> None:
-    async with plant_of() as plant, supervised(plant, 6, LIMITS):
+    async with launcher_of() as launcher, supervised(launcher, 6, LIMITS):
         for number in range(1, 7):
-            plant.workers[f"{number}a"].kill()
+            launcher.workers[f"{number}a"].kill()
             await trio.sleep(2)
-        assert plant.alive == [f"{number}b" for number in range(1, 7)]
+        assert launcher.alive == [f"{number}b" for number in range(1, 7)]
 
 
 async def test_a_worker_that_cannot_start_in_a_long_outage_is_tried_until_it_is_over_and_the_others_stay() -> None:
@@ -114,77 +114,79 @@ async def test_a_worker_that_cannot_start_in_a_long_outage_is_tried_until_it_is_
             return Plan()
         return Plan(patience_seconds, failure="the database cannot be used")
 
-    async with plant_of(plan) as plant, supervised(plant, 2, LIMITS):
-        plant.workers["1a"].kill()
+    async with launcher_of(plan) as launcher, supervised(launcher, 2, LIMITS):
+        launcher.workers["1a"].kill()
         await trio.sleep_until(outage_seconds - 1)
-        assert len(plant.when("launched")) > 100
-        assert plant.alive[-1] == "2a"
+        assert len(launcher.when("launched")) > 100
+        assert launcher.alive[-1] == "2a"
         await trio.sleep(60)
-        assert plant.when("ready")[-1][0] > outage_seconds
-        assert not plant.when("told")
+        assert launcher.when("ready")[-1][0] > outage_seconds
+        assert not launcher.when("told")
 
 
-# Renewal.
+# Replacement.
 
 
 async def test_a_renewal_takes_one_after_the_other_and_none_is_told_to_end_before_its_successor_is_ready() -> None:
-    async with plant_of() as plant, supervised(plant, 3, LIMITS) as supervisor:
-        began = len(plant.notes)
-        await supervisor.renew()
-        order = [(what, whom) for _, what, whom in plant.notes[began:] if what != "gone"]
+    async with launcher_of() as launcher, supervised(launcher, 3, LIMITS) as supervisor:
+        began = len(launcher.notes)
+        await supervisor.replace_all()
+        order = [(what, whom) for _, what, whom in launcher.notes[began:] if what != "gone"]
         await trio.sleep(5)
-        assert plant.alive == ["1b", "2b", "3b"]
+        assert launcher.alive == ["1b", "2b", "3b"]
         assert [each for each in order if each[0] != "told"] == [
             (what, f"{number}b") for number in (1, 2, 3) for what in ("launched", "ready")
         ]
         for number in (1, 2):
             assert order.index(("told", f"{number}a")) > order.index(("ready", f"{number}b"))
-        assert not plant.when("killed")
-        assert not plant.when("queue given up"), "the successor has the same queue"
+        assert not launcher.when("killed")
+        assert not launcher.when("queue given up"), "the successor has the same queue"
 
 
 async def test_a_renewal_whose_first_successor_does_not_start_leaves_all_old_ones() -> None:
     async with (
-        plant_of(lambda name: Plan(failure="it is refused") if name == "1b" else Plan()) as plant,
-        supervised(plant, 3, LIMITS) as supervisor,
+        launcher_of(lambda name: Plan(failure="it is refused") if name == "1b" else Plan()) as launcher,
+        supervised(launcher, 3, LIMITS) as supervisor,
     ):
         with pytest.raises(WorkerFailed, match="it is refused"):
-            await supervisor.renew()
+            await supervisor.replace_all()
         await trio.sleep(100)
-        assert plant.alive == ["1a", "2a", "3a"]
-        await supervisor.renew()
+        assert launcher.alive == ["1a", "2a", "3a"]
+        await supervisor.replace_all()
         await trio.sleep(100)
-        assert plant.alive == ["1c", "2b", "3b"], "another attempt is possible"
+        assert launcher.alive == ["1c", "2b", "3b"], "another attempt is possible"
 
 
 async def test_a_worker_that_dies_while_its_successor_starts_has_only_that_one() -> None:
-    async with plant_of() as plant, supervised(plant, 1, LIMITS) as supervisor:
+    async with launcher_of() as launcher, supervised(launcher, 1, LIMITS) as supervisor:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(supervisor.renew)
+            nursery.start_soon(supervisor.replace_all)
             await trio.sleep(0.5)
-            plant.workers["1a"].kill()
+            launcher.workers["1a"].kill()
         await trio.sleep(10)
-        assert plant.alive == ["1b"]
-        assert len(plant.workers) == 2
+        assert launcher.alive == ["1b"]
+        assert len(launcher.workers) == 2
 
 
 async def test_a_worker_that_does_not_end_after_its_renewal_is_killed_and_holds_nobody_up() -> None:
     async with (
-        plant_of(lambda name: Plan(end_seconds=1_000) if name == "1a" else Plan()) as plant,
-        supervised(plant, 2, LIMITS) as supervisor,
+        launcher_of(lambda name: Plan(end_seconds=1_000) if name == "1a" else Plan()) as launcher,
+        supervised(launcher, 2, LIMITS) as supervisor,
     ):
-        await supervisor.renew()
-        [(told, _), *_] = plant.when("told")
-        assert plant.when("ready")[-1][0] < told + LIMITS.end_seconds
+        await supervisor.replace_all()
+        [(told, _), *_] = launcher.when("told")
+        assert launcher.when("ready")[-1][0] < told + LIMITS.end_seconds
         await trio.sleep(20)
-        assert plant.when("killed") == [(told + LIMITS.end_seconds, "1a")]
+        assert launcher.when("killed") == [(told + LIMITS.end_seconds, "1a")]
 
 
-# The end.
+# Shutdown.
 
 
 @pytest.mark.parametrize("how", ["left", "cancelled", "raised"])
 async def test_at_the_end_all_are_told_together_and_killed_at_the_bound(how: str) -> None:
+    ended = 0.0
+
     async def serve(supervisor: Supervisor) -> None:
         nonlocal ended
         ended = trio.current_time()
@@ -194,48 +196,47 @@ async def test_at_the_end_all_are_told_together_and_killed_at_the_bound(how: str
             raise ValueError(how)
         await trio.lowlevel.checkpoint()
 
-    ended = 0.0
-    async with plant_of(lambda name: Plan(end_seconds=1_000 if name == "2a" else 3)) as plant:
+    async with launcher_of(lambda name: Plan(end_seconds=1_000 if name == "2a" else 3)) as launcher:
         with trio.CancelScope() as scope:
             try:
-                async with supervised(plant, 3, LIMITS) as supervisor:
+                async with supervised(launcher, 3, LIMITS) as supervisor:
                     await serve(supervisor)
             except* ValueError:
                 assert how == "raised"
-        assert {at for at, _ in plant.when("told")} == {ended}
-        assert sorted(whom for _, whom in plant.when("told")) == ["1a", "2a", "3a"]
-        assert plant.when("killed") == [(ended + LIMITS.end_seconds, "2a")]
+        assert {at for at, _ in launcher.when("told")} == {ended}
+        assert sorted(whom for _, whom in launcher.when("told")) == ["1a", "2a", "3a"]
+        assert launcher.when("killed") == [(ended + LIMITS.end_seconds, "2a")]
         assert trio.current_time() == ended + LIMITS.end_seconds
-        assert plant.alive == []
+        assert launcher.alive == []
 
 
 async def test_an_end_during_a_renewal_leaves_nobody() -> None:
-    async with plant_of() as plant:
+    async with launcher_of() as launcher:
         with trio.move_on_after(5.5):
-            async with supervised(plant, 2, LIMITS) as supervisor:
+            async with supervised(launcher, 2, LIMITS) as supervisor:
                 await trio.sleep_until(5)
-                await supervisor.renew()
-        assert plant.alive == []
-        assert plant.when("killed") == [(5.5, "1b")]
+                await supervisor.replace_all()
+        assert launcher.alive == []
+        assert launcher.when("killed") == [(5.5, "1b")]
 
 
 async def test_an_end_while_renewed_workers_still_leave_does_not_hurry_them() -> None:
-    async with plant_of(lambda name: Plan(end_seconds=8)) as plant:
-        async with supervised(plant, 2, LIMITS) as supervisor:
-            await supervisor.renew()
-        assert plant.alive == []
-        assert sorted(whom for _, whom in plant.when("told")) == ["1a", "1b", "2a", "2b"]
-        assert not plant.when("killed")
+    async with launcher_of(lambda name: Plan(end_seconds=8)) as launcher:
+        async with supervised(launcher, 2, LIMITS) as supervisor:
+            await supervisor.replace_all()
+        assert launcher.alive == []
+        assert sorted(whom for _, whom in launcher.when("told")) == ["1a", "1b", "2a", "2b"]
+        assert not launcher.when("killed")
 
 
 async def test_who_is_in_a_hurry_tells_all_again() -> None:
-    async with plant_of() as plant:
+    async with launcher_of() as launcher:
         async with trio.open_nursery() as nursery:
 
             async def hurry() -> None:
                 await trio.sleep(1)
                 supervisor.end()
 
-            async with supervised(plant, 2, LIMITS) as supervisor:
+            async with supervised(launcher, 2, LIMITS) as supervisor:
                 nursery.start_soon(hurry)
-        assert [whom for _, whom in plant.when("told")].count("1a") == 2
+        assert [whom for _, whom in launcher.when("told")].count("1a") == 2

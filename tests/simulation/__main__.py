@@ -1,7 +1,7 @@
-"""`python -m tests.simulation --seed 7`: replay one seed, or run a campaign of many on all cores.
+"""Replay one seed (`python -m tests.simulation --seed 7`), or run a campaign of many seeds on all cores.
 
-Of one seed it prints the hashes, what was counted and what the oracle found; of a campaign progress, each seed that fails
-with the command that replays it, and a summary. Exits with 1 when something is wrong.
+A single seed prints its hashes, its counts and what the oracle found. A campaign prints progress, each failing seed
+with the command that replays it, and a summary. The exit code is 1 if anything is wrong.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def _tell(report: Report, *, counts: bool) -> None:
 
 
 def _at_once(text: str) -> None:
-    """A night is long: what is told is seen when it is told."""
+    """Write and flush: a campaign may run all night, and its progress must be visible."""
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -1,6 +1,7 @@
-"""A world of beats alone: nodes that come, go, are killed and cut off, over one store; and what they may count.
+"""A world of heartbeats only: nodes that start, stop, die and are cut off, over one store.
 
-Everything follows from the seed, as in the other worlds, whose schedules it leaves alone.
+Checks how many live nodes each one counts. The seed determines everything, as in the other worlds, which this one
+leaves untouched.
 """
 
 from collections.abc import Iterator
@@ -24,14 +25,14 @@ RULES = NodeRules(beat_seconds=1.0, live_seconds=4.0, keep_seconds=8.0)
 PLACES = 4
 CHAOS_SECONDS = 40.0
 SLOWEST_SECONDS = 0.6
-"""How long one way between a node and the store may take."""
+"""The longest time for one way between a node and the store."""
 SETTLED_SECONDS = RULES.live_seconds + 3 * (RULES.beat_seconds + 2 * SLOWEST_SECONDS)
 LOOK_SECONDS = 0.25
 LIMIT = 30
 
 
 class Rows(dict[str, tuple[NodeInfo, float]]):
-    """The table, with the moment of each beat that was kept and of each goodbye, by node."""
+    """The table of nodes. Records when each heartbeat was stored and when each row was deleted, by node."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,14 +50,14 @@ class Rows(dict[str, tuple[NodeInfo, float]]):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The classes that a node counts others with; a planted bug puts one of its own in the place of a right one."""
+    """The classes that count nodes. A planted bug replaces one of them."""
 
     heartbeat: type[Heartbeat] = Heartbeat
     store: type[MemoryNodes] = MemoryNodes
 
 
 class Line:
-    """A node's way to the store, and what goes wrong on it."""
+    """A node's link to the store, with its faults."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
@@ -107,9 +108,9 @@ class World:
             self.violations += self._settled()
             stopped = list(self.up)
             self._end.set()
-        self.violations += [f"{name} stopped in order and still has its row" for name in stopped if name in self.rows]
+        self.violations += [f"{name} stopped in order but still has its row" for name in stopped if name in self.rows]
 
-    # The lives of a place.
+    # Lives of a node.
 
     async def _place(self, place: int) -> None:
         life = 0
@@ -132,7 +133,7 @@ class World:
                 supervisor.kill()
             del self.up[name]
 
-    # What nodes may count at any moment.
+    # Bounds on the count at any moment.
 
     async def _look(self) -> None:
         while not self._end.is_set():
@@ -145,7 +146,7 @@ class World:
         names = {each.node.id for each in beat.nodes()}
         if beat.node.id not in names or live < 1:
             yield "it does not count itself"
-        # The number follows a silence at the next try.
+        # The count follows a silence at the next attempt.
         late = RULES.beat_seconds + 2 * SLOWEST_SECONDS
         if age is None or age > RULES.keep_seconds + late:
             self.met.add("alone after a long silence")
@@ -158,7 +159,7 @@ class World:
         sure, possible = self._live_between(heard - SLOWEST_SECONDS, heard)
         others = names - {beat.node.id}
         if live != len(names):
-            yield f"it counts {live} and lists {sorted(names)}"
+            yield f"it counts {live} but lists {sorted(names)}"
         if sure - names:
             yield f"it does not count {sorted(sure - names)}"
         if others - possible:
@@ -167,7 +168,7 @@ class World:
             self.met.add("the last number held through a silence")
 
     def _live_between(self, first: float, last: float) -> tuple[set[str], set[str]]:
-        """Who had a young beat during all of a time, and who at some moment of it."""
+        """Return the nodes with a young heartbeat during the whole span, and those with one at some moment of it."""
         sure, possible = set(), set()
         for name, beats in self.rows.beats.items():
             gone = self.rows.left.get(name, float("inf"))
@@ -177,17 +178,17 @@ class World:
                 possible.add(name)
         return sure, possible
 
-    # What has to be so once nothing goes wrong any more.
+    # Expectations once all faults are over.
 
     def _settled(self) -> Iterator[str]:
         counts = {name: beat.live() for name, beat in self.up.items()}
         if len(counts) != PLACES or set(counts.values()) != {PLACES}:
-            yield f"of {PLACES} nodes each counts {counts}"
+            yield f"the counts of {PLACES} live nodes are {counts}"
         now_ms = int(trio.current_time() * 1_000)
         limiters = [WindowLimiter(60, nodes=beat.live) for beat in self.up.values()]
         passed = sum(limiter.hit("a", LIMIT, now_ms).allowed for limiter in limiters for _ in range(LIMIT))
         if not LIMIT <= passed < LIMIT + PLACES:
-            yield f"of a limit of {LIMIT} all nodes together let {passed} through"
+            yield f"all nodes together allow {passed} requests of a limit of {LIMIT}"
 
 
 def run(seed: int, parts: Parts | None = None) -> tuple[World, kernel.Trace]:

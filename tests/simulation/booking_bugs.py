@@ -24,7 +24,7 @@ from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUn
 from service.api import authentication, authorization
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import Link, SimulatedBug
-from tests.simulation.office import CountedCashier
+from tests.simulation.office import CountedSweeper
 from tests.simulation.planting import Bug, Plant, both, replaced, swapped
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
@@ -38,7 +38,7 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 
 class _StaleLedger(MemoryLedger):
-    """Reads before it waits for its locks, and writes over what is there."""
+    """Reads before it waits for its locks, then overwrites what is there."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         found = self._snapshot(locks)
@@ -51,7 +51,7 @@ class _StaleLedger(MemoryLedger):
 
 
 class _EagerLedger(MemoryLedger):
-    """Answers by what it sees, and commits in the background."""
+    """Answers from a snapshot and commits in the background."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         link, commit = self._memory, super().transact
@@ -99,7 +99,7 @@ _WEEKS_OF = both(replaced(changes, "weeks_of", _one_week_only), replaced(settlem
 
 
 def _not_remembered(unit: UnitOfWork, remembered: Any) -> None:
-    """The table of keys is written, so that it is not this that tells, and never read."""
+    """Writes the idempotency record, so that a missing row does not reveal the bug, but never reads it."""
     return
 
 
@@ -143,7 +143,7 @@ _counted = UnitOfWork.open_holds
 
 
 def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
-    """The sweeper listed it, so it is ended, whatever has become of it."""
+    """Expire every hold that the sweeper listed, whatever has happened to its booking since."""
     booking = unit.booking(message.booking_id)
     if booking is None or booking.status in (BookingStatus.EXPIRED, BookingStatus.CANCELLED):
         return _expired(unit, message)
@@ -158,13 +158,13 @@ def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
 _expired = reservations.expire_hold
 
 
-class _SlowCashier(CountedCashier):
+class _SlowSweeper(CountedSweeper):
     async def _expire(self, booking_id: str) -> None:
         await trio.sleep(0.8)
         await super()._expire(booking_id)
 
 
-class _IdleCashier(CountedCashier):
+class _IdleSweeper(CountedSweeper):
     async def _expire(self, booking_id: str) -> None:
         return None
 
@@ -199,7 +199,7 @@ class _FreshKeys(LinkedPayments):
         return f"refund-{booking.id}-{id(self)}-{self._asked}"
 
 
-class _OptimisticCashier(CountedCashier):
+class _OptimisticSweeper(CountedSweeper):
     async def _refund(self, booking: Booking) -> bool:
         try:
             return await super()._refund(booking)
@@ -207,7 +207,7 @@ class _OptimisticCashier(CountedCashier):
             return True
 
 
-class _ForgetfulCashier(CountedCashier):
+class _ForgetfulSweeper(CountedSweeper):
     async def _pay_back(self, booking: Booking) -> None:
         try:
             if await self._refund(booking):
@@ -227,7 +227,7 @@ def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
 
 
 class _BlindLedger(BookingLedger):
-    """Asks again after an unknown outcome as if it were another batch."""
+    """Retries an unknown outcome as if it were another batch."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         try:
@@ -263,7 +263,7 @@ def _never_resumed(table: Any, status: Any, move: Any) -> Any:
 _after = transitions.after
 
 
-# Who may do what.
+# Access.
 
 
 async def _remembered(*arguments: Any, fresh: bool = False) -> Any:
@@ -295,32 +295,28 @@ def _any_owner(unit: UnitOfWork, booking_id: str, owner: str | None = None) -> B
 _found = UnitOfWork.booking
 
 BUGS: Mapping[str, Bug] = {
-    "weeks-not-checked": _bug(
-        "A week is sold to whoever asks.", replaced(changes, "are_free", lambda unit, weeks: True)
-    ),
+    "weeks-not-checked": _bug("A taken week is sold again.", replaced(changes, "are_free", lambda unit, weeks: True)),
     "weeks-checked-outside": _bug(
-        "Weeks are read before the transaction locks them, and the store lets two have one.",
+        "Weeks are read before they are locked, and the store overwrites their owner.",
         swapped(ledger_store=_StaleLedger),
     ),
     "only-first-week-taken": _bug(
-        "Of a package only the first week is held.",
+        "Only the first week of a package is held.",
         _WEEKS_OF,
     ),
     "late-payment-takes-weeks": _bug(
-        "A payment that comes late keeps weeks that were sold since.",
+        "A late payment keeps weeks that were sold since.",
         replaced(settlement, "_why_too_late", _never_gone),
     ),
     "declined-refund-forgets-weeks": _bug(
-        "A refund that is declined leads back to paid, without the weeks.",
+        "A declined refund returns to paid without the weeks.",
         replaced(settlement, "_refund_declined", _weeks_forgotten),
     ),
     "declined-refund-without-weeks": _bug(
-        "A refund that is declined leads back to paid, whoever has the weeks.",
+        "A declined refund returns to paid even if the weeks were sold.",
         replaced(UnitOfWork, "holds_its_weeks", lambda unit, booking: True),
     ),
-    "key-not-remembered": _bug(
-        "An idempotency key is forgotten at once.", replaced(UnitOfWork, "remember", _not_remembered)
-    ),
+    "key-not-remembered": _bug("An idempotency key is never read.", replaced(UnitOfWork, "remember", _not_remembered)),
     "campaign-id-not-derived": _bug(
         "A new campaign does not depend on its idempotency key.", replaced(ledger_actor, "fingerprint", _always_new)
     ),
@@ -329,58 +325,55 @@ BUGS: Mapping[str, Bug] = {
         replaced(UnitOfWork, "audited", lambda unit, audit_id: None),
     ),
     "body-not-compared": _bug(
-        "A key that is used with another body gives the first booking.",
+        "An idempotency key with another body returns the first booking.",
         replaced(ledger_actor, "fingerprint", _same_for_all),
     ),
-    "hold-without-end": _bug("A hold never runs out.", replaced(Booking, "is_open", _for_ever)),
-    "hold-prolonged": _bug(
-        "A hold begins anew each time that checkout is asked for.", replaced(reservations, "open_checkout", _prolonged)
-    ),
+    "hold-without-end": _bug("A hold never expires.", replaced(Booking, "is_open", _for_ever)),
+    "hold-prolonged": _bug("Each checkout restarts the hold.", replaced(reservations, "open_checkout", _prolonged)),
     "holds-of-the-batch-not-counted": _bug(
-        "Holds won in the same batch do not count towards the most.",
+        "Holds of the same batch do not count towards the limit.",
         replaced(UnitOfWork, "open_holds", _of_the_snapshot),
     ),
-    "holds-one-too-many": _bug("An account may hold one more.", replaced(UnitOfWork, "open_holds", _one_more)),
+    "holds-one-too-many": _bug("An account may have one hold too many.", replaced(UnitOfWork, "open_holds", _one_more)),
     "sweeper-knows-better": _bug(
-        "The sweeper ends what it had listed, though it was paid since.",
-        both(swapped(cashier=_SlowCashier), replaced(reservations, "expire_hold", _as_it_was)),
+        "The sweeper expires a listed hold although it was paid since.",
+        both(swapped(sweeper=_SlowSweeper), replaced(reservations, "expire_hold", _as_it_was)),
     ),
-    "sweeper-idle": _bug("Nobody ends holds that nobody asks for.", swapped(cashier=_IdleCashier)),
-    "expiry-not-audited": _bug("The end of a hold leaves no record.", replaced(changes, "apply", _silent)),
+    "sweeper-idle": _bug("The sweeper does not expire holds.", swapped(sweeper=_IdleSweeper)),
+    "expiry-not-audited": _bug("The expiry of a hold is not audited.", replaced(changes, "apply", _silent)),
     "event-handled-again": _bug(
-        "An event that comes again is taken for another.", replaced(settlement, "take_payment", _every_event_anew)
+        "A repeated event is handled again.", replaced(settlement, "take_payment", _every_event_anew)
     ),
     "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
-    "refund-under-fresh-keys": _bug("A refund is asked for under a new key each time.", swapped(payments=_FreshKeys)),
+    "refund-under-fresh-keys": _bug("Each refund attempt has a new idempotency key.", swapped(payments=_FreshKeys)),
     "lost-answer-taken-for-done": _bug(
-        "A refund whose answer was lost counts as made.", swapped(cashier=_OptimisticCashier)
+        "A refund whose answer was lost counts as made.", swapped(sweeper=_OptimisticSweeper)
     ),
     "lost-answer-taken-for-declined": _bug(
-        "A refund whose answer was lost counts as declined.", swapped(cashier=_ForgetfulCashier)
+        "A refund whose answer was lost counts as declined.", swapped(sweeper=_ForgetfulSweeper)
     ),
-    "ledger-answers-first": _bug(
-        "Callers of the ledger are answered before the batch is kept.", swapped(ledger_store=_EagerLedger)
-    ),
+    "ledger-answers-first": _bug("The ledger answers before the commit.", swapped(ledger_store=_EagerLedger)),
     "ledger-clock-stands-still": _bug("The ledger reads its clock once.", swapped(ledger=_TimelessLedger)),
     "retried-blindly": _bug(
-        "A batch whose outcome was unknown is kept under another turn.", swapped(ledger=_BlindLedger)
+        "A batch with an unknown outcome is retried under a new batch id.", swapped(ledger=_BlindLedger)
     ),
     "start-in-two-steps": _bug(
-        "Profile and campaign are kept though nothing was booked.", replaced(reservations, "reserve", _written_first)
+        "Profile and campaign are stored although the booking failed.",
+        replaced(reservations, "reserve", _written_first),
     ),
     "edited-and-still-approved": _bug(
-        "An approved campaign is shown with other words at once.", replaced(campaigns, "after", _still_approved)
+        "An edited campaign stays approved.", replaced(campaigns, "after", _still_approved)
     ),
-    "paused-for-ever": _bug("A paused campaign is not resumed.", replaced(campaigns, "after", _never_resumed)),
+    "paused-for-ever": _bug("A paused campaign cannot be resumed.", replaced(campaigns, "after", _never_resumed)),
     "administrator-remembered": _bug(
-        "Who was an administrator a moment ago still is one.", replaced(authentication, "authenticate", _remembered)
+        "Administratorship is cached.", replaced(authentication, "authenticate", _remembered)
     ),
     "administrator-not-asked": _bug(
-        "A scope is enough to administrate.", replaced(authorization, "authorize", _scopes_only)
+        "A scope is enough for administration.", replaced(authorization, "authorize", _scopes_only)
     ),
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
-    "owner-not-asked": _bug("Anybody may have anybody's booking.", replaced(UnitOfWork, "booking", _any_owner)),
+    "owner-not-asked": _bug("Any account may use any booking.", replaced(UnitOfWork, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
-        "A key may give scopes that it lacks.", replaced(key_state._Batch, "_refused_grant", _anything)
+        "A key may grant scopes that it lacks.", replaced(key_state._Batch, "_refused_grant", _anything)
     ),
 }

@@ -1,6 +1,6 @@
-"""The clients of the sponsorship area: sponsors, owners of campaigns, administrators, and who hands out scoped keys.
+"""The clients of the sponsorship area: sponsors, campaign owners, administrators and holders of scoped keys.
 
-Several clients share an account, and all want the same few weeks.
+Several clients share an account, and all compete for the same few weeks.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,14 +26,14 @@ SPONSORS = 3
 ADMINISTRATORS = 2
 SCOPES = tuple(Scope)
 WEEKS = (-1, *(0, 1, 2) * 8, 3)
-"""Which weeks from now on are wanted: those that can be had, the last one and one too far ahead."""
+"""Weeks from now that clients ask for: bookable ones, the last bookable one, and one too far ahead."""
 
 
-# What they ask for.
+# Requests.
 
 
 async def full_key(me: Client, email: str) -> Holding | None:
-    """A full key of the account: one that somebody has, or a new one."""
+    """Return a full key of the account: an existing one, or a new one."""
     known = me.world.board.office_keys.setdefault(email, [])
     if len(known) < 2:
         holding = await me.issue(email)
@@ -48,7 +48,7 @@ async def _ask(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]],
 
 
 async def until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]]) -> Any:
-    """Again after each lost answer, a few times: that is what idempotency is for."""
+    """Repeat after each lost answer, a few times; idempotency allows it."""
     for _ in range(4):
         answer = await me.ask(kind, serve)
         if isinstance(answer, BookingView | CampaignView | Issued | Refused):
@@ -58,7 +58,7 @@ async def until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaita
 
 
 async def _campaign(me: Client, key: Holding) -> str | None:
-    """A campaign of the account, at times a new one."""
+    """Return a campaign of the account, at times a new one."""
     known = me.world.board.campaigns.setdefault(key.email, [])
     if not known or me.chance(0.1):
         view = await _create_campaign(me, key)
@@ -148,7 +148,7 @@ async def _cancel(me: Client, key: Holding, booking: Booking) -> Any:
 
 
 async def sponsor(me: Client) -> None:
-    """Wants a week, and pays for it or not, in time or not."""
+    """Book a week and pay for it or not, in time or not."""
     email = f"sponsor-{int(me.name.rpartition('-')[2]) % SPONSORS}@example.org"
     key = await full_key(me, email)
     if key is None:
@@ -169,7 +169,7 @@ async def sponsor(me: Client) -> None:
 
 
 async def _meddle(me: Client, key: Holding) -> None:
-    """Wants to give up a booking that may be somebody else's."""
+    """Cancel a booking that may belong to somebody else."""
     ids = sorted(me.world.memory.bookings)
     if ids:
         booking_id = me.random.choice(ids)
@@ -178,7 +178,7 @@ async def _meddle(me: Client, key: Holding) -> None:
 
 
 async def _grab(me: Client, key: Holding) -> None:
-    """Wants more weeks at once than an account may hold."""
+    """Ask for more weeks at once than an account may hold."""
     node, this_week = me.node(), week_of(me.world.base_ms + int(trio.current_time() * SECOND_MS))
     wishes = [
         Wish(uuid_of(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
@@ -200,14 +200,14 @@ async def _pay_in_time(me: Client, key: Holding, booking: Booking) -> None:
 
 
 async def _pay_late(me: Client, key: Holding, booking: Booking) -> None:
-    """Begins in time, and the money comes when the hold is over, or about then."""
+    """Open the checkout in time, and pay about when the hold runs out."""
     await _checkout(me, key, booking)
     await me.think(0.5)
     _pay(me, booking, BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(-1.0, 2.5))
 
 
 async def _pay_late_for_what_another_wants(me: Client, key: Holding, booking: Booking) -> None:
-    """The week is asked for again the moment that its hold is over."""
+    """Request the week again the moment its hold is over."""
     await _checkout(me, key, booking)
     _pay(me, booking, BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(0.5, 3.0))
     await trio.sleep(BOOKINGS.hold_ms / SECOND_MS)
@@ -252,7 +252,7 @@ async def _vanish(me: Client, key: Holding, booking: Booking) -> None:
 
 
 async def _come_too_late(me: Client, key: Holding, booking: Booking) -> None:
-    """Pays about when the hold runs out, or finds it over."""
+    """Pay about when the hold runs out, or find it over."""
     if me.chance(0.5):
         await _checkout(me, key, booking)
     await trio.sleep(BOOKINGS.hold_ms / SECOND_MS + me.random.uniform(-0.5, 0.5))
@@ -276,7 +276,7 @@ WAYS = (
 
 
 async def owner(me: Client) -> None:
-    """Edits, submits, withdraws, pauses and resumes campaigns of an account."""
+    """Edit, submit, withdraw, pause and resume campaigns of an account."""
     key = await full_key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
     if key is None:
         return
@@ -300,7 +300,7 @@ async def owner(me: Client) -> None:
 
 
 async def administrator(me: Client) -> None:
-    """Reviews, refunds and looks after slots, as long as it may; and tries when it may not."""
+    """Review, refund and manage slots while an administrator; also try when not one."""
     key = await full_key(me, f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org")
     if key is None:
         return
@@ -347,7 +347,7 @@ async def _look_after_slots(me: Client, text: str) -> None:
 
 
 async def operator(me: Client) -> None:
-    """Makes accounts administrators and takes it back, by the command line; then they try at once whether it holds."""
+    """Grant and revoke administratorship on the command line, and check at once whether it took effect."""
     email = f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org"
     grant = me.chance(0.75)
     await me.ask("appoint", lambda node: node.office.appoint(email, grant=grant))
@@ -361,7 +361,7 @@ async def operator(me: Client) -> None:
 
 
 async def delegate(me: Client) -> None:
-    """Hands out scoped keys with full and with scoped ones, uses them for what they may and may not, and revokes them."""
+    """Issue scoped keys with full and with scoped ones, use them for allowed and forbidden operations, and revoke them."""
     email = me.random.choice(("sponsor-0@example.org", "admin-0@example.org"))
     full = await full_key(me, email)
     if full is None:

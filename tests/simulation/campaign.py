@@ -1,4 +1,4 @@
-"""A campaign: many seeds on all cores, with progress, a summary of what it met, and a note of every seed that failed."""
+"""A campaign: many seeds on all cores, with progress, a summary of what they met, and a record of each failed seed."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,14 +16,14 @@ from tests.simulation.scenes import AREAS
 from tests.simulation.world import Report, run
 
 SECONDS = 30.0
-"""How many virtual seconds a seed of a campaign lives."""
+"""Virtual seconds that each seed of a campaign runs."""
 ENOUGH_SEEDS = 200
-"""So many seeds of all scenes have to meet everything."""
+"""From this many seeds on, a campaign of all scenes has to meet everything."""
 SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
 PROGRESS_SECONDS = 10.0
 SHOWN_VIOLATIONS = 5
 SEEDS_OF_A_PROCESS = 250
-"""A process is replaced after so many: what a run leaves behind does not add up over a night."""
+"""Replace a process after this many seeds, so that what runs leave behind does not add up overnight."""
 REGRESSIONS = Path(__file__).with_name("regressions.txt")
 
 Out = Callable[[str], object]
@@ -31,7 +31,7 @@ Out = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A seed that failed once, as a line of the file that keeps them."""
+    """A seed that failed once: one line of `regressions.txt`."""
 
     seed: int
     scene: Scene
@@ -46,13 +46,13 @@ class Regression:
 
 
 def kept(path: Path = REGRESSIONS) -> list[Regression]:
-    """The seeds that the file names."""
+    """Return the seeds listed in the file."""
     lines = [line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
     return [Regression(int(seed), Scene(scene), float(seconds)) for seed, scene, seconds in filter(None, lines)]
 
 
 def keep(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
-    """Add a seed to the file, once."""
+    """Add a seed to the file unless it is already there."""
     if regression not in kept(path):
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{regression}  # {why[:160]}\n")
@@ -60,7 +60,7 @@ def keep(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
 
 @dataclass(slots=True, eq=False)
 class Summary:
-    """What the seeds of a campaign met, all together."""
+    """Totals of everything that the seeds of a campaign met."""
 
     seconds: float
     seeds: dict[Scene, int] = field(default_factory=lambda: dict.fromkeys(Scene, 0))
@@ -85,11 +85,11 @@ class Summary:
             self.counts[what] = self.counts.get(what, 0) + count
 
     def missed(self) -> list[str]:
-        """What was never met, of all that has to be."""
+        """Return everything on the required list that was never met."""
         return [what for what in SOMETIMES if not self.counts.get(what)]
 
     def lines(self, *, everything: bool = False) -> Iterator[str]:
-        """The faults and refusals that were met and how often, or all that was counted."""
+        """Yield the totals, then the faults and refusals with their counts, or all counts."""
         scenes = ", ".join(f"{number} {scene}" for scene, number in self.seeds.items() if number)
         yield f"{self.number} seeds of {self.seconds:g} s ({scenes}): {self.steps:,} steps"
         yield f"{self.requests:,} requests, {self.operations:,} operations, {self.kills:,} kills"
@@ -106,7 +106,7 @@ class Summary:
 def reports(
     seeds: Iterable[int], seconds: float, scene: Scene | None, bug: str | None, workers: int
 ) -> Iterator[Report]:
-    """A report of each seed, in the order in which they are done. Each process has hashes of strings of its own."""
+    """Yield a report of each seed as it finishes. Each process has its own string hashes."""
     work, waiting = partial(run, seconds=seconds, scene=scene, bug=bug), iter(seeds)
     with ProcessPoolExecutor(workers, get_context("spawn"), max_tasks_per_child=SEEDS_OF_A_PROCESS) as pool:
         running = {pool.submit(work, seed): seed for seed in islice(waiting, 2 * workers)}
@@ -134,9 +134,10 @@ def campaign(
     regressions: Path = REGRESSIONS,
     everything: bool = False,
 ) -> bool:
-    """Run them all; True when every promise was kept, and when so many seeds met everything that they should.
+    """Run all seeds. Returns True if every promise was kept and, with enough seeds, everything required was met.
 
-    A seed that fails is told at once with the command that replays it, and is kept in `regressions` unless a bug was planted.
+    A failing seed is printed at once with the command that replays it, and added to `regressions` unless a bug was
+    planted.
     """
     began, told = time.perf_counter(), 0.0
     summary = Summary(seconds)

@@ -1,6 +1,7 @@
-"""The clients of the simulated world, each of a kind, each with a random stream of its own.
+"""The clients of the simulated world. Each has a kind and a random stream of its own.
 
-A client draws only from its own stream and meets nodes only by requests; what several share stands on the board.
+A client draws only from its own stream and reaches nodes only through requests. What several clients share is on the
+board.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,7 +27,7 @@ WRONG_CODE = "no code"
 
 @dataclass(eq=False)
 class Holding:
-    """A key that some client holds, with the claim token where it has one. What the key stands for may have changed."""
+    """A key that a client holds, with its claim token if it has one. The key may have changed its account since."""
 
     text: str
     key_id: str
@@ -37,13 +38,13 @@ class Holding:
 
 @dataclass(eq=False)
 class Board:
-    """What clients tell one another, newest last."""
+    """What clients share with each other, newest last."""
 
     holdings: list[Holding] = field(default_factory=list)
     hot: list[Holding] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
     changed: list[Holding] = field(default_factory=list)
-    # Of the sponsorship area: full keys and campaigns by email, and what else may be named.
+    # For sponsorship: full keys and campaigns by email, and other ids that may be used.
     office_keys: dict[str, list[Holding]] = field(default_factory=dict)
     campaigns: dict[str, list[str]] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
@@ -52,16 +53,16 @@ class Board:
     wishes: list[tuple[Holding, Any]] = field(default_factory=list)
     scoped: list[Holding] = field(default_factory=list)
     named: int = 0
-    # Of websites: placements that were seen, visitors, and campaigns with the account that has them.
+    # For websites: placements seen, visitors, and campaigns with their accounts.
     seen: list[str] = field(default_factory=list)
     visitors: list[str] = field(default_factory=list)
     advertised: list[tuple[str, str]] = field(default_factory=list)
-    # Of people: browsers that are or were signed in, and codes that devices show.
+    # For people: browsers that are or were signed in, and user codes shown by devices.
     browsers: list[Any] = field(default_factory=list)
     user_codes: list[str] = field(default_factory=list)
 
     def numbered(self) -> int:
-        """A number that nobody else has drawn."""
+        """Return a number that no other client has drawn."""
         self.named += 1
         return self.named
 
@@ -84,7 +85,7 @@ class Client:
         while self.awake:
             await self._live(self)
             await self.think()
-        # A last request of everybody: the oracle wants it served. All at once they may well fill a mailbox.
+        # Every client ends with one served request, which the oracle requires. All at once may fill a mailbox.
         while await self.mint() is None and trio.current_time() < self.world.seconds + 3.0:
             await self.think()
 
@@ -98,7 +99,7 @@ class Client:
         return self.random.choice(self.world.nodes)
 
     async def ask(self, kind: str, serve: Callable[["Node"], Awaitable[Any]], node: "Node | None" = None) -> Any:
-        """One request to `node`, or to any."""
+        """Send one request to `node`, or to a random one."""
         node = node or self.node()
         history = self.world.history
         return await history.request(self.name, node.name, kind, partial(self.world.request, node, serve))
@@ -108,7 +109,7 @@ class Client:
             for each in work:
                 nursery.start_soon(each)
 
-    # What clients ask for.
+    # Requests.
 
     async def mint(self) -> Holding | None:
         minted = await self.ask("mint", lambda node: node.mint())
@@ -134,7 +135,7 @@ class Client:
         return await self.ask("complete", lambda node: node.complete_claim(about, code), node)
 
     async def complete_until_answered(self, holding: Holding, email: str, letter: OutboxMessage) -> Any:
-        """Again after each lost answer, as the service promises that it may be asked."""
+        """Repeat after each lost answer, as the service allows."""
         for _ in range(5):
             answer = await self.complete(holding.token, email, letter)
             if isinstance(answer, Claimed | Refused):
@@ -147,7 +148,7 @@ class Client:
         return answer
 
     async def mail(self, holding: Holding, email: str) -> OutboxMessage | None:
-        """Ask for a code until one is in the mail, looking there now and then."""
+        """Ask for a code until one is in the mail, checking the mail in between."""
         for _ in range(3):
             await self.start(holding.token, email)
             for _ in range(5):
@@ -170,7 +171,7 @@ class Client:
 
 
 async def agent(me: Client) -> None:
-    """Mints a key and reads with it until it is used up, or expired, or somebody took it away."""
+    """Mint a key and read with it until it is used up, expired or revoked."""
     holding = await me.mint()
     refusals = 0
     while holding is not None and me.awake and refusals < 4:
@@ -180,7 +181,7 @@ async def agent(me: Client) -> None:
 
 
 async def hot_reader(me: Client) -> None:
-    """Reads in bursts with a key that others use too; makes a new hot account where there is none or it is used up."""
+    """Read in bursts with a shared key. Create a new shared account when there is none or it is used up."""
     hot = me.world.board.hot
     if not hot:
         await _heat(me)
@@ -204,7 +205,7 @@ async def _heat(me: Client) -> None:
 
 
 async def claimer(me: Client) -> None:
-    """Reads a little, then claims the key in one of several ways, and reads on."""
+    """Read a little, claim the key in one of several ways, and read on."""
     holding = await me.mint()
     if holding is None:
         return
@@ -249,7 +250,7 @@ async def _guessing_at_once(me: Client, holding: Holding, email: str, letter: Ou
 
 
 async def _other_email(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
-    """The code of one email with another; then a new code to the other, which kills the first."""
+    """Try the code of one email with another, then request a code for the other, which invalidates the first."""
     other = f"other-{email}"
     await me.complete(holding.token, other, letter)
     newer = await me.mail(holding, other)
@@ -259,7 +260,7 @@ async def _other_email(me: Client, holding: Holding, email: str, letter: OutboxM
 
 
 async def _too_late(me: Client, holding: Holding, email: str, letter: OutboxMessage) -> None:
-    """More codes than a day allows, and the last one after it has run out."""
+    """Request more codes than a day allows, and use the last one after it has expired."""
     for _ in range(4):
         await me.start(holding.token, email)
         await trio.sleep(RULES.codes.pause_ms / 1_000 + 0.1)
@@ -269,7 +270,7 @@ async def _too_late(me: Client, holding: Holding, email: str, letter: OutboxMess
 
 
 async def family(me: Client) -> None:
-    """Claims several keys with one email, all at once, on all nodes: merges, and the cap on keys."""
+    """Claim several keys with one email at once on all nodes: covers merges and the limit on keys."""
     email = f"{me.name}-{me.random.randint(0, 1)}@example.org"
     members = [each for each in [await me.mint() for _ in range(me.random.randint(2, 4))] if each is not None]
     for member in members:
@@ -284,7 +285,7 @@ async def family(me: Client) -> None:
 
 
 async def revoker(me: Client) -> None:
-    """Revokes keys while others look them up on the same node, and looks at once whether they are gone, and later."""
+    """Revoke keys while others look them up on the same node; check at once and later that they are gone."""
     node = me.node()
     holdings = [each for each in [await me.mint() for _ in range(4)] if each is not None]
     if me.world.board.holdings:
@@ -306,7 +307,7 @@ async def _overtake(me: Client, holding: Holding, node: "Node") -> None:
         answer = await me.ask("revoke", partial(_revoke, holding), node)
         if isinstance(answer, Kept):
             me.world.board.changed.append(holding)
-            # Seldom: a look now would mend what an older one, that is still under way, leaves behind.
+            # Rarely: a look-up now would repair what an older look-up, still in flight, leaves behind.
             if me.chance(0.2):
                 await me.resolve(holding.text, node)
 
@@ -314,7 +315,7 @@ async def _overtake(me: Client, holding: Holding, node: "Node") -> None:
 
 
 async def patient(me: Client) -> None:
-    """Shows keys to all nodes, revokes them on one, and comes back when no node may remember them any more."""
+    """Show keys to all nodes, revoke them on one, and check again once no node may remember them."""
     holdings = [each for each in [await me.mint() for _ in range(5)] if each is not None]
     for holding in holdings:
         await me.at_once(*[partial(me.resolve, holding.text, node) for node in me.world.nodes])
@@ -330,7 +331,7 @@ async def _revoke(holding: Holding, node: "Node") -> Any:
 
 
 async def tierer(me: Client) -> None:
-    """Upgrades and downgrades accounts."""
+    """Upgrade and downgrade accounts."""
     await me.think()
     email = me.random.choice(me.world.board.emails[-6:] or ["nobody@example.org"])
     if me.chance(0.1):
@@ -340,7 +341,7 @@ async def tierer(me: Client) -> None:
 
 
 async def issuer(me: Client) -> None:
-    """Asks for full and scoped keys of accounts, more at once than an account may have."""
+    """Ask for more full and scoped keys at once than an account may have."""
     email = me.random.choice(("ann-0@example.org", "bob-1@example.org", f"firm-{me.random.randint(0, 99)}@example.org"))
     scoped, node = me.chance(0.5), me.node()
 
@@ -354,7 +355,7 @@ async def issuer(me: Client) -> None:
 
 
 async def watcher(me: Client) -> None:
-    """Looks keys up, new ones and those that changed a while ago: each answer has to be fresh enough."""
+    """Look up new keys and keys changed a while ago: each answer has to be fresh enough."""
     board = me.world.board
     candidates = board.changed[-12:] if me.chance(0.3) else board.holdings[-15:]
     if candidates:
@@ -362,7 +363,7 @@ async def watcher(me: Client) -> None:
 
 
 async def stranger(me: Client) -> None:
-    """Asks for what does not exist."""
+    """Ask for things that do not exist."""
     await me.start("clm_unknown", "thief@example.org")
     holding = await me.mint()
     if holding is not None:

@@ -1,4 +1,4 @@
-"""Bugs of device logins to plant, one at a time."""
+"""Bugs to plant in device logins, one at a time."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,6 +14,7 @@ from actors.devices.state import Decision, LockSet
 from actors.devices.store import Decide as Deciding
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from storage.memory import devices as device_tables
+from storage.memory.keys import live_keys
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.reception import LinkedDevices
@@ -22,14 +23,14 @@ from tests.simulation.rules import Scene
 _Batch: Any = state._Batch
 _wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._keep, _Batch._as_of_now, _Batch._guessed
 _redeem, _decide, _charge, _audit = _Batch._redeem, _Batch._decide, _Batch._charge, _Batch._audit
-_live_keys, _locked = device_tables.live_keys, state._locked
+_live_keys, _locked = live_keys, state._locked
 
 
 # The pace.
 
 
 def _held_against_all(unit: Any, device: Device) -> Refused:
-    """Also against polls that were early, so that who is slowed down once is slowed down for ever."""
+    """Count early polls, too, so that a device that is slowed down once is slowed down for ever."""
     refused: Refused = _wait(unit, device)
     kept = unit.decision.changed.devices[device.id]
     unit._keep(replace(kept, polled_ms=unit._now_ms))
@@ -37,7 +38,7 @@ def _held_against_all(unit: Any, device: Device) -> Refused:
 
 
 def _afresh_each_time(unit: Any, device: Device) -> Refused:
-    """The interval is told and not kept."""
+    """Report the raised interval without storing it."""
     refused: Refused = _wait(unit, device)
     kept = unit.decision.changed.devices[device.id]
     unit._keep(replace(kept, interval_seconds=1))
@@ -46,11 +47,12 @@ def _afresh_each_time(unit: Any, device: Device) -> Refused:
 
 def _first_is_early(unit: Any, device: Device) -> Refused:
     polled_ms = device.created_ms if device.polled_ms is None else device.polled_ms
-    return _wait(unit, replace(device, polled_ms=polled_ms))
+    refused: Refused = _wait(unit, replace(device, polled_ms=polled_ms))
+    return refused
 
 
 def _redeemed_on_time(unit: Any, device: Device, poll: Poll) -> Any:
-    """An approved login waits for the pace as well."""
+    """Make an approved login wait for its interval as well."""
     if device.polled_ms is not None and unit._now_ms - device.polled_ms < 1_000:
         return _wait(unit, device)
     return _redeem(unit, device, poll)
@@ -87,7 +89,7 @@ def _approved_lives_on(unit: Any, device_id: str) -> Device:
 
 
 def _expiry_unwritten(unit: Any, device_id: str) -> Device:
-    """Each node goes by its own clock."""
+    """Let each node decide expiry by its own clock."""
     device = _never_expires(unit, device_id)
     if device.status in OPEN and device.expires_ms <= unit._now_ms:
         return replace(device, status=Status.EXPIRED)
@@ -105,7 +107,7 @@ def _last_word(unit: Any, decide: Decide, device: Device) -> Any:
 
 
 def _keys_alone(tables: Any, tenant_ids: Any, now_ms: int) -> Any:
-    """Approved devices that are still to get a key do not count."""
+    """Ignore approved devices that have not fetched their key yet."""
     waiting, tables.devices = tables.devices, {}
     try:
         return _live_keys(tables, tenant_ids, now_ms)
@@ -124,7 +126,7 @@ def _redeem_uncapped(unit: Any, device: Device, poll: Poll) -> Any:
 
 
 def _unrecorded(unit: Any, message: Any, device: Device, action: str, *rest: Any) -> None:
-    """What follows from an approval is in nobody's name."""
+    """Leave the issued key out of the audit."""
     if action != "key.issued":
         _audit(unit, message, device, action, *rest)
 
@@ -146,7 +148,7 @@ def _never_locked(unit: Any, guesses: Guesses) -> None:
 
 
 def _locked_for_ever(unit: Any, guesses: Guesses) -> None:
-    """Each wrong code, too."""
+    """Lock after any wrong code."""
     _charge(unit, guesses)
     kept = unit.decision.changed.guesses[guesses.session_id]
     unit.decision.changed.guesses[guesses.session_id] = replace(kept, locked_until_ms=unit._now_ms + 2_500)
@@ -171,7 +173,7 @@ def _never_forgiven(unit: Any, session_id: str) -> None:
 
 
 class _GuessesOfRefused(LinkedDevices):
-    """What a refusal charged is rolled back with it."""
+    """Rolls back the charged guesses when every message is refused."""
 
     def _write(self, decision: Decision) -> None:
         if all(isinstance(answer, Refused) for answer in decision.answers):
@@ -207,7 +209,7 @@ class _Eager(LinkedDevices):
 
 
 class _KeyOfAnybody(LinkedDevices):
-    """The key belongs to whoever made an account first."""
+    """Gives the key to the oldest account."""
 
     def _write(self, decision: Decision) -> None:
         first = next(iter(self._memory.accounts.values()), None)
@@ -217,7 +219,7 @@ class _KeyOfAnybody(LinkedDevices):
 
 
 class _WithoutKey(LinkedDevices):
-    """A key is handed out and not kept."""
+    """Hands out a key without storing it."""
 
     def _write(self, decision: Decision) -> None:
         super()._write(replace(decision, keys=[]))
@@ -232,35 +234,41 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 
 BUGS: Mapping[str, Bug] = {
-    "slow-down-sticks": _bug("The pace is held against early polls, too.", _in_batch("_wait", _held_against_all)),
-    "slow-down-forgotten": _bug("A raised interval is not kept.", _in_batch("_wait", _afresh_each_time)),
+    "slow-down-sticks": _bug("Early polls count towards the interval, too.", _in_batch("_wait", _held_against_all)),
+    "slow-down-forgotten": _bug("A raised interval is not stored.", _in_batch("_wait", _afresh_each_time)),
     "slow-down-beyond-bound": _bug("An interval grows beyond a minute.", replaced(state, "SLOWEST_SECONDS", 600)),
     "slow-down-too-little": _bug("An interval grows by a second.", replaced(state, "SLOWER_SECONDS", 1)),
-    "slow-down-at-first": _bug("The first poll may be early.", _in_batch("_wait", _first_is_early)),
-    "no-grace-for-timers": _bug("A poll may not be early at all.", replaced(state, "EARLY_MS", 0)),
+    "slow-down-at-first": _bug("The first poll may be too early.", _in_batch("_wait", _first_is_early)),
+    "no-grace-for-timers": _bug("Polls have no grace period.", replaced(state, "EARLY_MS", 0)),
     "approved-has-to-wait": _bug("An approved login is slowed down.", _in_batch("_redeem", _redeemed_on_time)),
     "key-handed-out-twice": _bug("Each poll of an approved login gets a key.", _in_batch("_keep", _not_redeemed)),
-    "approval-forgotten": _bug("An approval is answered and not kept.", _in_batch("_keep", _approval_forgotten)),
-    "denied-is-pending": _bug("A login that was denied goes on.", _in_batch("_as_of_now", _denied_is_pending)),
-    "login-never-expires": _bug("A login does not run out.", _in_batch("_as_of_now", _never_expires)),
-    "approval-never-expires": _bug("An approved login does not run out.", _in_batch("_as_of_now", _approved_lives_on)),
-    "expiry-taken-back": _bug("What one node called expired goes on.", _in_batch("_as_of_now", _expiry_unwritten)),
-    "decision-of-anybody": _bug("Anybody is told that he decided.", _in_batch("_decided_before", _anybody_repeats)),
+    "approval-forgotten": _bug("An approval is answered and not stored.", _in_batch("_keep", _approval_forgotten)),
+    "denied-is-pending": _bug("A denied login stays pending.", _in_batch("_as_of_now", _denied_is_pending)),
+    "login-never-expires": _bug("A login does not expire.", _in_batch("_as_of_now", _never_expires)),
+    "approval-never-expires": _bug("An approved login does not expire.", _in_batch("_as_of_now", _approved_lives_on)),
+    "expiry-taken-back": _bug("An expired login revives on another node.", _in_batch("_as_of_now", _expiry_unwritten)),
+    "decision-of-anybody": _bug(
+        "Every session is told that it decided.", _in_batch("_decided_before", _anybody_repeats)
+    ),
     "decision-changed": _bug("The last decision counts.", _in_batch("_decided_before", _last_word)),
-    "promise-uncounted": _bug("A promised key does not count.", replaced(device_tables, "live_keys", _keys_alone)),
-    "approval-uncapped": _bug("A full account approves.", _in_batch("_decide", _cap_forgotten)),
-    "redemption-uncapped": _bug("A lapsed promise is a key too many.", _in_batch("_redeem", _redeem_uncapped)),
-    "device-key-unrecorded": _bug("A device's key is not in the audit.", _in_batch("_audit", _unrecorded)),
-    "device-key-of-anybody": _bug("A key is given to another account.", swapped(device_store=_KeyOfAnybody)),
-    "device-key-lost": _bug("A key that is handed out is not kept.", swapped(device_store=_WithoutKey)),
-    "lock-reset-by-looking": _bug("A look at one's own code resets.", _in_batch("_guessed", _forgiven_by_looking)),
-    "lock-forgotten": _bug("User codes may be guessed for ever.", _in_batch("_charge", _never_locked)),
+    "promise-uncounted": _bug(
+        "A promised key does not count towards the limit.", replaced(device_tables, "live_keys", _keys_alone)
+    ),
+    "approval-uncapped": _bug("An account with the most keys may approve.", _in_batch("_decide", _cap_forgotten)),
+    "redemption-uncapped": _bug("A lapsed promise yields a key too many.", _in_batch("_redeem", _redeem_uncapped)),
+    "device-key-unrecorded": _bug("A device's key is not audited.", _in_batch("_audit", _unrecorded)),
+    "device-key-of-anybody": _bug("A key is issued to another account.", swapped(device_store=_KeyOfAnybody)),
+    "device-key-lost": _bug("An issued key is not stored.", swapped(device_store=_WithoutKey)),
+    "lock-reset-by-looking": _bug(
+        "Looking at a right code resets the guesses.", _in_batch("_guessed", _forgiven_by_looking)
+    ),
+    "lock-forgotten": _bug("Guesses at user codes are unlimited.", _in_batch("_charge", _never_locked)),
     "lock-at-once": _bug("One wrong user code locks.", _in_batch("_charge", _locked_for_ever)),
-    "lock-for-wrong-codes": _bug("Right codes pass a locked form.", _in_batch("_guessed", _right_codes_pass)),
-    "lock-told-too-short": _bug("Who waits is told too early a time.", replaced(state, "_locked", _told_too_early)),
-    "lock-counts-batches": _bug("Guesses of one batch are one.", _in_batch("_guesses", _guesses_before_the_batch)),
-    "lock-never-forgiven": _bug("A decision does not begin to count anew.", _in_batch("_forgive", _never_forgiven)),
-    "lock-rolled-back": _bug("A refusal takes its charge back.", swapped(device_store=_GuessesOfRefused)),
+    "lock-for-wrong-codes": _bug("Right codes pass a lock.", _in_batch("_guessed", _right_codes_pass)),
+    "lock-told-too-short": _bug("The reported waiting time is too short.", replaced(state, "_locked", _told_too_early)),
+    "lock-counts-batches": _bug("Guesses of one batch count once.", _in_batch("_guesses", _guesses_before_the_batch)),
+    "lock-never-forgiven": _bug("A decision does not reset the guesses.", _in_batch("_forgive", _never_forgiven)),
+    "lock-rolled-back": _bug("A refusal rolls back its charge.", swapped(device_store=_GuessesOfRefused)),
     "devices-read-outside": _bug("Rows are read before they are locked.", swapped(device_store=_Unlocked)),
-    "devices-answered-early": _bug("Callers are answered before anything is kept.", swapped(device_store=_Eager)),
+    "devices-answered-early": _bug("Callers are answered before the commit.", swapped(device_store=_Eager)),
 }

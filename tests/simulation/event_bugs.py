@@ -14,7 +14,7 @@ from actors.events import keeper
 from actors.events.actor import EventDeduper
 from actors.events.messages import Bucket, Event, Kind, Record, Row, Window
 from actors.events.router import EventOutcome
-from actors.events.state import EventRules, VisitorHasher
+from actors.events.state import EventRules, VisitorHasher, bucket_of, days_to_keep, rows_of
 from actors.events.windows import WindowReader
 from actors.mailbox import Mailbox
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
@@ -36,7 +36,7 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 
 class _EagerStore(LinkedEvents):
-    """Answers by what it sees, and commits in the background."""
+    """Answers from a snapshot and commits in the background."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link, commit = self._memory, super().record
@@ -53,7 +53,7 @@ class _EagerStore(LinkedEvents):
 
 
 class _RepeatingStore(LinkedEvents):
-    """Takes every row for a new one; what is there twice would have two keys."""
+    """Reports every row as new, even if it was already there."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         await super().record(batch_id, day, rows)
@@ -61,7 +61,7 @@ class _RepeatingStore(LinkedEvents):
 
 
 class _UncountedStore(LinkedEvents):
-    """Counts of a day begin, and do not grow."""
+    """Creates the counts of a day but never increments them."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         before = dict(self._memory.delivery_days)
@@ -71,7 +71,7 @@ class _UncountedStore(LinkedEvents):
 
 
 class _CountingStore(LinkedEvents):
-    """Counts apart from the rows, each time that a batch is run."""
+    """Increments the counts apart from the rows, each time a batch runs."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         again = (batch_id.owner, batch_id.seq) in getattr(self, "_seen", set())
@@ -89,14 +89,14 @@ def _unsorted(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
     return list(reversed(_rows_of(events, keys)))
 
 
-_rows_of = deduper.rows_of
+_rows_of = rows_of
 
 
 # The deduper.
 
 
 class _HastyMemory(EventDeduper):
-    """Remembers what is in a batch when it begins."""
+    """Remembers the keys of a batch when it begins."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
@@ -105,7 +105,7 @@ class _HastyMemory(EventDeduper):
 
 
 class _StubbornMemory(EventDeduper):
-    """Remembers what was in a batch, also when it failed."""
+    """Remembers the keys of a batch even if it failed."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
@@ -118,7 +118,7 @@ class _StubbornMemory(EventDeduper):
 
 
 class _BlindDeduper(EventDeduper):
-    """Asks again after an unknown outcome as if it were another batch."""
+    """Retries an unknown outcome as if it were another batch."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
@@ -130,7 +130,7 @@ class _BlindDeduper(EventDeduper):
 
 
 class _TodaysDeduper(EventDeduper):
-    """Looks at its clock at each attempt."""
+    """Reads its clock at each attempt."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         self._batch_id = None
@@ -138,18 +138,18 @@ class _TodaysDeduper(EventDeduper):
 
 
 class _TimelessDeduper(EventDeduper):
-    """Looks at its clock once."""
+    """Reads its clock only once."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         self._batch_id, self._bucket = batch_id, self.__dict__.setdefault("_first", self._bucket_now())
         return await super().commit(batch_id, messages)
 
     def _bucket_now(self) -> Bucket:
-        return deduper.bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+        return bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
 
 
 class _GenerousDeduper(EventDeduper):
-    """Equal events of one batch are all told the same."""
+    """Gives all equal events of a batch the same answer."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = await super().commit(batch_id, messages)
@@ -169,7 +169,7 @@ class _ReversedDeduper(EventDeduper):
 
 
 class _ApologeticDeduper(EventDeduper):
-    """Who hears nothing of what was recorded for him is told so when he comes again; and whoever else comes."""
+    """Reports a row as recorded to a later sender if its first sender never received the answer."""
 
     def undo(self, message: Record, answer: Sequence[bool]) -> None:
         owed = self.__dict__.setdefault("_owed", set())
@@ -188,22 +188,22 @@ def _not_withdrawn(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
 # Keys.
 
 
-class _KindlessSeals(VisitorHasher):
+class _KindlessHasher(VisitorHasher):
     def key(self, bucket: Bucket, event: Event) -> bytes:
         return super().key(bucket, event._replace(kind=Kind.IMPRESSION))
 
 
-class _SharedSeals(VisitorHasher):
+class _SharedHasher(VisitorHasher):
     def key(self, bucket: Bucket, event: Event) -> bytes:
         return super().key(bucket, event._replace(booking_id=""))
 
 
-class _EternalSeals(VisitorHasher):
+class _EternalHasher(VisitorHasher):
     def key(self, bucket: Bucket, event: Event) -> bytes:
         return super().key(Bucket(0, 0), event)
 
 
-# What is live.
+# Live placements.
 
 
 class _FrozenPlacements(CountedPlacements):
@@ -212,7 +212,7 @@ class _FrozenPlacements(CountedPlacements):
 
 
 class _RememberingReader(WindowReader):
-    """What was asked about once is not asked about again."""
+    """Never asks again about a placement that was read once."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
         known: dict[str, Window] = self.__dict__.setdefault("_known", {})
@@ -225,7 +225,7 @@ class _RememberingReader(WindowReader):
 
 
 async def _one_after_the_other(services: Services, call: Call) -> Answer | Refused:
-    """Keeps those that are good, and then says that one was not."""
+    """Record the valid events of a batch, then reject the whole batch for an invalid one."""
     windows = await events._windows(services, dict.fromkeys(each.bookingId for each in call.body.events))
     good = [each for each in call.body.events if each.bookingId in windows]
     if good and len(good) < len(call.body.events):
@@ -234,7 +234,7 @@ async def _one_after_the_other(services: Services, call: Call) -> Answer | Refus
 
 
 async def _hopeful(services: Services, call: Call) -> Answer | Refused:
-    """What the store does not answer is taken for recorded."""
+    """Report events as recorded when the store did not answer."""
     try:
         return await events.record_event(services, call)
     except StorageUnavailable:
@@ -253,11 +253,11 @@ def _a_day_early(now_ms: int, rules: EventRules) -> range:
     return range(days.start, days.stop - 1)
 
 
-_days_to_keep = keeper.days_to_keep
+_days_to_keep = days_to_keep
 
 
 class _ForgottenCounts(LinkedSponsorship):
-    """Views show what they showed first."""
+    """Views never change after the first read."""
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         view = await super().booking(tenant_id, booking_id)
@@ -270,52 +270,47 @@ class _ForgottenCounts(LinkedSponsorship):
 
 
 BUGS: Mapping[str, Bug] = {
-    "events-answered-before-commit": _bug(
-        "Websites are answered before the batch is kept.", swapped(event_store=_EagerStore)
-    ),
-    "events-not-deduplicated": _bug("Every event is taken for a new one.", swapped(event_store=_RepeatingStore)),
-    "events-not-counted": _bug("Rows are kept, and the counts stay.", swapped(event_store=_UncountedStore)),
-    "events-counted-again": _bug("A batch that is run again is counted again.", swapped(event_store=_CountingStore)),
-    "rows-not-sorted": _bug("Rows come as they came in.", replaced(deduper, "rows_of", _unsorted)),
-    "remembered-before-commit": _bug(
-        "A key is remembered before it is known to be committed.", swapped(deduper=_HastyMemory)
-    ),
-    "failed-batch-remembered": _bug("Keys of a batch that failed are remembered.", swapped(deduper=_StubbornMemory)),
+    "events-answered-before-commit": _bug("Websites are answered before the commit.", swapped(event_store=_EagerStore)),
+    "events-not-deduplicated": _bug("Every event counts as a new one.", swapped(event_store=_RepeatingStore)),
+    "events-not-counted": _bug("Rows are stored and not counted.", swapped(event_store=_UncountedStore)),
+    "events-counted-again": _bug("A retried batch is counted twice.", swapped(event_store=_CountingStore)),
+    "rows-not-sorted": _bug("Rows are not sorted.", replaced(deduper, "rows_of", _unsorted)),
+    "remembered-before-commit": _bug("A key is remembered before its commit is known.", swapped(deduper=_HastyMemory)),
+    "failed-batch-remembered": _bug("Keys of a failed batch are remembered.", swapped(deduper=_StubbornMemory)),
     "events-retried-blindly": _bug(
-        "A batch whose outcome was unknown is kept under another turn.", swapped(deduper=_BlindDeduper)
+        "A batch with an unknown outcome is retried under a new batch id.", swapped(deduper=_BlindDeduper)
     ),
     "retried-in-the-new-day": _bug(
-        "A batch that is run again after midnight has other keys.", swapped(deduper=_TodaysDeduper)
+        "A batch that is retried after midnight has other keys.", swapped(deduper=_TodaysDeduper)
     ),
     "deduper-clock-stands-still": _bug("The deduper reads its clock once.", swapped(deduper=_TimelessDeduper)),
     "equal-events-all-recorded": _bug(
-        "Equal events of one batch are each said to be recorded.", swapped(deduper=_GenerousDeduper)
+        "Equal events of one batch are all answered as recorded.", swapped(deduper=_GenerousDeduper)
     ),
     "event-answers-reversed": _bug("A batch is answered in the wrong order.", swapped(deduper=_ReversedDeduper)),
     "recorded-said-again": _bug(
-        "What was recorded for somebody who had given up is said to be recorded to who asks again.",
+        "A later sender is answered as recorded for a row whose sender gave up.",
         swapped(deduper=_ApologeticDeduper),
     ),
     "refused-and-recorded-later": _bug(
-        "An event that was refused for lateness is taken up all the same.",
+        "An event that timed out in the mailbox is recorded later.",
         replaced(Mailbox, "withdraw", _not_withdrawn),
     ),
-    "key-without-kind": _bug("A click after an impression is a duplicate.", swapped(seals=_KindlessSeals)),
-    "key-without-booking": _bug("A visitor counts for one booking only.", swapped(seals=_SharedSeals)),
-    "key-without-day": _bug("A visitor counts on one day only.", swapped(seals=_EternalSeals)),
+    "key-without-kind": _bug("A click after an impression is a duplicate.", swapped(hasher=_KindlessHasher)),
+    "key-without-booking": _bug("A visitor counts for one booking only.", swapped(hasher=_SharedHasher)),
+    "key-without-day": _bug("A visitor counts on one day only.", swapped(hasher=_EternalHasher)),
     "inactive-not-checked": _bug(
-        "What is not shown is counted.", replaced(Window, "holds", lambda window, now_ms: True)
+        "Events of inactive placements are counted.", replaced(Window, "holds", lambda window, now_ms: True)
     ),
-    "picture-never-renewed": _bug("A node shows for ever what it showed first.", swapped(placements=_FrozenPlacements)),
-    "windows-remembered": _bug(
-        "A booking that was not shown once is never shown.", swapped(windows=_RememberingReader)
-    ),
+    "snapshot-never-renewed": _bug("A node never refreshes its placements.", swapped(placements=_FrozenPlacements)),
+    "windows-remembered": _bug("A booking that was inactive once stays inactive.", swapped(windows=_RememberingReader)),
     "bad-batch-half-recorded": _bug(
-        "Of a batch with a bad event the good ones are recorded.",
+        "The valid events of a rejected batch are recorded.",
         swapped(handlers=handled("recordEvents", _one_after_the_other)),
     ),
     "unavailable-taken-for-recorded": _bug(
-        "What the store does not answer is said to be recorded.", swapped(handlers=handled("recordEvent", _hopeful))
+        "Events are answered as recorded while the store is unavailable.",
+        swapped(handlers=handled("recordEvent", _hopeful)),
     ),
     "yesterday-dropped": _bug(
         "A day's keys are dropped at its end.", replaced(keeper, "days_to_keep", _until_midnight)
@@ -323,7 +318,5 @@ BUGS: Mapping[str, Bug] = {
     "partitions-dropped-a-day-early": _bug(
         "Keys are dropped a day before their time.", replaced(keeper, "days_to_keep", _a_day_early)
     ),
-    "views-not-renewed": _bug(
-        "A booking shows the counts that it showed first.", swapped(sponsorship=_ForgottenCounts)
-    ),
+    "views-not-renewed": _bug("Views never refresh their counts.", swapped(sponsorship=_ForgottenCounts)),
 }

@@ -1,7 +1,7 @@
-"""What goes wrong: stores, network, notifications and nodes, each from a random stream of its own.
+"""The faults of stores, network, notifications and nodes, each drawn from a random stream of its own.
 
-A fault is struck with a probability that follows the weather, which changes every few seconds; once `heal` was called
-nothing strikes any more. Every strike is counted, so that the campaign can tell what it never tried.
+Their probabilities follow the weather, which changes every few seconds. After `heal` there are no more faults. Every
+fault is counted, so that a campaign can report those that never occurred.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -40,7 +40,7 @@ BASE_RATES: Mapping[str, float] = {
     "crash": 0.002,
     "killed_before_commit": 0.004,
     "killed_after_commit": 0.006,
-    # For each in the last moments of a node's day.
+    # For each transaction in the last moments of a node's day.
     "unknown_over_midnight": 0.35,
     # On the network, for each request.
     "request_lost": 0.02,
@@ -48,7 +48,7 @@ BASE_RATES: Mapping[str, float] = {
     "request_repeated": 0.02,
     "request_repeated_late": 0.03,
     "request_overtaken": 0.04,
-    # Notifications, for each node that should hear one.
+    # Notifications, for each node that should receive one.
     "notice_lost": 0.30,
     "notice_late": 0.40,
     # At the payment processor, for each call, payment, refund or event.
@@ -79,17 +79,17 @@ BASE_RATES: Mapping[str, float] = {
 }
 
 STEPS = (40, 800)
-"""After how many steps of the scheduler, of whatever task, a node may be killed between two of them."""
+"""Number of scheduler steps, of any task, after which a node may be killed between two of them."""
 EVE_MS = 400
-"""What counts as the last moments of a day."""
+"""Milliseconds before midnight that count as the last moments of a day."""
 
 
 class SimulatedBug(Exception):
-    """What a bug in a store would raise: nobody expects it."""
+    """Raised as a bug in a store would be: no caller expects it."""
 
 
 class Faults:
-    """The source of all misfortune of one run."""
+    """The faults of one run."""
 
     def __init__(self, seed: int) -> None:
         self.hits: dict[str, int] = dict.fromkeys(BASE_RATES, 0)
@@ -99,13 +99,13 @@ class Faults:
         self._weather = dict(BASE_RATES)
 
     def stream(self, concern: str) -> Random:
-        """The random stream of a concern: drawing more from one shifts none of the others."""
+        """Return the random stream of a concern. Drawing more from one does not shift another."""
         if concern not in self._streams:
             self._streams[concern] = Random(f"{self._seed}-{concern}")
         return self._streams[concern]
 
     def strikes(self, kind: str) -> bool:
-        """Whether this fault happens now."""
+        """Return whether this fault happens now, and count it if so."""
         if self.stream(kind).random() >= self._weather[kind] or self.healed:
             return False
         self.hits[kind] += 1
@@ -123,9 +123,9 @@ class Faults:
 
 
 class Link(Memory):
-    """One node's connection to the shared tables: the same tables, with this node's misfortunes.
+    """One node's connection to the shared tables: the same rows, with this node's faults.
 
-    Like Postgres it keeps the journal's row of an owner locked while a commit that the owner gave up is under way.
+    Like Postgres, it keeps an owner's journal row locked while a commit that the owner gave up is still in flight.
     """
 
     def __init__(self, node: "Node") -> None:
@@ -137,7 +137,7 @@ class Link(Memory):
 
     @property
     def sponsorship_revision(self) -> int:
-        """A number is no table that could be shared as it is."""
+        """An integer cannot be shared as tables are."""
         return self.node.world.memory.sponsorship_revision
 
     @sponsorship_revision.setter
@@ -192,7 +192,7 @@ class Link(Memory):
 
 
 class LinkedKeys(MemoryKeys):
-    """Keys in memory, whose look-ups fail plainly and whose rows may be old when they arrive."""
+    """Keys in memory. Look-ups may fail, and their rows may be outdated when they arrive."""
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         found = await plainly(super().resolve(hashes))
@@ -205,7 +205,7 @@ class LinkedKeys(MemoryKeys):
 
 @dataclass(slots=True, eq=False)
 class Look:
-    """One read of what sponsors show, in virtual seconds. Good once it was answered."""
+    """One read of the placements, in virtual seconds. Good once it was answered."""
 
     start: float
     end: float = float("inf")
@@ -213,7 +213,7 @@ class Look:
 
 
 class LinkedSponsorship(MemorySponsorship):
-    """The reads of cashier, placements and views, which fail plainly. Those that placements follow by are written down."""
+    """The reads of the sweeper, placements and views, which may fail. Records the reads that placements depend on."""
 
     async def revision(self) -> int:
         return await self._looking(super().revision())
@@ -247,7 +247,10 @@ class LinkedSponsorship(MemorySponsorship):
 
 
 class LinkedEvents(MemoryEvents):
-    """Keys of events, whose look-ups may be old when they arrive. Holds callers to what the store may ask of them."""
+    """Event keys in memory.
+
+    Look-ups may be outdated when they arrive. Checks that each batch is sorted and distinct.
+    """
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link = self._memory
@@ -256,9 +259,7 @@ class LinkedEvents(MemoryEvents):
         tick, waits = world.history.tick(), batch_id.owner in world.late
         world.tally.attempted(batch_id, tick, trio.current_time())
         if list(rows) != sorted(rows) or len({row.key for row in rows}) < len(rows):
-            world.violations.append(
-                f"{batch_id!r} would deadlock with another: its rows are not sorted, or not distinct"
-            )
+            world.violations.append(f"{batch_id!r} could deadlock: its rows are not sorted, or not distinct")
         try:
             added = await super().record(batch_id, day, rows)
         except OutcomeUnknown:
@@ -289,7 +290,7 @@ class LinkedEvents(MemoryEvents):
 
 
 async def plainly(look_up: Awaitable[D]) -> D:
-    """A read has no outcome to be unknown."""
+    """Turn an unknown outcome into unavailability: a read changes nothing."""
     try:
         return await look_up
     except OutcomeUnknown as error:
@@ -297,7 +298,7 @@ async def plainly(look_up: Awaitable[D]) -> D:
 
 
 class Assassin:
-    """Kills a node between two steps of the scheduler, wherever its tasks then stand: the alarm of the kernel."""
+    """The alarm of the kernel: kills a node between two steps of the scheduler, wherever its tasks are."""
 
     def __init__(self, faults: Faults, nodes: Sequence["Node"]) -> None:
         self._faults = faults
@@ -305,7 +306,7 @@ class Assassin:
         self._random = faults.stream("assassin")
 
     def __call__(self) -> int:
-        """Returns after how many steps it comes again."""
+        """Return the number of steps until the next call."""
         up = [node for node in self._nodes if node.up]
         if up and self._faults.strikes("killed_at_step"):
             self._random.choice(up).kill()
@@ -313,7 +314,7 @@ class Assassin:
 
 
 async def nemesis(faults: Faults, nodes: Sequence["Node"]) -> None:
-    """Kill, stop and cut nodes off, and change the weather, until the faults are healed."""
+    """Kill, stop and cut off nodes, and change the weather, until the faults are healed."""
     random = faults.stream("nemesis")
     while not faults.healed:
         faults.turn_weather()

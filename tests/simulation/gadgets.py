@@ -1,4 +1,4 @@
-"""The devices of the simulated world: programs that ask for a key, show a code and poll, each at a pace of its own."""
+"""The devices of the simulated world: programs that ask for a key, show a user code and poll, each at its own pace."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -23,7 +23,7 @@ WAITING = (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN)
 
 
 async def begin(me: Client) -> StartedLogin | None:
-    """A login whose user code is shown to everybody."""
+    """A login whose user code is visible to all clients."""
     started = await me.ask("begin device", lambda node: node.reception.begin_device(f"{me.name}/1.0"))
     if not isinstance(started, StartedLogin):
         return None
@@ -43,19 +43,19 @@ async def poll_with(me: Client, device_code: str, node: "Node | None" = None) ->
 
 
 def is_over(answer: Any) -> bool:
-    """Whether polling is of no use any more."""
+    """Return whether polling has ended."""
     return isinstance(answer, RedeemedKey) or (isinstance(answer, Refused) and answer.code not in WAITING)
 
 
 async def steady(me: Client) -> None:
-    """Polls as it is told to, until it has a key or hears that there is none; shows the key, and polls once more."""
+    """Poll as instructed until there is a key or a refusal; share the key, and poll once more."""
     login = await begin(me)
     seconds, answer = float(DEVICES.interval_seconds), None
     while login is not None and me.awake and not is_over(answer):
         await trio.sleep(seconds + me.random.uniform(0.0, 0.3))
         answer = await poll(me, login)
         if isinstance(answer, Refused) and answer.interval_seconds is not None:
-            # The world is short: who waited for so long would not be seen again.
+            # A longer wait would not end within the short run.
             seconds = min(float(answer.interval_seconds), 1.5)
     if isinstance(answer, RedeemedKey):
         await me.at_once(*[partial(me.resolve, answer.api_key, node) for node in me.world.nodes])
@@ -65,7 +65,7 @@ async def steady(me: Client) -> None:
 
 
 async def twin(me: Client) -> None:
-    """Polls on all nodes at once."""
+    """Poll on all nodes at once."""
     login = await begin(me)
     for _ in range(8):
         if login is None or not me.awake:
@@ -75,7 +75,7 @@ async def twin(me: Client) -> None:
 
 
 async def hasty(me: Client) -> None:
-    """Polls as fast as it can, until it is told to wait for as long as anybody is ever told to, and longer."""
+    """Poll as fast as possible until the interval has reached its maximum, and a little longer."""
     login = await begin(me)
     if login is None:
         return
@@ -86,7 +86,7 @@ async def hasty(me: Client) -> None:
 
 
 async def forgetful(me: Client) -> None:
-    """Polls once or never, and comes back when the login has just run out, or is about to."""
+    """Poll once or never, and return just before or after the login expires."""
     login = await begin(me)
     if login is None:
         return
@@ -99,7 +99,7 @@ async def forgetful(me: Client) -> None:
 
 
 async def lapsing(me: Client) -> None:
-    """Approves a login, lets all but the slowest clock see it lapse, gives its place to another key, and then polls."""
+    """Approve a login, let it expire on all but the slowest clock, give its place to another key, then poll."""
     browser = await people.sign_in(me, f"{me.name}-{me.world.board.numbered()}@example.org")
     if browser is None:
         return

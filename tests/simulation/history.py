@@ -1,6 +1,6 @@
-"""What happened: every intent asked of a node and every request of a client, with its beginning, end and result.
+"""The history of a run: every intent asked of a node and every client request, with its beginning, end and result.
 
-Order is by ticks, which count begins and ends in the one order in which they really happened; seconds are virtual.
+Ticks count beginnings and ends in the one order in which they really happened; seconds are virtual.
 """
 
 import hashlib
@@ -18,21 +18,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Whether it took effect is not known to who asked."""
+    """The caller does not know whether the operation took effect."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Refused before it was taken up: it surely had no effect."""
+    """Rejected before it was queued: it certainly had no effect."""
 
     why: str
 
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One intent or request. `about` is what was asked, `result` what was answered."""
+    """One intent or request. `about` is its content, `result` its answer."""
 
     kind: str
     node: str
@@ -50,11 +50,11 @@ class Operation:
 
     @property
     def fruitless(self) -> bool:
-        """Surely without effect."""
+        """Certainly without effect."""
         return isinstance(self.result, Nothing | Refused)
 
 
-# What was asked, by kind.
+# Contents of operations, by kind.
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """`letter` is the one whose code was given; None when it was guessed."""
+    """`letter` is the message whose code was given; None if the code was guessed."""
 
     token: str
     email: str
@@ -80,7 +80,7 @@ class SetTo:
 
 @dataclass(frozen=True, slots=True)
 class IssueFor:
-    """`granted_by` is the id of the key that gives the fresh one its scopes; an operator needs none. All requests with
+    """`granted_by` is the id of the key that grants the new key its scopes; an operator needs none. All requests with
     one idempotency `key` have one `name`, and no other request has it."""
 
     email: str
@@ -99,7 +99,7 @@ class Paced:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A key is shown for an operation, by the operation's name."""
+    """A key used for an operation, by the operation's name."""
 
     operation: str
     text: str
@@ -118,7 +118,7 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something is to happen to a row. `owner` None is an administrator, or the service itself."""
+    """A change of a row. `owner` None is an administrator or the service itself."""
 
     target: str
     owner: str | None = None
@@ -127,7 +127,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What a website or a relay sends. `spoilt` is the place of the one that is no event as it is written."""
+    """What a website or a relay sends. `spoilt` is the index of the event that is malformed."""
 
     events: tuple[Event, ...]
     client: str
@@ -139,7 +139,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A post that a node took in, under the name of its request."""
+    """A post that a node received, under its request id."""
 
     request: str
     post: Post
@@ -147,7 +147,7 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """Events that were handed to a deduper on behalf of a request."""
+    """Events passed to a deduper on behalf of a request."""
 
     request: str
     events: tuple[Event, ...]
@@ -155,15 +155,15 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An answer to a post; with 200, what became of each event: `recorded`, or why it was dropped."""
+    """An answer to a post. With 200, it has the outcome of each event: `recorded`, or why it was dropped."""
 
     status: int
-    fates: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A code is tried for an email."""
+    """A code tried for an email."""
 
     email: str
     code: str
@@ -171,7 +171,7 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Something is asked in a session of an account. `target` is what it is done to, or with."""
+    """An action in a session of an account. `target` is what it acts on or with."""
 
     session_id: str
     email: str
@@ -180,7 +180,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A user code was typed in a session; `approve` is None where somebody only looks."""
+    """A user code typed in a session. `approve` is None for a mere look-up."""
 
     user_code: str
     session_id: str
@@ -204,13 +204,13 @@ class History:
         return self.intents.setdefault(kind, [])
 
     async def intent(self, node: str, kind: str, about: Any, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask, and record what came of it."""
+        """Run `ask` and record its outcome."""
         operation = Operation(kind, node, about, self.tick(), trio.current_time())
         self.of(kind).append(operation)
         return await self._record(operation, ask)
 
     def note(self, node: str, kind: str, about: Any, result: Any) -> None:
-        """Record what was answered without waiting."""
+        """Record an immediate answer."""
         tick, now = self.tick(), trio.current_time()
         self.of(kind).append(Operation(kind, node, about, tick, now, result, tick, now))
 
@@ -234,7 +234,7 @@ class History:
             operation.ended, operation.end = self.tick(), trio.current_time()
 
     def digest(self) -> str:
-        """A hash over all results: two runs that agree in schedule but not in answers differ here."""
+        """Return a hash of all results. It differs if two runs share a schedule but not their answers."""
         digest = hashlib.sha256()
         for operation in [*self.requests, *(each for kind in sorted(self.intents) for each in self.intents[kind])]:
             digest.update(f"{operation.kind} {operation.node} {operation.end!r} {operation.result!r}\n".encode())

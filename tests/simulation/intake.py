@@ -1,7 +1,7 @@
-"""The events side of a node: placements, dedupers, windows and partitions, and the service's own operations over them.
+"""The events side of a node: placements, dedupers, windows and partitions, and the service's own operations on them.
 
-What comes in is a request as the wire brings it, and goes through the service's dispatcher: what is not valid, not known,
-too much or not available is answered as anybody would be.
+Requests arrive as on the wire and go through the service's dispatcher, which answers invalid, unknown, excessive and
+unavailable ones as in production.
 """
 
 import json
@@ -39,7 +39,7 @@ HANDLERS: Handlers = {row.name: row for row in (*events.ROWS, *placements.ROWS)}
 
 
 class CountedPlacements(Placements):
-    """Its failures count as those of actors do."""
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -48,7 +48,7 @@ class CountedPlacements(Placements):
 
 
 class CountedKeeper(PartitionKeeper):
-    """Its failures count as those of actors do."""
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -65,14 +65,14 @@ async def counted(node: "Node", work: Awaitable[R]) -> R:
 
 
 class Recorder:
-    """A deduper, with each of its intents written down."""
+    """A deduper that records each of its intents."""
 
     def __init__(self, node: "Node", deduper: EventDeduper, overloaded: set[str]) -> None:
         self._node = node
         self._deduper = deduper
         self._overloaded = overloaded
 
-    async def record(self, handed: Sequence[Event]) -> list[bool]:
+    async def record(self, handed: Sequence[Event]) -> Sequence[bool]:
         about = Handed(request_id.get(), tuple(handed))
         try:
             return await self._node.intent("record", about, lambda: self._deduper.record(handed))
@@ -82,7 +82,7 @@ class Recorder:
 
 
 class Intake:
-    """One life of a node's events side."""
+    """The events side of a node, for one life of it."""
 
     def __init__(self, node: "Node", handlers: Handlers) -> None:
         self.node = node
@@ -96,7 +96,7 @@ class Intake:
         assert isinstance(self.partitions, CountedKeeper)
         self.placements.node = self.partitions.node = node
         self._handlers = handlers
-        # Requests under way that a full mailbox has rejected.
+        # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
         recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
         self._services = replace(services, events=EventRouter(cast("list[EventDeduper]", recorders)))
@@ -120,7 +120,7 @@ class Intake:
         if size > 1:
             self.node.world.count("event batches of several requests")
 
-    # What websites ask for.
+    # Requests of websites.
 
     async def report(self, post: Post) -> Heard | Unknown | Nothing:
         about = Reported(request_id.get(), post)
@@ -140,7 +140,7 @@ class Intake:
         return Heard(answer.status, _fates(post, answer) if answer.status == 200 else ())
 
     async def shown(self) -> tuple[str, ...] | Unknown:
-        """The bookings whose placements are shown."""
+        """Return the bookings whose placements are shown."""
         return await self.node.intent("show", None, self._shown)
 
     async def _shown(self) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ class Intake:
         request = Request(operation.method, operation.path, {}, "", headers, body, client)
         return await dispatch(self._services, operation, request)
 
-    # What sponsors ask for.
+    # Requests of sponsors.
 
     async def look(self, booking_id: str) -> BookingView | None:
         return await self._looking(lambda: self.sponsorship.booking(None, booking_id))
@@ -167,7 +167,7 @@ class Intake:
         return await self.node.intent("look", None, lambda: self._plainly(read))
 
     async def _plainly(self, read: Callable[[], Awaitable[R]]) -> R:
-        """What a request meets in the store is a 5xx, whatever it is."""
+        """Answer any failure of the store with a 5xx."""
         try:
             return await read()
         except Contended as error:
@@ -178,7 +178,7 @@ class Intake:
 
 
 def written(post: Post) -> bytes:
-    """The body of a post."""
+    """Return the body of a post."""
     each = [{"bookingId": event.booking_id, "kind": event.kind, "visitorId": event.visitor} for event in post.events]
     if post.spoilt is not None:
         each[post.spoilt]["kind"] = "seen"
@@ -193,5 +193,5 @@ def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
 
 
 def handled(name: str, handler: Callable[..., Awaitable[Any]]) -> Handlers:
-    """The operations, one of them with another handler."""
+    """Return the operations, with the handler of one replaced."""
     return {**HANDLERS, name: replace(HANDLERS[name], handler=handler)}

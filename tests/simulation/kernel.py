@@ -1,7 +1,7 @@
-"""Trio as a deterministic simulator: seeded scheduler, virtual time, a hash of everything that was scheduled.
+"""Trio as a deterministic simulator: seeded scheduler, virtual time, a hash of everything scheduled.
 
-The only file that touches Trio's private names; `test_simulation` holds them against the pinned Trio. Knows nothing of
-what is simulated.
+Only this file touches Trio's private names; `test_simulation` checks them against the pinned Trio. It knows nothing of
+the simulated service.
 """
 
 import faulthandler
@@ -21,15 +21,15 @@ from trio._core import _run as scheduler
 T = TypeVar("T")
 
 Alarm = Callable[[], int]
-"""Called between two steps; after how many more it wants to be called again. What it raises would be swallowed."""
+"""Called between two steps. Returns the number of steps until its next call. Its exceptions would be swallowed."""
 
 WATCHDOG_SECONDS = 120
-"""Real seconds after which a run that does not end prints its stacks and ends the process."""
+"""Real seconds after which a run that does not end prints its stacks and exits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What identifies a run: equal digests mean equal schedules, step for step."""
+    """Identifies a run: equal digests mean equal schedules, step for step."""
 
     digest: str
     steps: int
@@ -38,7 +38,7 @@ class Trace:
 
 
 class Tracer(trio.abc.Instrument):
-    """Hashes (virtual time, birth number, name) of each task that takes a step, and calls `alarm` before some of them."""
+    """Hashes (virtual time, birth number, name) of each task that takes a step, and calls `alarm` before some steps."""
 
     def __init__(self, *, keep: bool = False, alarm: Alarm | None = None) -> None:
         self._hash = hashlib.sha256()
@@ -71,7 +71,10 @@ class Tracer(trio.abc.Instrument):
 def simulate(
     seed: int, main: Callable[[], Awaitable[T]], *, keep: bool = False, alarm: Alarm | None = None
 ) -> tuple[T, Trace]:
-    """Run `main` under the schedule of `seed`, in virtual time that starts at 0. `alarm` is called before the first step."""
+    """Run `main` under the schedule of `seed`, in virtual time from 0.
+
+    `alarm` is first called before the first step.
+    """
     tracer = Tracer(keep=keep, alarm=alarm)
     with deterministic(seed):
         result = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0), instruments=[tracer])
@@ -80,13 +83,14 @@ def simulate(
 
 @contextmanager
 def deterministic(seed: int) -> Iterator[None]:
-    """Seed Trio's scheduler, stop the collector, silence the log and set the watchdog; all is restored on leaving."""
+    """Seed Trio's scheduler, stop the collector, silence the log and set the watchdog; restore everything on exit."""
     allowed, state = scheduler._ALLOW_DETERMINISTIC_SCHEDULING, scheduler._r.getstate()
     collecting, silenced = gc.isenabled(), logging.root.manager.disable
     scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True  # type: ignore[misc]
     scheduler._r.seed(f"{seed}-schedule")
     gc.disable()
     logging.disable(logging.CRITICAL)
+    assert sys.__stderr__ is not None
     faulthandler.dump_traceback_later(WATCHDOG_SECONDS, exit=True, file=sys.__stderr__)
     try:
         yield

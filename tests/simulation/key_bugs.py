@@ -1,4 +1,7 @@
-"""Bugs to plant in keys and quota, one at a time, for one run: the oracle has to find each. Product code knows of none."""
+"""Bugs to plant in keys and quota, one at a time, for one run.
+
+The oracle has to find each; product code knows of none.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +23,7 @@ from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Message, Refund
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
-from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable, Tenant
+from actors.values import AuditRecord, BatchId, Contended, OutcomeUnknown, StorageUnavailable, Tenant
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
@@ -32,7 +35,7 @@ D = TypeVar("D")
 
 
 async def _try(commit: Callable[[], Any]) -> None:
-    """A commit in the background whose failure nobody hears of."""
+    """Commit in the background and ignore failures."""
     with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
         await commit()
 
@@ -77,7 +80,7 @@ class _UnlockedKeys(LinkedKeys):
 
 class _LateAuditKeys(LinkedKeys):
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: KeyDecide, now_ms: int) -> KeyDecision:
-        audits = []
+        audits: list[AuditRecord] = []
 
         def without_audit(snapshot: Snapshot) -> KeyDecision:
             decision = decide(snapshot)
@@ -105,7 +108,7 @@ class _WrongWindow(QuotaAccountant):
 
 
 class _NotFollowed(QuotaAccountant):
-    """This one was real: the simulation found it in the first version of `refund`."""
+    """A real bug: the simulation found it in the first version of `refund`."""
 
     async def refund(self, tenant: Tenant, *, usecase: bool) -> Any:
         return await self.ask(Refund(tenant.id, usecase, tenant.month, tenant.day))
@@ -147,7 +150,7 @@ class _FreeAttempts(KeyKeeper):
 
 
 class _LocalAttempts(KeyKeeper):
-    """Counts on the node, in memory: every node has a budget of its own."""
+    """Counts attempts in memory, so every node has a budget of its own."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
@@ -174,7 +177,7 @@ def _live_before_the_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
     return live
 
 
-# The directory.
+# The key cache.
 
 
 class _Deaf(KeyCache):
@@ -197,9 +200,9 @@ class _Immortal(KeyCache):
 
 BUGS: Mapping[str, Bug] = {
     "answered-before-commit": Bug(
-        "Callers are answered before the batch is kept.", swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
+        "Callers are answered before the commit.", swapped(quota_store=_EagerQuota, key_store=_EagerKeys)
     ),
-    "turns-not-journaled": Bug("A batch whose outcome was unknown is kept once more.", swapped(link=_ForgetfulLink)),
+    "batch-ids-not-journaled": Bug("A batch with an unknown outcome is applied twice.", swapped(link=_ForgetfulLink)),
     "cap-checked-outside": Bug(
         "Counters are read before the transaction locks them.", swapped(quota_store=_UnlockedQuota)
     ),
@@ -208,23 +211,23 @@ BUGS: Mapping[str, Bug] = {
     ),
     "audit-apart": Bug("The audit is written in a transaction of its own.", swapped(key_store=_LateAuditKeys)),
     "answers-reversed": Bug("A batch is answered in the wrong order.", swapped(accountant=_Reversed)),
-    "refund-in-wrong-window": Bug("A charge of yesterday is given back to today.", swapped(accountant=_WrongWindow)),
+    "refund-in-wrong-window": Bug("A charge of yesterday is refunded today.", swapped(accountant=_WrongWindow)),
     "refund-not-followed": Bug(
-        "A charge of a tenant that was merged meanwhile is not given back.", swapped(accountant=_NotFollowed)
+        "A charge is not refunded after its tenant was merged.", swapped(accountant=_NotFollowed)
     ),
     "window-never-turned": Bug("A new day does not begin.", replaced(quota_state, "rolled_over", _never_turned)),
     "cap-one-too-high": Bug("One request a day too many.", replaced(quota_state, "charged", _one_too_many)),
     "cap-one-too-low": Bug("One request a day too few.", replaced(quota_state, "charged", _one_too_few)),
-    "attempts-not-charged": Bug("A code may be guessed for ever.", swapped(keeper=_FreeAttempts)),
-    "attempts-per-node": Bug("Each node counts guesses for itself.", swapped(keeper=_LocalAttempts)),
+    "attempts-not-charged": Bug("Guesses at a code are unlimited.", swapped(keeper=_FreeAttempts)),
+    "attempts-per-node": Bug("Each node counts guesses by itself.", swapped(keeper=_LocalAttempts)),
     "merge-loses-counts": Bug(
         "A claimed key's usage is not added to its account.", replaced(key_state, "merged", _lossy_merge)
     ),
     "limit-per-batch": Bug(
-        "Keys won in the same batch do not count towards the most an account may have.",
+        "Keys of the same batch do not count towards the limit.",
         replaced(key_state._Batch, "_live_keys", _live_before_the_batch),
     ),
-    "change-not-noticed": Bug("A changed key is not forgotten.", swapped(directory=_Deaf)),
-    "stale-look-up-kept": Bug("A look-up that a change overtook is remembered.", swapped(directory=_Unaware)),
-    "memory-without-end": Bug("A remembered key is never read again.", swapped(directory=_Immortal)),
+    "change-not-noticed": Bug("A changed key stays in the cache.", swapped(key_cache=_Deaf)),
+    "stale-look-up-kept": Bug("A look-up overtaken by a change is cached.", swapped(key_cache=_Unaware)),
+    "memory-without-end": Bug("A cached key never expires.", swapped(key_cache=_Immortal)),
 }

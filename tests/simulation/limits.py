@@ -1,4 +1,4 @@
-"""Configuration, secrets and limits of simulated nodes: the arguments that `assemble` gets instead of the real ones."""
+"""Configuration, secrets and limits of simulated nodes, passed to `assemble` in place of the real ones."""
 
 from dataclasses import replace
 from functools import cache
@@ -12,7 +12,6 @@ from service.snapshots.placements import PlacementsLimits
 from tests.simulation.rules import (
     BOOKINGS,
     CAPS,
-    CASHIER,
     DEVICES,
     DRAIN_SECONDS,
     EVENT_LIMITS,
@@ -27,6 +26,7 @@ from tests.simulation.rules import (
     SECRET,
     SESSIONS,
     SWEEP_SECONDS,
+    SWEEPER,
 )
 
 BASE_URL = "https://bots.example.com"
@@ -47,7 +47,7 @@ def settings() -> Config:
 
 
 def node_limits(event_rules: EventRules, shards: int) -> Limits:
-    """Limits so small that each is met many times in a run."""
+    """Limits so small that each is reached many times in a run."""
     return replace(
         Limits.of(settings()),
         actors=LIMITS,
@@ -60,7 +60,7 @@ def node_limits(event_rules: EventRules, shards: int) -> Limits:
         per_minute=PER_MINUTE,
         mail=MAIL,
         bookings=BOOKINGS,
-        sweeper=CASHIER,
+        sweeper=SWEEPER,
         events=EVENT_LIMITS,
         event_rules=event_rules,
         event_keys_remembered=REMEMBERED_KEYS * shards,

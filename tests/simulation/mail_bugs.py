@@ -6,12 +6,13 @@ from typing import Any
 
 from actors.mail import actor as sender
 from actors.mail.messages import Lease, Mail, MailFailed, QueuedMessage, RetryLater
+from actors.mail.state import after_refusal
 from tests.simulation.planting import Bug, replaced, swapped
 from tests.simulation.post import LinkedOutbox, LinkedTransport
 
 
 class _GenerousOutbox(LinkedOutbox):
-    """Gives a letter to whoever asks, and counts the attempt."""
+    """Leases a message to every node, and counts the attempt."""
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         lease = await super().lease(limit, now_ms, until_ms)
@@ -31,7 +32,7 @@ class _OptimisticTransport(LinkedTransport):
 
 
 def _never_again(message: QueuedMessage, error: str, now_ms: int, retries: Any) -> Any:
-    return sender.after_refusal(message, error, now_ms)
+    return after_refusal(message, error, now_ms)
 
 
 def _once_more(message: QueuedMessage, error: str, now_ms: int) -> Any:
@@ -39,18 +40,18 @@ def _once_more(message: QueuedMessage, error: str, now_ms: int) -> Any:
 
 
 BUGS: Mapping[str, Bug] = {
-    "letter-leased-by-everybody": Bug("Two nodes send a letter at once.", swapped(outbox=_GenerousOutbox)),
+    "message-leased-by-every-node": Bug("Two nodes send a message at once.", swapped(outbox=_GenerousOutbox)),
     "lost-mail-taken-for-sent": Bug(
-        "A mail that was not taken counts as sent.", swapped(transport=_OptimisticTransport)
+        "A message whose sending failed counts as sent.", swapped(transport=_OptimisticTransport)
     ),
     "mail-tried-once": Bug(
-        "A letter is given up at its first failure.", replaced(sender, "after_failure", _never_again)
+        "A message is given up at its first failure.", replaced(sender, "after_failure", _never_again)
     ),
     "refused-mail-tried-again": Bug(
-        "What was refused for good is tried again.", replaced(sender, "after_refusal", _once_more)
+        "A permanently refused message is retried.", replaced(sender, "after_refusal", _once_more)
     ),
-    "old-letters-sent": Bug(
-        "A letter is sent when its code is of no use any more.",
+    "old-messages-sent": Bug(
+        "A message is sent after its code has expired.",
         replaced(sender, "give_up_unsent", lambda *message: None),
     ),
 }

@@ -1,6 +1,6 @@
-"""A node of the simulated service: actors over the shared tables, and what the HTTP edge would do with them.
+"""A node of the simulated service: actors over the shared tables, and the work of the HTTP layer.
 
-A node lives many lives: killed at any step or stopped in order, it comes back after a while under a fresh name.
+A node has many lives: killed at any step or stopped in order, it returns after a while under a new name.
 """
 
 from collections.abc import Awaitable, Callable
@@ -50,7 +50,7 @@ from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponso
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
-from tests.simulation.office import CountedCashier, Office
+from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
@@ -62,25 +62,25 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 MOVES = 4
-"""How often one request may find its tenant merged: each time a newer row is read, so more than once is a rarity."""
+"""How often one request may find its tenant merged. Each attempt reads a newer row, so more than once is rare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The classes a node is made of; a planted bug puts one of its own in the place of a right one."""
+    """The classes that make up a node. A planted bug replaces some of them."""
 
     accountant: type[QuotaAccountant] = QuotaAccountant
     keeper: type[KeyKeeper] = KeyKeeper
-    directory: type[KeyCache] = KeyCache
+    key_cache: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
     key_store: type[LinkedKeys] = LinkedKeys
     ledger: type[BookingLedger] = BookingLedger
     ledger_store: type[MemoryLedger] = MemoryLedger
     sponsorship: type[LinkedSponsorship] = LinkedSponsorship
-    cashier: type[CountedCashier] = CountedCashier
+    sweeper: type[CountedSweeper] = CountedSweeper
     payments: type[LinkedPayments] = LinkedPayments
-    seals: type[VisitorHasher] = VisitorHasher
+    hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
@@ -100,15 +100,15 @@ class Parts:
     def classes(self) -> Classes:
         return Classes(
             keys=self.keeper,
-            key_cache=self.directory,
+            key_cache=self.key_cache,
             sessions=self.sessions,
             session_reader=self.session_reader,
             devices=self.devices,
             quota=self.accountant,
             mail=self.mail,
             ledger=self.ledger,
-            sweeper=self.cashier,
-            hasher=self.seals,
+            sweeper=self.sweeper,
+            hasher=self.hasher,
             deduper=self.deduper,
             windows=self.windows,
             partitions=self.partitions,
@@ -117,7 +117,7 @@ class Parts:
 
 
 def stores_of(parts: Parts, link: Link) -> MemoryStores:
-    """The shared tables through one node's link. The catalog and the nodes are not simulated here."""
+    """Build the shared tables on one node's link. The catalog and the nodes are not simulated here."""
     return MemoryStores(
         database=MemoryDatabase(trio.lowlevel.checkpoint),
         announcements=Unheard(),
@@ -135,7 +135,7 @@ def stores_of(parts: Parts, link: Link) -> MemoryStores:
 
 
 class Unheard:
-    """Announcements that never come: the world delivers its notices itself."""
+    """Receives no announcements: the world delivers its notices itself."""
 
     async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
         await trio.sleep_forever()
@@ -146,21 +146,21 @@ class Side(Protocol):
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
-        """Those whose statistics are counted."""
+        """Actors whose statistics are counted."""
 
     @property
     def members(self) -> list[Member]:
-        """All that runs, in the order of its start."""
+        """Everything to run, in start order."""
 
     def notice(self, topic: str) -> None:
-        """The store has told of a change."""
+        """Handle an announced change."""
 
     def listen_again(self) -> None:
-        """Changes may have been told of and not been heard."""
+        """Assume that announcements were missed."""
 
 
 class SeededEntropy:
-    """Bytes from a seeded stream of their own."""
+    """Bytes from a seeded stream."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -170,7 +170,7 @@ class SeededEntropy:
 
 
 class Node:
-    """One place where a process runs; `life` counts the processes."""
+    """A place where one process at a time runs; `life` numbers the processes."""
 
     def __init__(self, world: "World", index: int, skew_ms: int) -> None:
         self.world = world
@@ -193,7 +193,7 @@ class Node:
     def __repr__(self) -> str:
         return f"<Node {self.name} {'up' if self.up else 'down'}>"
 
-    # Its lives.
+    # Lives.
 
     async def run(self) -> None:
         """Live again and again until the world ends."""
@@ -207,7 +207,7 @@ class Node:
         self.life += 1
         self._assemble(self.world.parts)
         self._end = trio.Event()
-        actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.directory]
+        actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.key_cache]
         members: list[Member] = [*actors]
         for side in self._sides:
             actors += side.actors
@@ -215,7 +215,7 @@ class Node:
         try:
             with trio.CancelScope() as self._scope:
                 async with (
-                    running(members, drain_seconds=DRAIN_SECONDS) as self._troupe,
+                    running(members, drain_seconds=DRAIN_SECONDS) as self._supervisor,
                     trio.open_nursery() as self.server,
                 ):
                     try:
@@ -249,7 +249,7 @@ class Node:
         limits = node_limits(self.world.event_rules, self.world.shards)
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
-        self.quota, self.keeper, self.directory = self.services.quota, self.services.keys, self.services.key_cache
+        self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache
         self.office = Office(self)
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
@@ -257,39 +257,39 @@ class Node:
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:
-        """End the process where it stands."""
+        """Kill the process at its current step."""
         if self.up:
             self.up = False
-            self._troupe.kill()
+            self._supervisor.kill()
             self._scope.cancel()
 
     def stop(self) -> None:
-        """End the process in order: requests in flight are finished, actors drained."""
+        """Stop in order: finish requests in flight, then drain the actors."""
         if self.up:
             self.up = False
             self._end.set()
 
-    # What it hears of others.
+    # Announcements.
 
     def hear(self, topic: str) -> None:
         kind, _, name = topic.partition(":")
         if kind == "key":
-            self.directory.forget([bytes.fromhex(name)])
+            self.key_cache.forget([bytes.fromhex(name)])
         elif kind == "tenant":
-            self.directory.forget(tenants=[name])
+            self.key_cache.forget(tenants=[name])
         for side in self._sides:
             side.notice(topic)
 
     def listen_again(self) -> None:
         if self.up:
-            self.directory.forget_all()
+            self.key_cache.forget_all()
             for side in self._sides:
                 side.listen_again()
 
-    # What it does for its callers.
+    # Requests.
 
     def accept(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None]) -> None:
-        """Serve one request in a task of its own and hand its answer on, whatever it is."""
+        """Serve one request in a task of its own and pass on its answer, whatever it is."""
         self._requests += 1
         self.server.start_soon(self._serve, serve, answer, f"{self.name}/{self._requests}")
 
@@ -308,7 +308,7 @@ class Node:
             answer(result)
 
     async def read(self, text: str, *, usecase: bool, fails: bool = False) -> Metered | Refused | Unknown:
-        """A charged request. One that `fails` is answered with a 5xx some time later and gives its charge back."""
+        """Serve a charged request. If `fails`, it is answered with a 5xx some time later and its charge is refunded."""
         for _ in range(MOVES):
             resolved = await self.resolve(text)
             if resolved is None or resolved.key.revoked_ms is not None:
@@ -321,7 +321,7 @@ class Node:
             match answer:
                 case Moved():
                     self.world.count("moved")
-                    self.directory.forget([resolved.key.hash])
+                    self.key_cache.forget([resolved.key.hash])
                 case Refused():
                     return answer
                 case Metered(tenant):
@@ -331,7 +331,7 @@ class Node:
                         return Unknown("5xx")
                     return answer
         self.world.violations.append(f"{self.name} found the tenant of {text[:12]} merged {MOVES} times in one request")
-        return Unknown("moved on and on")
+        return Unknown("merged too often")
 
     def pace(self, subject: str, tier: Tier) -> bool:
         history = self.world.history
@@ -340,7 +340,7 @@ class Node:
         return allowance.allowed
 
     async def resolve(self, text: str) -> Resolved | None:
-        return await self.intent("resolve", text, lambda: self.directory.resolve(text))
+        return await self.intent("resolve", text, lambda: self.key_cache.resolve(text))
 
     async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
         return await self.intent(
@@ -366,13 +366,13 @@ class Node:
             "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code)
         )
         if isinstance(answer, Claimed):
-            self.directory.forget([answer.key.hash], [answer.tenant.id])
+            self.key_cache.forget([answer.key.hash], [answer.tenant.id])
         return answer
 
     async def revoke(self, key_id: str) -> Kept | Refused:
         answer = await self.intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
         if isinstance(answer, Kept):
-            self.directory.forget(answer.changed)
+            self.key_cache.forget(answer.changed)
         return answer
 
     async def set_tier(self, email: str, tier: Tier) -> TierSet | Refused:
@@ -380,7 +380,7 @@ class Node:
             "tier", SetTo(email, tier), lambda: self.keeper.set_tier(email, tier, Agent("cli", "sim"))
         )
         if isinstance(answer, TierSet):
-            self.directory.forget(tenants=[answer.tenant.id])
+            self.key_cache.forget(tenants=[answer.tenant.id])
         return answer
 
     async def issue(self, email: str, *, scoped: bool) -> Issued | Refused:

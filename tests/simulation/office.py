@@ -1,6 +1,6 @@
-"""The sponsorship area of a node: the ledger, the cashier, and what the HTTP edge would do with them.
+"""The sponsorship area of a node: the ledger, the sweeper, and the work of the HTTP layer.
 
-Who may do what is asked of the service's own rules and rows, as the dispatcher does; every intent is recorded.
+Access is decided by the service's own rules and rows, as in the dispatcher. Every intent is recorded.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ from service.api import authentication, authorization
 from service.api.authentication import Caller
 from service.api.operations import admin, bookings, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
-from tests.simulation.processor import PaymentTold, Told
+from tests.simulation.processor import PaymentSucceeded, ProcessorEvent
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -37,7 +37,7 @@ WEBSITE = "https://tools.example.com/"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody wants to book, under which idempotency key. Without a campaign it is by `bookings/start`."""
+    """A booking to request, with its idempotency key. Without a campaign it goes to `bookings/start`."""
 
     key: str
     slot_id: str
@@ -46,8 +46,8 @@ class Wish:
     name: str = "Example Tools"
 
 
-class CountedCashier(HoldAndRefundSweeper):
-    """Its failures count as those of actors do."""
+class CountedSweeper(HoldAndRefundSweeper):
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -60,14 +60,14 @@ class CountedCashier(HoldAndRefundSweeper):
 
 
 class Office:
-    """One life of a node's sponsorship area. `text` is the caller's API key, each time."""
+    """The sponsorship area for one life of a node. `text` is always the caller's API key."""
 
     def __init__(self, node: "Node") -> None:
         self.node = node
         self.ledger, self.payments = node.services.ledger, node.services.payments
-        self.cashier = node.services.sweeper
-        assert isinstance(self.cashier, CountedCashier)
-        self.cashier.node = node
+        self.sweeper = node.services.sweeper
+        assert isinstance(self.sweeper, CountedSweeper)
+        self.sweeper.node = node
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
@@ -75,15 +75,15 @@ class Office:
 
     @property
     def members(self) -> list[Member]:
-        return [self.ledger, self.cashier]
+        return [self.ledger, self.sweeper]
 
     def notice(self, topic: str) -> None:
-        """What others change it reads anew each time."""
+        """Nothing to do: reads are never cached."""
 
     def listen_again(self) -> None:
-        """The same."""
+        """Nothing to do, for the same reason."""
 
-    # Who may do what.
+    # Access.
 
     async def admit(self, text: str, operation: str) -> Caller | Refused:
         return await self.node.intent("admit", Admission(operation, text), lambda: self._admit(text, operation))
@@ -91,7 +91,7 @@ class Office:
     async def _admit(self, text: str, operation: str) -> Caller | Refused:
         row, node = OPERATIONS[operation], self.node
         caller = await authentication.authenticate(
-            f"Bearer {text}", row.access, "203.0.113.7", node.directory, node.clock, fresh=row.admin
+            f"Bearer {text}", row.access, "203.0.113.7", node.key_cache, node.clock, fresh=row.admin
         )
         return caller if isinstance(caller, Refused) else authorization.authorize(row, caller) or caller
 
@@ -215,7 +215,7 @@ class Office:
             lambda caller: self.ledger.order_refund(booking_id, "not delivered", caller.agent),
         )
         if isinstance(view, BookingView):
-            self.cashier.wake()
+            self.sweeper.wake()
         return view
 
     async def describe_video(self, text: str, booking_id: str) -> BookingView | Refused:
@@ -286,11 +286,11 @@ class Office:
             lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
         )
         if isinstance(kept, Kept):
-            self.node.directory.forget(kept.changed)
+            self.node.key_cache.forget(kept.changed)
         return kept
 
     async def appoint(self, email: str, *, grant: bool) -> Membership:
-        """By the command line: an administrator comes or goes."""
+        """Grant or revoke administratorship, as the command line does."""
         keeper = self.node.keeper
         work = keeper.grant_admin if grant else keeper.revoke_admin
         return await self.node.intent(
@@ -299,9 +299,9 @@ class Office:
 
     # The processor.
 
-    async def hear(self, told: Told) -> BookingView | Refused:
-        """An event, signed and opened. What somebody paid back by hand had been paid, in whatever order the two come."""
-        if isinstance(told, PaymentTold):
+    async def hear(self, told: ProcessorEvent) -> BookingView | Refused:
+        """Handle a signed event. A payment refunded by hand is reported as paid, too, in either order."""
+        if isinstance(told, PaymentSucceeded):
             return await self._take(told)
         if told.payment is not None:
             taken = await self._take(told.payment)
@@ -313,7 +313,7 @@ class Office:
             lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id),
         )
 
-    async def _take(self, told: PaymentTold) -> BookingView | Refused:
+    async def _take(self, told: PaymentSucceeded) -> BookingView | Refused:
         return await self.node.intent(
             "take payment",
             Change(told.booking_id, None, told.payment_id),

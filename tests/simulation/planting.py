@@ -1,4 +1,4 @@
-"""How bugs are planted: other parts for the nodes, or another value for an attribute, for the life of a block."""
+"""How bugs are planted: other classes for the nodes, or another value for an attribute, for the duration of a block."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,9 +13,9 @@ Plant = Callable[[Parts], AbstractContextManager[Parts]]
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """`plant` makes the parts of a run's nodes wrong, and all is right again when its block is left.
+    """A planted bug. `plant` makes the parts of a run's nodes wrong until its block ends.
 
-    `scene` says which kind of world can show it.
+    `scene` is the kind of world that can show it.
     """
 
     sentence: str
@@ -25,7 +25,7 @@ class Bug:
 
 @contextmanager
 def patched(owner: object, name: str, value: object) -> Iterator[None]:
-    """Another value for an attribute, for the life of the block."""
+    """Replace an attribute for the duration of the block."""
     right = getattr(owner, name)
     setattr(owner, name, value)
     try:
@@ -35,7 +35,7 @@ def patched(owner: object, name: str, value: object) -> Iterator[None]:
 
 
 def swapped(**parts: Any) -> Plant:
-    """Other classes for the nodes."""
+    """Replace classes of the nodes."""
 
     @contextmanager
     def plant(right: Parts) -> Iterator[Parts]:
@@ -45,7 +45,7 @@ def swapped(**parts: Any) -> Plant:
 
 
 def replaced(owner: object, name: str, value: object) -> Plant:
-    """Another function in a module, or method of a class."""
+    """Replace a function of a module, or a method of a class."""
 
     @contextmanager
     def plant(right: Parts) -> Iterator[Parts]:
@@ -56,7 +56,7 @@ def replaced(owner: object, name: str, value: object) -> Plant:
 
 
 def both(*plants: Plant) -> Plant:
-    """Several of them, where one alone is caught by the next."""
+    """Plant several bugs together, where another check would catch one of them alone."""
 
     @contextmanager
     def plant(right: Parts) -> Iterator[Parts]:

@@ -1,6 +1,7 @@
-"""The mail of the simulated world: a node's sender and its way to the post office, and the boxes in which people read.
+"""The mail of the simulated world: a node's sender, its link to the post office, and the boxes that people read.
 
-The post office takes a mail, or not, or takes it and is not heard to say so; what it took lies in a box at once.
+The post office accepts a mail, refuses it, or accepts it and its answer is lost. An accepted mail is in its box at
+once.
 """
 
 from collections.abc import Sequence
@@ -28,9 +29,9 @@ EPSILON = 1e-6
 
 @dataclass(slots=True, eq=False)
 class Handed:
-    """A mail that a node hands to the post office, from `start` to `end` in virtual seconds.
+    """A mail handed to the post office, from `start` to `end` in virtual seconds.
 
-    The letter was the node's own to send until its clock showed `until_ms`.
+    The node had leased the message until its own clock reached `until_ms`.
     """
 
     mail: Mail
@@ -40,22 +41,22 @@ class Handed:
     end: float = float("inf")
     delivered: bool = False
     outcome: str = "cut"
-    """What the node heard of it: `taken`, `failed`, which may be for lateness, `refused`, or nothing: `cut`."""
+    """The outcome for the node: `taken`, `failed` (also by a timeout), `refused`, or `cut` if there was none."""
 
 
 class PostOffice:
-    """One for the world: every mail that was handed in, in that order, and the boxes that it came to."""
+    """The post office of a world: every mail in the order handed in, and the boxes of the recipients."""
 
     def __init__(self, world: "World") -> None:
         self.handed: list[Handed] = []
         self.boxes: dict[str, list[str]] = {}
         self.leases: dict[tuple[str, str], int] = {}
-        """Until when a node has a letter, by the letter and the node."""
+        """The end of each lease, by message and node."""
         self._world = world
         self._marked = trio.Event()
 
     def letters(self, recipient: str) -> Sequence[OutboxMessage]:
-        """What lies in a box, each letter as often as it came, the newest last."""
+        """Return the contents of a box, newest last. A message delivered twice appears twice."""
         return [self._world.memory.messages[message_id] for message_id in self.boxes.get(recipient, ())]
 
     def deliver(self, handed: Handed) -> None:
@@ -63,12 +64,12 @@ class PostOffice:
         self.boxes.setdefault(handed.mail.recipient, []).append(handed.mail.message_id)
 
     def marked(self) -> None:
-        """Marks of a node may have been kept."""
+        """Called when a node may have stored marks."""
         self._marked.set()
         self._marked = trio.Event()
 
     async def empty(self) -> None:
-        """Wait until every letter was sent or given up."""
+        """Wait until every message was sent or given up."""
         memory = self._world.memory
         while not all(
             message_id in memory.outbox and memory.outbox[message_id].done_ms for message_id in memory.messages
@@ -77,7 +78,7 @@ class PostOffice:
 
 
 class LinkedTransport:
-    """A node's way to the post office: the port `Transport`."""
+    """A node's link to the post office: the port `Transport`."""
 
     def __init__(self, node: "Node") -> None:
         self._node = node
@@ -113,7 +114,7 @@ class LinkedTransport:
 
 
 class LinkedOutbox(MemoryOutbox):
-    """The outbox in memory, with its leases written down."""
+    """The outbox in memory. Records its leases."""
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         lease = await super().lease(limit, now_ms, until_ms)
@@ -133,7 +134,7 @@ class LinkedOutbox(MemoryOutbox):
 
 
 class CountedSender(MailSender):
-    """Its failures count as those of actors do."""
+    """Counts failures as those of actors are."""
 
     node: "Node"
 
@@ -142,7 +143,7 @@ class CountedSender(MailSender):
 
 
 class Mailroom:
-    """One life of a node's mail."""
+    """The mail of a node, for one life of it."""
 
     def __init__(self, node: "Node") -> None:
         self.sender = node.services.mail
@@ -158,7 +159,7 @@ class Mailroom:
         return [self.sender]
 
     def notice(self, topic: str) -> None:
-        """Letters are not told of: whoever has made one wakes its own node's sender."""
+        """Nothing to do: messages are not announced, their author wakes the sender of its own node."""
 
     def listen_again(self) -> None:
-        """The same."""
+        """Nothing to do, for the same reason."""

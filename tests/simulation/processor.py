@@ -1,7 +1,7 @@
-"""The payment processor of the simulated world: pages, payments, refunds and the events that tell of them.
+"""The payment processor of the simulated world: pages, payments, refunds and their events.
 
-It keeps books of its own, with which the oracle compares the ledger. What it promises is what real ones do: the same
-refund is made once a key, events come at least once and in any order, those of one payment's refunds one after another.
+It keeps its own books, which the oracle compares with the ledger. Like real processors it promises one refund per key,
+and events at least once and in any order, except that those of one payment's refunds come one after another.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentTold:
+class PaymentSucceeded:
     """A booking was paid."""
 
     event_id: str
@@ -34,16 +34,16 @@ class PaymentTold:
 
 
 @dataclass(frozen=True, slots=True)
-class RefundTold:
-    """How a refund went, by whomever. `payment` is set where it was made: what was paid back had been paid."""
+class RefundUpdated:
+    """The outcome of a refund. `payment` is set on success: a refunded booking had been paid."""
 
     event_id: str
     booking_id: str
     declined: str | None = None
-    payment: PaymentTold | None = None
+    payment: PaymentSucceeded | None = None
 
 
-Told = PaymentTold | RefundTold
+ProcessorEvent = PaymentSucceeded | RefundUpdated
 
 
 @dataclass(slots=True, eq=False)
@@ -56,26 +56,26 @@ class Page:
 
 @dataclass(slots=True, eq=False)
 class Payment:
-    """Money that was taken, with what of it was given back: each time an amount."""
+    """A payment, with the amounts refunded from it."""
 
-    told: PaymentTold
+    told: PaymentSucceeded
     back: list[int] = field(default_factory=list)
     busy: bool = False
-    """A refund is under way, or an event about one."""
+    """A refund, or an event about one, is in flight."""
     by_hand: bool = False
     failed: bool = False
-    """It was given back, and came back to us."""
+    """The refund was sent back by the bank."""
 
 
 class Processor:
-    """One for the world."""
+    """The processor of a world."""
 
     def __init__(self, world: "World") -> None:
         self.pages: dict[str, Page] = {}
         self.payments: dict[str, Payment] = {}
         self.untold = 0
         self.declined: dict[str, int] = {}
-        """How often it said of a booking that it was not, or is no longer, paid back."""
+        """How often a refund of each booking was declined or failed later."""
         self._world = world
         self._faults = world.faults
         self._random = world.faults.stream("processor")
@@ -84,17 +84,17 @@ class Processor:
         self._pending: set[str] = set()
         self._events = 0
 
-    # What nodes ask.
+    # Requests of nodes.
 
     def page(self, booking: Booking) -> Checkout:
-        """The page of a booking, the same each time."""
+        """Return the page of a booking, always the same one."""
         page = self.pages.setdefault(
             booking.id, Page(booking.id, booking.amount_cents, booking.currency, booking.hold_ms + PAGE_MS)
         )
         return Checkout(f"https://pay.example.com/{booking.id}", page.expires_ms)
 
     def refund(self, key: str, payment_id: str) -> bool:
-        """Pay all of a payment back, once for each key: True when that is done, False while it is not decided."""
+        """Refund a payment in full, once per key. Returns True when done, False while undecided."""
         payment = self.payments[payment_id]
         if payment.failed:
             self._decline(payment)
@@ -118,7 +118,7 @@ class Processor:
         await trio.sleep(self._random.uniform(0.1, 2.0))
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
-            await self._tell(RefundTold(self._event("re"), payment.told.booking_id, "simulated: declined later"))
+            await self._tell(RefundUpdated(self._event("re"), payment.told.booking_id, "simulated: declined later"))
             payment.busy = False
         else:
             self._pay_back(key, payment)
@@ -131,7 +131,7 @@ class Processor:
         self._start(self._told_as_paid_back, payment, self._faults.strikes("refund_failed"))
 
     async def _told_as_paid_back(self, payment: Payment, fails: bool) -> None:
-        """Where it `fails`, the bank sends back what was paid back, some time after everybody knew that it was."""
+        """Refund by hand. If it `fails`, the bank sends the money back some time after the refund was reported."""
         await self._tell(self._paid_back(payment))
         if not fails:
             return
@@ -139,16 +139,16 @@ class Processor:
         payment.back.pop()
         payment.failed = True
         self._decline(payment)
-        await self._tell(RefundTold(self._event("re"), payment.told.booking_id, "simulated: account closed"))
+        await self._tell(RefundUpdated(self._event("re"), payment.told.booking_id, "simulated: account closed"))
 
     def _decline(self, payment: Payment) -> None:
         booking_id = payment.told.booking_id
         self.declined[booking_id] = self.declined.get(booking_id, 0) + 1
 
-    # What people do.
+    # Actions of people.
 
     def pay(self, booking_id: str, seconds: float = 0.0) -> bool:
-        """Somebody pays; the money is there so many seconds later. False when there is no page or it is closed."""
+        """Pay after a delay in seconds. Returns False if there is no page or it is closed."""
         page = self.pages.get(booking_id)
         if page is None or self._now_ms() >= page.expires_ms:
             self._world.count("page closed")
@@ -160,7 +160,7 @@ class Processor:
         await trio.sleep(seconds)
         amount_cents = page.amount_cents - (1 if self._faults.strikes("other_amount") else 0)
         payment_id = f"pi_{len(self.payments)}"
-        told = PaymentTold(self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency)
+        told = PaymentSucceeded(self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency)
         payment = self.payments[payment_id] = Payment(told)
         if self._faults.strikes("refunded_by_hand"):
             self._start(self._refund_by_hand, payment)
@@ -174,16 +174,16 @@ class Processor:
         payment.back.append(payment.told.amount_cents)
         await self._tell(self._paid_back(payment))
 
-    def _paid_back(self, payment: Payment) -> RefundTold:
+    def _paid_back(self, payment: Payment) -> RefundUpdated:
         event_id, told = self._event("evt"), payment.told
-        had_been_paid = PaymentTold(
+        had_been_paid = PaymentSucceeded(
             f"{event_id}.payment", told.booking_id, told.payment_id, told.amount_cents, told.currency
         )
-        return RefundTold(event_id, told.booking_id, None, had_been_paid)
+        return RefundUpdated(event_id, told.booking_id, None, had_been_paid)
 
-    # What it tells: each event to some node, until one has answered it, and sometimes again.
+    # Events: each goes to some node until one has answered it, and sometimes again.
 
-    async def _tell(self, event: Told) -> None:
+    async def _tell(self, event: ProcessorEvent) -> None:
         self.untold += 1
         if self._faults.strikes("event_late"):
             await trio.sleep(self._random.uniform(0.5, 4.0))
@@ -202,12 +202,12 @@ class Processor:
         while self.untold:
             await self._told.wait()
 
-    async def _repeat(self, event: Told) -> None:
+    async def _repeat(self, event: ProcessorEvent) -> None:
         await trio.sleep(self._random.uniform(0.0, 3.0))
         if not self._world.ended:
             await self._answered(event)
 
-    async def _answered(self, event: Told) -> bool:
+    async def _answered(self, event: ProcessorEvent) -> bool:
         node = self._random.choice(self._world.nodes)
         send = partial(self._world.request, node, lambda node: node.office.hear(event))
         answer = await self._world.history.request("processor", node.name, "event", send)
@@ -225,7 +225,7 @@ class Processor:
 
 
 class LinkedPayments:
-    """A node's way to the processor: the port `Payments`, with calls that fail and answers that get lost."""
+    """A node's link to the processor: the port `Payments`. Calls may fail and answers may be lost."""
 
     def __init__(self, node: "Node") -> None:
         self.processor = node.world.processor

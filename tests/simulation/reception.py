@@ -198,7 +198,7 @@ class Reception:
             lambda caller: self.node.keeper.revoke(key_id, caller.agent, owner=caller.owner, full=True),
         )
         if isinstance(answer, KeptKey):
-            self.node.directory.forget(answer.changed)
+            self.node.key_cache.forget(answer.changed)
         return answer
 
     # Device logins.

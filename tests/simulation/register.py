@@ -1,6 +1,6 @@
-"""What people ask of sessions and devices, message by message, and what of it each transaction kept.
+"""The messages to sessions and devices, and what each transaction stored for each of them.
 
-A message is known by itself, so that two that say the same are two. Judges nothing.
+Messages are told apart by identity, so two equal ones are two. Judges nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 WATCHED = ("sessions", "devices")
-"""The actors whose transactions are written down."""
+"""The actors whose transactions are recorded."""
 
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """One message that was handed to an actor. `kept` has each transaction that kept it, with what was decided."""
+    """One message to an actor. `kept` has each transaction that stored it, with the decision."""
 
     message: Any
     node: str
@@ -36,9 +36,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """One transaction. `now_ms` is the time that it was decided with, `wall_ms` what its node's clock showed at the end.
+    """One transaction. It was decided at `now_ms`, and its node's clock showed `wall_ms` at the end.
 
-    `accounts` has the tenant of each email before, `full_keys` the live full keys of each tenant before.
+    `accounts` has the tenant of each email before, `full_keys` the number of live full keys of each tenant before.
     """
 
     tick: int
@@ -67,13 +67,13 @@ class _Decided:
 
 
 class Decision(Protocol):
-    """What both concerns' decisions have."""
+    """The common part of both actors' decisions."""
 
     answers: list[Any]
 
 
 class Register:
-    """One for the world."""
+    """The register of a world."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
@@ -82,7 +82,7 @@ class Register:
         self._batches: dict[tuple[str, int], tuple[Any, ...]] = {}
         self._decided: _Decided | None = None
 
-    # What nodes tell.
+    # Notes of nodes.
 
     def ask(self, node: str, message: Any) -> Asked:
         asked = self.asked[id(message)] = Asked(message, node, self._world.history.tick())
@@ -95,7 +95,7 @@ class Register:
         self._batches[batch_id.owner, batch_id.seq] = tuple(messages)
 
     def deciding(self, batch_id: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
-        """`decide`, with what it decided written down; a transaction that keeps it comes in the same step."""
+        """Wrap `decide` to record its decision. A transaction that stores it follows in the same step."""
         messages = self._batches[batch_id.owner, batch_id.seq]
 
         def on(snapshot: Any) -> Any:
@@ -106,7 +106,7 @@ class Register:
         return on
 
     def keep(self, batch_id: BatchId, work: Callable[[], Any]) -> tuple[Any, Kept]:
-        """Do a transaction's work, and write down what was kept."""
+        """Do a transaction's work, and record what it stored."""
         memory = self._world.memory
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
         full_keys, audits = live_full_keys(memory), len(memory.audits)
@@ -134,7 +134,7 @@ class Register:
 
 
 def live_full_keys(memory: Memory) -> dict[str, int]:
-    """How many full keys of people each tenant has that were not revoked."""
+    """Return how many full keys of people that are not revoked each tenant has."""
     live: dict[str, int] = {}
     for key in memory.keys.values():
         if key.scopes is None and key.revoked_ms is None and key.expires_ms is None:
@@ -143,7 +143,7 @@ def live_full_keys(memory: Memory) -> dict[str, int]:
 
 
 class Registered(Actor[Any, Any]):
-    """An actor whose messages and batches are written down; goes before its own class."""
+    """A mixin for an actor, placed before its own class, that records messages and batches."""
 
     at: "Node"
 

@@ -1,4 +1,4 @@
-"""The numbers of the simulated world: the service's own rules, made so small that each is met many times in a run."""
+"""The numbers of the simulated world: the service's rules, made so small that each is reached many times in a run."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -19,7 +19,7 @@ from actors.values import Tier
 
 
 class Scene(StrEnum):
-    """What a world is of. `scenes` says what stands in it and who comes."""
+    """The kinds of worlds. `scenes` defines their content and clients."""
 
     SPONSORS = "sponsors"
     KEYS = "keys"
@@ -30,7 +30,7 @@ class Scene(StrEnum):
 
 LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
 LIFE_SECONDS = 4
-"""How long a directory remembers a key."""
+"""How long a key cache remembers a key."""
 DRAIN_SECONDS = 5.0
 RULES = KeyRules(
     anonymous_life_ms=9 * SECOND_MS,
@@ -48,22 +48,22 @@ PER_MINUTE: Mapping[Tier, int] = {Tier.ANONYMOUS: 14, Tier.CLAIMED: 25, Tier.UPG
 SECRET = b"the server's secret"
 
 QUIET_SECONDS = 6.0
-"""The faults stop so long before the clients do: by then everybody has to be served again."""
+"""Faults stop this long before the clients do; by the end every client has to be served again."""
 HEALED_SECONDS = 2.5
-"""How long after the last fault that has to be the case."""
+"""How long after the last fault every client has to be served."""
 LONGEST_SECONDS = 60.0
-"""How long after the end a world may take to come to rest."""
+"""How long after its end a world may take to come to rest."""
 REST_SECONDS = 6.0
-"""How long a world that sells rests after its end: by then holds have run out and what is due is paid back."""
+"""How long a world that sells rests after its end: holds expire and due refunds are made."""
 MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
-"""2026-11-28 00:00 UTC, the turn of a day, and 2026-12-01 00:00 UTC, that of a month too."""
+"""2026-11-28 00:00 UTC begins a day; 2026-12-01 00:00 UTC begins a month, too."""
 MONDAY_MS = 1_795_996_800_000
-"""2026-11-30 00:00 UTC, the turn of a week."""
+"""2026-11-30 00:00 UTC, the beginning of a week."""
 
 BOOKINGS = BookingRules(hold_ms=2_500, open_holds=2, horizon_weeks=2, mode=Mode.LIVE)
-CASHIER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
+SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
-"""How long after its hold the processor's page of a booking still takes money."""
+"""How long after its hold the processor's page of a booking still accepts money."""
 
 MAIL = MailLimits(
     sends=3,
@@ -79,21 +79,24 @@ MAIL = MailLimits(
 EVENT_LIMITS = ActorLimits(
     mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
 )
-"""Events, not messages: a batch of a relay is most of one transaction."""
+"""Counts events, not messages: one batch of a relay makes up most of a transaction."""
 EVENTS_PER_MINUTE = 30
 REMEMBERED_KEYS = 14
-"""So few that old ones are forgotten, and the store has to tell."""
+"""So few that old keys are forgotten, and the store has to decide."""
 SWEEP_SECONDS = 0.7
 AHEAD_DAYS = 2
 KEEP_DAYS = (1, 7)
-"""By chance. At the turn of a week the longer time ends for a week of keys, and at that of the month the shorter one."""
+"""Chosen at random.
+
+At the turn of a week the longer time ends for a week of keys; at that of the month, the shorter.
+"""
 OLD_DAYS = 24
-"""For how many days before the first there are partitions when a world begins."""
+"""How many days before the first day have partitions when a world begins."""
 STALE_SECONDS = 1.0
-"""How old what a node shows may be (decisions, section 9), while its store answers."""
+"""How outdated a node's placements may be while its store answers (ADR 0034)."""
 LOOK_SECONDS = 0.5
 PROMPT_SECONDS = 0.15
-"""A look at the store that takes no longer is prompt: two reads and the pause between two looks are within the bound."""
+"""A read of the store within this time is prompt: two reads and the pause between them fit the bound."""
 
 SESSIONS = SessionRules(
     life_ms=4 * SECOND_MS,

@@ -1,7 +1,7 @@
-"""Which areas of the service there are, with all that the simulation knows of each, and which scenes they make up.
+"""The areas of the service, with everything the simulation has for each, and the scenes that they form.
 
-A scene is a choice of areas and the crowd that comes to them. Small worlds that each know their callers show more than a
-large one that knows all; what only areas together can show is left to the whole.
+A scene is a choice of areas with a crowd of clients. Small worlds cover their callers more closely than a large one;
+the whole covers what only areas together can show.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 Crowd = tuple[tuple[Callable[[Client], Awaitable[None]], int], ...]
-"""Kinds of clients, and how many of each."""
+"""Kinds of clients, with their numbers."""
 Watch = Callable[["World", BatchId, Callable[[], Any]], Any]
-"""Does the work of one transaction, and says in `world.violations` what about it is wrong."""
+"""Runs the work of one transaction, and reports violations to `world.violations`."""
 
 
 async def _at_rest(world: "World") -> None:
@@ -47,20 +47,24 @@ async def _at_rest(world: "World") -> None:
 
 
 async def _settled(world: "World") -> None:
-    """Until every payment was told of, and then until holds have run out and what is due was paid back."""
+    """Wait for all payment events, then for holds to expire and due refunds to be made."""
     await trio.sleep(REST_SECONDS)
     await world.processor.all_told()
     await trio.sleep(REST_SECONDS)
+
+
+async def _mailed(world: "World") -> None:
+    await world.post.empty()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Area:
     """A part of the service.
 
-    `judge` gives the violations of a finished history, `sights` counts what it met, and `sometimes` names what a campaign
-    has to have met. `bugs` can each be found in their own scene. `opens` sets up what stands before anybody comes, `side`
-    is what a node has of it beyond what every node has, and `rests` waits until nothing is left to be done. `watches`
-    holds the promises of each transaction, by the name of the actor that has the turn, as far as its first `-`.
+    `judge` yields the violations of a finished history, `sights` counts what it met, and `sometimes` names what a
+    campaign must meet. `bugs` can each be found in their own scene. `opens` creates the initial data, `side` is the
+    area's part of a node, and `rests` waits until nothing is left to do. `watches` checks each transaction, by the name
+    of its actor up to the first `-`.
     """
 
     judge: Callable[[Case], Iterator[str]]
@@ -75,7 +79,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast:
-    """What makes up a scene: what is there, who comes, and how many nodes there are, by chance one of these numbers."""
+    """The content of a scene: its areas, its clients, and possible numbers of nodes, one of which is drawn."""
 
     areas: tuple[Area, ...]
     crowd: Crowd
@@ -83,16 +87,16 @@ class Cast:
 
 
 KEYS = Area(oracle.judge_keys, sights.of_keys, sometimes.KEYS, key_bugs.BUGS, watches={"keys": watches.keeping})
-"""Keys, quota and the directory: in every world."""
+"""Keys, quota and the key cache: in every world."""
 MAIL = Area(
     oracle.judge_mail,
     sights.of_mail,
     sometimes.MAIL,
     mail_bugs.BUGS,
     side=attrgetter("mailroom"),
-    rests=lambda world: world.post.empty(),
+    rests=_mailed,
 )
-"""Letters on their way: in every world."""
+"""Mail: in every world."""
 OFFICE = Area(
     oracle.judge_office,
     sights.of_office,
@@ -113,7 +117,7 @@ SITE = Area(
     side=attrgetter("intake"),
     watches={"events": watches.counting},
 )
-"""What websites show and report. Needs the office, which sells what they show."""
+"""Placements and events of websites. Needs the office, which sells the placements."""
 PEOPLE = Area(
     oracle.judge_people,
     sights.of_people,
@@ -145,5 +149,5 @@ BUGS: Mapping[str, Bug] = {name: bug for area in AREAS for name, bug in area.bug
 
 
 def scene_of(seed: int) -> Scene:
-    """Seeds take turns, so that any few of them are a mixture."""
+    """Scenes alternate, so any few consecutive seeds are a mixture."""
     return tuple(Scene)[seed % len(Scene)]

@@ -1,4 +1,4 @@
-"""What stands before anybody comes to a world of sponsors or of websites."""
+"""The initial data of worlds of sponsors or of websites."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from actors.bookings.records import (
 from actors.clock import HOUR_MS, day_of
 from actors.events.messages import Kind, Row
 from actors.weeks import WEEK_MS, week_of, weeks_from
-from tests.simulation.processor import Payment, PaymentTold
+from tests.simulation.processor import Payment, PaymentSucceeded
 from tests.simulation.rules import OLD_DAYS
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 TENANT = "ten_stage"
 WEBSITE = "https://tools.example.com/"
 SOLD = (("top", 0), ("side", 0), ("foot", 1))
-"""What was sold long ago: a slot, and the number of the week from now on. The second is for two weeks."""
+"""Slots sold in the past, with the number of the week from now. The second sale is for two weeks."""
 
 
 def open_office(world: "World") -> None:
-    """Slots and an administrator."""
+    """Create slots and an administrator."""
     slots = [("top", 12_000, 1), ("side", 7_500, 2), ("foot", 4_000, 1)]
     if world.shows:
         slots += [("edge", 6_000, 1), ("tail", 3_000, 1)]
@@ -41,7 +41,7 @@ def open_office(world: "World") -> None:
 
 
 def open_site(world: "World") -> None:
-    """Placements that were paid and approved, and what was delivered in the weeks before."""
+    """Create paid and approved placements, with counts of past weeks."""
     memory = world.memory
     memory.sponsors[TENANT] = Sponsor(TENANT, "spo_stage", "Example Tools", WEBSITE, world.base_ms - WEEK_MS)
     for number, (slot_id, week) in enumerate(SOLD):
@@ -82,7 +82,7 @@ def _sell(world: "World", booking_id: str, slot: Slot, week_ms: int) -> None:
     memory.booking_keys[TENANT, "stage", booking_id] = IdempotencyRecord(
         TENANT, "stage", booking_id, b"", booking_id, made_ms
     )
-    told = PaymentTold(f"evt_{booking_id}", booking_id, payment_id, cents, "usd")
+    told = PaymentSucceeded(f"evt_{booking_id}", booking_id, payment_id, cents, "usd")
     world.processor.payments[payment_id] = Payment(told)
     world.board.bookings.append(booking_id)
     world.board.paid.append(booking_id)

@@ -1,4 +1,4 @@
-"""Many seeds of the world of beats: every promise holds, what goes wrong was met, and planted bugs are found."""
+"""Many seeds of the world of heartbeats: every promise holds, faults occur, and planted bugs are found."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def test_the_campaign_meets_what_it_is_for(campaign: list[World]) -> None:
     for what in ("alone after a long silence", "the last number held through a silence"):
         assert any(what in world.met for world in campaign), what
     rows = [world.rows for world in campaign]
-    assert any(each.left for each in rows), "somebody said goodbye"
+    assert any(each.left for each in rows), "some node left"
     assert any(each.keys() for each in rows), "somebody was killed and left a row"
     assert all(max(map(max, each.beats.values())) > CHAOS_SECONDS for each in rows)
 
@@ -37,14 +37,14 @@ def test_the_same_seed_gives_the_same_trace() -> None:
 
 
 class NeverForgets(Heartbeat):
-    """The last number holds for ever."""
+    """The last count is kept for ever."""
 
     def nodes(self) -> Sequence[LiveNode]:
         return [LiveNode(self.node, 0.0), *(each for each in self._seen if each.node.id != self.node.id)]
 
 
 class ForgetsAtOnce(Heartbeat):
-    """A beat that fails is taken for the end of all others."""
+    """A failed heartbeat is treated as the end of all other nodes."""
 
     def _on_error(self, error: Exception) -> None:
         self._seen = ()
@@ -60,21 +60,21 @@ class SaysNoGoodbye(Heartbeat):
 
 
 class CountsOnlyOthers(Heartbeat):
-    """A node leaves itself out of the number."""
+    """A node does not count itself."""
 
     def live(self) -> int:
         return max(1, super().live() - 1)
 
 
 class CountsAllRows(MemoryNodes):
-    """Rows of nodes that have died count as well."""
+    """Rows of dead nodes are counted."""
 
     def _live(self, now: float, live_seconds: float) -> Sequence[LiveNode]:
         return self._by_age(now)
 
 
 class CountsTheYoungest(MemoryNodes):
-    """A row counts only right after its beat."""
+    """A row counts only right after its heartbeat."""
 
     def _live(self, now: float, live_seconds: float) -> Sequence[LiveNode]:
         return super()._live(now, live_seconds / 4)

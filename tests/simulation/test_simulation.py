@@ -1,4 +1,4 @@
-"""The campaign: many seeds keep every promise, every planted bug is found, and a seed is a seed."""
+"""The campaign: many seeds keep every promise, every planted bug is found, and a seed determines its run."""
 
 import ast
 import inspect
@@ -22,7 +22,7 @@ from tests.slow import SLOW
 SEEDS = 45 if SLOW else len(Scene)
 SECONDS = 20.0
 WHOLE = list(Scene).index(Scene.WHOLE)
-"""The first seed of the scene that has all others in it."""
+"""The first seed of the scene with all areas."""
 SEEDS_FOR_A_BUG = 20
 """Each in the scene that can show it."""
 SHOWN_BY = {
@@ -35,7 +35,7 @@ SHOWN_BY = {
     "refund-not-followed": 12,
     "refused-and-recorded-later": 3,
 }
-"""The seed that is tried first, where the first ones do not show the bug: it only saves time."""
+"""Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -154,7 +154,7 @@ def test_trio_still_has_the_private_names_of_the_kernel() -> None:
 
 
 def test_the_kernel_leaves_trio_as_it_was() -> None:
-    # Not simply False: Hypothesis sets it too, for a whole process of tests.
+    # Not simply False: Hypothesis sets it, too, for a whole process of tests.
     state, allowed = scheduler._r.getstate(), scheduler._ALLOW_DETERMINISTIC_SCHEDULING
 
     async def main() -> None:
@@ -188,7 +188,7 @@ def test_a_schedule_follows_from_the_seed_alone() -> None:
 
 
 def test_nothing_in_the_simulation_knows_real_time_or_real_chance() -> None:
-    """`perf_counter` in `campaign` only tells how long it took."""
+    """`perf_counter` in `campaign` only measures how long it took."""
     banned = {"os", "secrets", "uuid", "datetime"}
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,4 @@
-"""What is watched from outside while a transaction is under way: it is run between two pictures, and then judged."""
+"""Hooks around each transaction: it runs between two snapshots and is judged at once."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,7 @@ def approving(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any
 def _logged(
     world: "World", batch_id: BatchId, work: Callable[[], Any], tables: tuple[str, ...]
 ) -> tuple[Any, Commit | None]:
-    """The work done, and what it changed: only where somebody looks at it later."""
+    """Do the work, and record its changes if a later check needs them."""
     if not world.sells:
         return work(), None
     before = world.log.picture(world.memory, tables)

@@ -1,7 +1,6 @@
-"""The clients of worlds of websites: pages and relays that report events, those who look at counts, and the advertisers,
-owners and administrators who change what is shown meanwhile.
+"""The clients of worlds of websites: pages, relays, readers of counts, and those who change what is shown.
 
-Websites share visitors, so that the same event comes from several of them, to several nodes, at once.
+Websites share visitors, so several of them send the same event to several nodes at once.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 RELAY = "127.0.0.1"
-"""Lies in a network without a limit."""
+"""An address in a network without a limit."""
 CRAWLER = "ExampleBot/1.0 (+https://example.com/bot)"
 ADVERTISERS = 2
 ADMINISTRATOR = "admin-0@example.org"
 
 
-# What they send.
+# Events.
 
 
 async def _post(me: Client, post: Post, node: "Node | None" = None) -> Any:
@@ -39,12 +38,12 @@ async def _post(me: Client, post: Post, node: "Node | None" = None) -> Any:
 
 
 async def _post_until_answered(me: Client, post: Post) -> None:
-    """Again after each lost answer, mostly: the same event each time."""
+    """Usually repeat after each lost answer, with the same events."""
     for attempt in range(4):
         heard = await _post(me, post)
         if isinstance(heard, Heard):
-            for fate in heard.fates if attempt else ():
-                me.world.count(f"asked again after a lost answer: {fate}")
+            for outcome in heard.outcomes if attempt else ():
+                me.world.count(f"asked again after a lost answer: {outcome}")
             return
         if me.chance(0.1):
             return
@@ -52,12 +51,12 @@ async def _post_until_answered(me: Client, post: Post) -> None:
 
 
 def _address(me: Client) -> str:
-    """One of many, so that pages are hardly ever limited."""
+    """One of many addresses, so that pages are rarely limited."""
     return f"203.0.{me.random.randint(0, 200)}.{me.random.randint(1, 200)}"
 
 
 def _visitor(me: Client) -> str:
-    """Somebody new, or one who comes again, here or elsewhere."""
+    """A new visitor, or one who was here or elsewhere before."""
     visitors = me.world.board.visitors
     if visitors and me.chance(0.7):
         return me.random.choice(visitors[-10:])
@@ -66,7 +65,7 @@ def _visitor(me: Client) -> str:
 
 
 def _booking(me: Client) -> str:
-    """A placement that was seen lately; at times one that may be over, that never was one, or that does not exist."""
+    """A recent placement; at times one that may be over, that never was live, or that does not exist."""
     board, drawn = me.world.board, me.random.random()
     if drawn < 0.75 and board.seen:
         return me.random.choice(board.seen[-4:])
@@ -90,7 +89,7 @@ async def _look(me: Client) -> None:
 
 
 async def website(me: Client) -> None:
-    """Shows a placement to somebody, and tells of it; some click."""
+    """Show a placement to a visitor and report it; some visitors click."""
     if not me.world.board.seen or me.chance(0.3):
         await _look(me)
     event = _event(me)
@@ -118,7 +117,7 @@ async def website(me: Client) -> None:
 
 
 async def relay(me: Client) -> None:
-    """Sends what it has gathered: some of it twice, some of it known from elsewhere, and at times what is no event."""
+    """Send a batch: some events twice, some known from elsewhere, and at times one that is malformed."""
     events = [_event(me) for _ in range(me.random.randint(2, 5))]
     if me.chance(0.3):
         events.append(me.random.choice(events))
@@ -135,7 +134,7 @@ async def relay(me: Client) -> None:
 
 
 async def night_owl(me: Client) -> None:
-    """A few visitors who are seen again and again while the day turns, on all nodes."""
+    """Report the same few visitors again and again around midnight, on all nodes."""
     world = me.world
     left = (world.turn_ms - world.base_ms) / SECOND_MS - trio.current_time()
     if left < -1.4:
@@ -154,7 +153,7 @@ async def night_owl(me: Client) -> None:
 
 
 async def crowd_of_one(me: Client) -> None:
-    """Sends far too much from one address."""
+    """Send far too much from one address."""
     node, client = me.node(), "198.51.100.7"
     posts = [Post((_event(me),), client) for _ in range(me.random.randint(3, 9))]
     posts.append(Post(tuple(_event(me) for _ in range(5)), client, batch=True))
@@ -163,7 +162,7 @@ async def crowd_of_one(me: Client) -> None:
 
 
 async def accountant(me: Client) -> None:
-    """Reads what was delivered."""
+    """Read counts."""
     board = me.world.board
     if me.chance(0.3):
         await me.ask("look", lambda node: node.intake.look_over())
@@ -171,11 +170,11 @@ async def accountant(me: Client) -> None:
     await me.ask("look", lambda node: node.intake.look(booking_id))
 
 
-# Who changes what is shown.
+# Changes of placements.
 
 
 async def advertiser(me: Client) -> None:
-    """Books a week, pays, and is shown once somebody has approved it."""
+    """Book a week and pay; it is shown once approved."""
     world = me.world
     key = await full_key(me, f"ads-{int(me.name.rpartition('-')[2]) % ADVERTISERS}@example.org")
     if key is None:
@@ -195,7 +194,7 @@ async def advertiser(me: Client) -> None:
 
 
 async def pauser(me: Client) -> None:
-    """Takes placements away and brings them back."""
+    """Pause placements and resume them."""
     if not me.world.board.advertised:
         return
     email, campaign_id = me.random.choice(me.world.board.advertised[-4:])
@@ -212,7 +211,7 @@ async def _move(text: str, campaign_id: str, move: CampaignMove, node: "Node") -
 
 
 async def curator(me: Client) -> None:
-    """Approves what was booked, and now and then takes something away for good."""
+    """Approve bookings, and now and then remove one for good."""
     board = me.world.board
     key = await full_key(me, ADMINISTRATOR)
     if key is None:

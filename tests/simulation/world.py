@@ -1,4 +1,4 @@
-"""The simulated world: nodes over one store, clients, faults, and the notes that the oracle judges."""
+"""The simulated world: nodes over one store, clients, faults, and the records that the oracle judges."""
 
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -49,7 +49,7 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one run showed."""
+    """The result of one run."""
 
     seed: int
     scene: Scene
@@ -105,7 +105,7 @@ class World:
         self.tally.begin(self.memory)
 
     async def run(self) -> None:
-        """Live until the clients are done, then bring every node to rest."""
+        """Run until the clients are done, then bring every node to rest."""
         with trio.move_on_after(self.seconds + LONGEST_SECONDS) as bound:
             async with trio.open_nursery() as nursery:
                 self.start_soon = nursery.start_soon
@@ -123,10 +123,10 @@ class World:
                 for node in self.nodes:
                     node.stop()
         if bound.cancelled_caught:
-            self.violations.append(f"the world did not come to rest within {LONGEST_SECONDS:g} s of its end")
+            self.violations.append(f"the world was still busy {LONGEST_SECONDS:g} s after its end")
 
     async def _until_violated(self, scope: trio.CancelScope) -> None:
-        """End the world where it stands, once it has shown what is looked for."""
+        """End the world as soon as a transaction has shown a violation."""
         for _ in range(int((self.seconds + LONGEST_SECONDS) / LOOK_SECONDS)):
             await trio.sleep(LOOK_SECONDS)
             if self.ended or self.violations:
@@ -135,7 +135,7 @@ class World:
             scope.cancel()
 
     async def _rest(self) -> None:
-        """Until nothing is left to be done in any area."""
+        """Wait until nothing is left to be done in any area."""
         with trio.move_on_after(LONGEST_SECONDS / 2):
             for area in self.cast.areas:
                 await area.rests(self)
@@ -150,7 +150,7 @@ class World:
     # The network between clients and nodes.
 
     async def request(self, node: Node, serve: Callable[[Node], Awaitable[Any]]) -> Any:
-        """Send one request and wait for what comes back; the node, the request and the answer may be lost."""
+        """Send one request and wait for its answer. The node, the request or the answer may be lost."""
         delays = self.faults.stream("network")
         result: list[Any] = []
         arrived = trio.Event()
@@ -179,7 +179,7 @@ class World:
         return result[0]
 
     async def _repeat(self, serve: Callable[[Node], Awaitable[Any]], seconds: float) -> None:
-        """The same request once more, after others that were sent later, to whichever node; nobody waits for its answer."""
+        """Send the same request once more, late and to any node. No client waits for its answer."""
         await trio.sleep(seconds)
         node = self.faults.stream("network").choice(self.nodes)
         if node.up and not self.ended:
@@ -201,7 +201,7 @@ class World:
     # Mail.
 
     def letter_for(self, token: str, email: str) -> OutboxMessage | None:
-        """The newest letter whose code is the one now wanted for `token`; who reads mail would try each."""
+        """Return the newest message with the code now valid for `token`. A person would try each."""
         claim = self.memory.claims.get(digest(token))
         if claim is None or claim.proof is None:
             return None
@@ -214,32 +214,32 @@ class World:
     def code_of(self, letter: OutboxMessage) -> str:
         return code_from(SECRET, letter.nonce)
 
-    # What is watched from outside while it happens.
+    # Observation from outside.
 
     def watched(self, batch_id: BatchId, work: Callable[[], D]) -> Callable[[], D]:
-        """`work`, with the promises that hold for each transaction checked around it."""
+        """Wrap `work` with the checks that hold for each transaction."""
         watch = self._watches.get(batch_id.owner.rpartition("/")[2].partition("-")[0])
         return work if watch is None else lambda: watch(self, batch_id, work)
 
     def wall_ms(self, node: Node) -> int:
-        """What the clock of a node shows now."""
+        """Return the wall clock of a node."""
         return self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
 
     def dropped(self, node: Node, days: Sequence[int]) -> None:
-        """A node has just dropped the partitions of these days."""
+        """Judge partitions that a node has just dropped."""
         self.violations.extend(counts.judge_drop(self, node.name, days, self.wall_ms(node)))
         self.tally.dropped.update(days)
         self.count("partitions dropped", len(days))
 
     def compare(self, one: bytes, other: bytes) -> bool:
-        """In the place of `secret.same`: counts how often each code was compared."""
+        """Replaces the constant-time comparison, and records how each code was compared."""
         equal = one == other
         self.comparisons.setdefault(one, []).append(equal)
         return equal
 
 
 def _judge(world: World) -> None:
-    """A history that ended by itself."""
+    """Judge a history that ended by itself."""
     case = case_of(world)
     for area in world.cast.areas:
         world.violations.extend(area.judge(case))
@@ -250,9 +250,10 @@ def _judge(world: World) -> None:
 def run(
     seed: int, *, seconds: float = 20.0, scene: Scene | None = None, bug: str | None = None, keep_trace: bool = False
 ) -> Report:
-    """Simulate one seed and judge it. The scene is the seed's own, a bug's where one is planted, or the one given.
+    """Simulate one seed and judge it.
 
-    A run with a planted bug ends soon after a transaction has shown it.
+    The scene is the given one, or that of the planted bug, or the seed's own. A run with a planted bug ends soon after
+    a transaction has shown it.
     """
     scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())

@@ -1,4 +1,4 @@
-"""Entries that the tests of the catalog share."""
+"""Entries for the tests of the catalog."""
 
 from typing import Any
 

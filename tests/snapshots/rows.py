@@ -1,4 +1,4 @@
-"""Rows that the tests of placements share, and a short cut into the tables in memory."""
+"""Rows for the tests of placements, and access to the tables in memory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,19 +31,24 @@ WEEK = week_of(NOON_MS)
 
 
 def week(number: int) -> int:
-    """The start of a week, counted from the current one."""
+    """The start of a week, relative to the current one."""
     return WEEK + number * WEEK_MS
 
 
 def slot(slot_id: str = "left-1", **fields: Any) -> Slot:
-    """A slot that is sold, on the left unless something else is said."""
-    shown = {"name": f"Slot {slot_id}", "side": Side.LEFT, "week_price_cents": 25_000, "created_ms": NOON_MS - DAY_MS}
+    """A slot that is for sale, on the left by default."""
+    shown: dict[str, Any] = {
+        "name": f"Slot {slot_id}",
+        "side": Side.LEFT,
+        "week_price_cents": 25_000,
+        "created_ms": NOON_MS - DAY_MS,
+    }
     return Slot(slot_id, **(shown | fields))
 
 
 def booking(booking_id: str, slot_id: str = "left-1", start: int = 0, weeks: int = 1, **fields: Any) -> Booking:
-    """A booking that is paid for, from the week with the number `start` on."""
-    made = {
+    """A paid booking that starts in week `start`."""
+    made: dict[str, Any] = {
         "tenant_id": "ten_ann",
         "campaign_id": f"cmp_{booking_id}",
         "slot_name": f"Slot {slot_id}",
@@ -58,24 +63,24 @@ def booking(booking_id: str, slot_id: str = "left-1", start: int = 0, weeks: int
 
 
 def hold(booking_id: str, until_ms: int, slot_id: str = "left-1", start: int = 0, weeks: int = 1) -> Booking:
-    """A booking that holds its weeks for a time."""
+    """A booking with a temporary hold on its weeks."""
     return booking(booking_id, slot_id, start, weeks, status=BookingStatus.RESERVED, hold_ms=until_ms)
 
 
 def content(booking_id: str) -> Content:
-    """What the campaign of a booking shows."""
+    """The content of a booking's campaign."""
     return Content(f"Headline {booking_id}", "A body", "Learn more", f"https://example.com/{booking_id}", "AB")
 
 
 class Rows(MemorySponsorship):
-    """The store in memory, with a short cut into its tables: slots, and bookings whose campaigns are approved."""
+    """The store in memory, with access to its tables: slots, and bookings with approved campaigns."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         self.memory = memory
 
     def keep(self, *rows: Slot | Booking, silently: bool = False) -> None:
-        """Commit rows, new or changed, and announce that; `silently`: the announcement gets lost."""
+        """Commit new or changed rows and announce it. `silently`: lose the announcement."""
         for row in rows:
             if isinstance(row, Slot):
                 self.memory.slots[row.id] = row
@@ -100,7 +105,7 @@ class Rows(MemorySponsorship):
 
 
 def overview_of(revision: int, from_week_ms: int, *rows: Slot | Booking) -> Overview:
-    """What a store reads of these rows, in their order."""
+    """The overview that a store reads from these rows, in their order."""
     slots = {row.id: row for row in rows if isinstance(row, Slot)}
     bookings = [row for row in rows if isinstance(row, Booking)]
     return Overview(

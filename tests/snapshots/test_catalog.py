@@ -1,4 +1,4 @@
-"""The snapshot: order, pages that stay put while entries come and go, and ETags that follow the content."""
+"""The catalog snapshot: order, pages that are stable while entries change, and ETags that follow the content."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The catalog's holder in virtual time: it loads, follows, is nudged, and outlives an absent store."""
+"""The catalog follower in virtual time: it loads, follows changes, and survives an unavailable store."""
 
 import logging
 from collections.abc import AsyncIterator

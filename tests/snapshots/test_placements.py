@@ -1,4 +1,4 @@
-"""The snapshot: what is live and what can be booked at any moment, to the millisecond, and the bytes that say so."""
+"""The placements snapshot: live placements and available slots at any millisecond, and their JSON."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def live(snapshot: PlacementsSnapshot, now_ms: int = NOON_MS) -> list[str]:
 
 
 def free(snapshot: PlacementsSnapshot, number: int = 0, now_ms: int = NOON_MS) -> dict[str, bool]:
-    """Which slots can be booked from the week with this number on."""
+    """The slots that can be booked from the week with this number on."""
     return {each.id: available for each, available in snapshot.inventory(week(number), now_ms)}
 
 
@@ -50,7 +50,7 @@ def test_one_placement_follows_another_at_the_weeks_turn() -> None:
 
 
 def test_placements_are_in_one_order() -> None:
-    rows = [
+    rows: list[Slot | Booking] = [
         slot("left-1"),
         slot("right-1", side=Side.RIGHT),
         booking("r", "right-1", start=-1, weeks=3),
@@ -200,7 +200,7 @@ def test_a_snapshot_stays_right_for_weeks_without_a_load() -> None:
     ]
 
 
-# Bytes, and how long they hold.
+# JSON and its validity.
 
 
 def test_the_same_rows_give_the_same_bytes_whatever_their_order() -> None:

@@ -1,4 +1,4 @@
-"""The holder of placements in virtual time: it loads, follows, is nudged, moves on with the weeks, outlives a store."""
+"""The placements follower in virtual time: it loads, follows changes and weeks, and survives an unavailable store."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ AWAY = StorageUnavailable("nobody is there")
 
 
 class World:
-    """One store with one holder over it, whose wall clock follows Trio's."""
+    """A store and a follower whose wall clock follows Trio's."""
 
     def __init__(self, limits: PlacementsLimits | None = None) -> None:
         self.memory = Memory()
@@ -120,7 +120,7 @@ async def test_a_database_that_was_set_back_is_followed(autojump_clock: MockCloc
         assert world.live() == ["b"]
 
 
-# The store away.
+# Unavailable store.
 
 
 async def test_the_last_snapshot_is_served_while_the_store_is_away_and_the_new_one_when_it_is_back(
@@ -187,7 +187,7 @@ async def test_placements_that_never_loaded_can_be_stopped(autojump_clock: MockC
     assert trio.current_time() < 11
 
 
-# Weeks that go by.
+# Passing weeks.
 
 
 async def test_the_range_moves_on_with_the_weeks_though_nothing_changes(autojump_clock: MockClock) -> None:
@@ -212,7 +212,7 @@ async def test_a_clock_that_was_set_back_is_followed(autojump_clock: MockClock) 
         assert b'"bookingId":"a"' in placements.placements(clock.now_ms()).body
 
 
-# What is kept of answers.
+# Cached responses.
 
 
 async def test_an_answer_is_made_once_and_anew_after_a_change(autojump_clock: MockClock) -> None:

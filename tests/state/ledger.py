@@ -68,8 +68,10 @@ CHANGEABLE = (
     "refunded_cents",
     "refund_due_ms",
     "payment_issue",
+    "youtube_status",
+    "youtube_url",
+    "youtube_notes",
 )
-CHANGEABLE += ("youtube_status", "youtube_url", "youtube_notes")
 
 
 @dataclass
@@ -131,7 +133,8 @@ class Ledger:
         bookings = {each: self.bookings[each] for each in named}
         campaign_ids = {*rows.campaign_ids, *(booking.campaign_id for booking in bookings.values())}
         campaigns = {each: self.campaigns[each] for each in campaign_ids if each in self.campaigns}
-        tenants = {*rows.tenant_ids, *(row.tenant_id for row in (*bookings.values(), *campaigns.values()))}
+        owned: list[Booking | Campaign] = [*bookings.values(), *campaigns.values()]
+        tenants = {*rows.tenant_ids, *(row.tenant_id for row in owned)}
         slot_ids = {*rows.slot_ids, *(booking.slot_id for booking in bookings.values())}
         starts = [booking.week_start_ms for booking in bookings.values()]
         if rows.from_week_ms is not None:

@@ -519,7 +519,7 @@ def test_a_week_that_comes_back_to_its_holder_is_neither_freed_nor_taken(ledger:
 
 def test_a_batch_of_all_kinds_decides_as_one_by_one(ledger: Ledger) -> None:
     other = furnished()
-    messages = [
+    messages: list[Message] = [
         ledger.create_slot("slt_new"),
         ledger.reserve("b1", "slt_new"),
         ledger.save_profile(ANN, "Other"),
@@ -540,7 +540,7 @@ def test_a_batch_of_all_kinds_decides_as_one_by_one(ledger: Ledger) -> None:
 
 def test_a_batch_names_its_rows_sorted() -> None:
     ledger = Ledger()
-    messages = [
+    messages: list[Message] = [
         ledger.reserve("b9", "slt_z", week=7, owner=BOB, key="k2"),
         ledger.reserve("b8", "slt_a", week=4, key="k1"),
         ledger.start("b7", "slt_m", week=9),

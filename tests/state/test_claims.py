@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -623,7 +624,7 @@ def test_when_both_windows_have_ended_the_new_ones_are_empty() -> None:
 
 
 def test_a_window_of_a_node_whose_clock_is_ahead_is_kept() -> None:
-    ahead = {"day": TODAY + 1, "month": THIS_MONTH + 1}
+    ahead: dict[str, Any] = {"day": TODAY + 1, "month": THIS_MONTH + 1}
     both = merged(account_tenant, replace(key_tenant, **ahead), NOON)
     assert (both.day, both.day_used, both.month, both.month_used) == (TODAY + 1, 3, THIS_MONTH + 1, 4)
     both = merged(replace(account_tenant, **ahead), key_tenant, NOON)

@@ -41,7 +41,7 @@ MOMENTS = {
 }
 
 
-@pytest.fixture(params=MOMENTS.values(), ids=MOMENTS.keys())
+@pytest.fixture(params=list(MOMENTS.values()), ids=list(MOMENTS))
 def now_ms(request: pytest.FixtureRequest) -> int:
     moment: int = request.param
     return moment

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +64,7 @@ def deciding(*, approve: bool = True, who: str = "ann", code: str = CODE) -> Dec
     return Decide(code, f"ses_{who}", f"{who}@example.com", approve, "aud_1", "req")
 
 
-def decide(rows: Snapshot, messages: list[Message], now_ms: int, rules: DeviceRules) -> Decision:
+def decide(rows: Snapshot, messages: Sequence[Message], now_ms: int, rules: DeviceRules) -> Decision:
     decision = state.decide(rows, messages, now_ms, rules)
     keys = {key.id for key in decision.keys}
     well_kept(decision.audits, now_ms, {"key": keys, "device": decision.changed.devices})
@@ -140,7 +141,7 @@ WORDS = {
 @pytest.mark.parametrize("status", Status)
 def test_each_status_answers_as_the_table_says(status: Status, *, late: bool) -> None:
     over = late and status in (Status.PENDING, Status.APPROVED)
-    messages = poll(), look(), deciding(), deciding(approve=False), deciding(who="bob")
+    messages: list[Message] = [poll(), look(), deciding(), deciding(approve=False), deciding(who="bob")]
     for message, expected in zip(messages, WORDS[Status.EXPIRED if over else status], strict=True):
         answer, decision = one(message, device(status), live=1, after_ms=LATE if late else 0)
         assert word(answer) == expected, message
@@ -197,7 +198,7 @@ def test_two_starts_of_one_batch_take_different_codes() -> None:
 
 
 def test_what_is_begun_can_be_used_in_the_same_batch() -> None:
-    messages = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
+    messages: list[Message] = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
     answers = decide(snapshot(), messages, NOW, RULES).answers
     expected = ["pending", "authorization_pending", "pending", "approved", "a key", "invalid_code"]
     assert [word(answer) for answer in answers] == expected
@@ -389,11 +390,17 @@ def test_who_comes_too_late_learns_what_was_decided(approved: bool, said: str) -
 
 
 def guessed(messages: list[Message], *, after_ms: int = 0, **guesses: Guesses) -> tuple[list[str], Guesses | None]:
-    decision = decide(snapshot(device(), **guesses), messages, NOW + after_ms, RULES)
+    decision = decide(snapshot(device(), live=0, **guesses), messages, NOW + after_ms, RULES)
     return [word(answer) for answer in decision.answers], decision.changed.guesses.get("ses_ann")
 
 
-WRONG = [look("WWWWZZZZ"), deciding(code="BBBB"), look(""), deciding(code="XXXXXXXX", approve=False), look("CCCCCCCC")]
+WRONG: list[Message] = [
+    look("WWWWZZZZ"),
+    deciding(code="BBBB"),
+    look(""),
+    deciding(code="XXXXXXXX", approve=False),
+    look("CCCCCCCC"),
+]
 
 
 def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() -> None:
@@ -404,7 +411,7 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
     [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 14 * MINUTE + 1, RULES).answers
     assert isinstance(answer, Refused)
     assert (answer.retry_after_seconds, "a minute" in answer.message) == (60, True)
-    for wait_ms, words in (
+    for wait_ms, told in (
         (15 * MINUTE, "15 minutes"),
         (MINUTE + 1, "2 minutes"),
         (MINUTE, "a minute"),
@@ -412,7 +419,7 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
     ):
         [answer] = decide(snapshot(device(), ses_ann=kept), [look()], NOW + 15 * MINUTE - wait_ms, RULES).answers
         assert isinstance(answer, Refused)
-        assert f" {words}." in answer.message
+        assert f" {told}." in answer.message
     assert guessed([look()], after_ms=15 * MINUTE, ses_ann=kept) == (["expired"], None)
     assert guessed([look("WWWWZZZZ")], after_ms=15 * MINUTE, ses_ann=kept) == (["invalid_code"], Guesses("ses_ann", 1))
 

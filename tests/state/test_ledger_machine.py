@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from actors.bookings import campaigns, changes
 from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus
+from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
 from actors.bookings.unit_of_work import BookingRules
 from actors.values import Code, Refused
@@ -75,7 +75,9 @@ class Bookings(RuleBasedStateMachine):
         self.ledger = furnished(BookingRules(open_holds=OPEN_HOLDS, horizon_weeks=3))
         self.made = 0
         self.outcomes: dict[tuple[str, str, str], tuple[bytes, str]] = {}
-        self.moves = {campaign.id: campaign.status for campaign in self.ledger.campaigns.values()}
+        self.moves: dict[str, BookingStatus | CampaignStatus] = {
+            campaign.id: campaign.status for campaign in self.ledger.campaigns.values()
+        }
         self.followed = 0
 
     @rule(span_ms=st.sampled_from([MINUTE, HOLD - 1, HOLD, DAY, 7 * DAY, -MINUTE]))
@@ -194,7 +196,9 @@ class Bookings(RuleBasedStateMachine):
         for record in self.ledger.audits[self.followed :]:
             changes = json.loads(record.changes)
             if record.action in ("booking.reserved", "campaign.created"):
-                start = BookingStatus.RESERVED if record.target_type == "booking" else CampaignStatus.PENDING
+                start: BookingStatus | CampaignStatus = (
+                    BookingStatus.RESERVED if record.target_type == "booking" else CampaignStatus.PENDING
+                )
                 assert self.moves.setdefault(record.target_id, start) is start
             elif "status" in changes and record.target_type in ("booking", "campaign"):
                 before, now = changes["status"]
@@ -202,8 +206,8 @@ class Bookings(RuleBasedStateMachine):
                 assert now == self.follow(record.action, before)
                 self.moves[record.target_id] = now
         self.followed = len(self.ledger.audits)
-        for row in (*self.ledger.bookings.values(), *self.ledger.campaigns.values()):
-            assert self.moves[row.id] == row.status
+        rows: list[Booking | Campaign] = [*self.ledger.bookings.values(), *self.ledger.campaigns.values()]
+        assert all(self.moves[row.id] == row.status for row in rows)
 
     def follow(self, action: str, before: str) -> BookingStatus | CampaignStatus:
         if action in BOOKING_PAST:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +12,7 @@ from actors.clock import DAY_MS, day_of, month_of
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, decide, seconds_to_next_day
 from actors.values import Code, Refused, Tenant, Tier
+from tests.fakes import utc_ms
 
 CAPS = {
     Tier.ANONYMOUS: Caps(daily=500, lifetime=1_000, usecase_reads=200),
@@ -20,11 +21,7 @@ CAPS = {
 }
 
 
-def ms(*moment: int) -> int:
-    return int(datetime(*moment, tzinfo=UTC).timestamp() * 1_000)  # type: ignore[arg-type]
-
-
-NOON = ms(2026, 11, 15, 12)
+NOON = utc_ms(2026, 11, 15, 12)
 TODAY, THIS_MONTH = day_of(NOON), month_of(NOON)
 
 anonymous = Tenant("t", Tier.ANONYMOUS, month=THIS_MONTH, day=TODAY)
@@ -80,13 +77,15 @@ EDGES = [
 
 @pytest.mark.parametrize(("tenant", "counter", "cap", "code"), EDGES)
 def test_the_last_request_below_a_cap_is_let_through(tenant: Tenant, counter: str, cap: int, code: Code) -> None:
-    used = let_through(replace(tenant, **{counter: cap - 1}), charge)
+    below: dict[str, Any] = {counter: cap - 1}
+    used = let_through(replace(tenant, **below), charge)
     assert getattr(used, counter) == cap
 
 
 @pytest.mark.parametrize(("tenant", "counter", "cap", "code"), EDGES)
 def test_at_a_cap_the_next_request_is_refused(tenant: Tenant, counter: str, cap: int, code: Code) -> None:
-    assert refused(replace(tenant, **{counter: cap}), charge).code is code
+    reached: dict[str, Any] = {counter: cap}
+    assert refused(replace(tenant, **reached), charge).code is code
 
 
 def test_a_refused_request_changes_nothing() -> None:
@@ -166,32 +165,32 @@ def test_a_refusal_names_the_cap() -> None:
 
 
 def test_a_new_day_starts_at_nothing_and_the_month_goes_on() -> None:
-    used = let_through(replace(claimed, day_used=10_000, month_used=10_000), charge, ms(2026, 11, 16))
+    used = let_through(replace(claimed, day_used=10_000, month_used=10_000), charge, utc_ms(2026, 11, 16))
     assert (used.day, used.day_used, used.month_used) == (TODAY + 1, 1, 10_001)
 
 
 def test_a_day_lasts_until_its_last_millisecond() -> None:
-    assert refused(replace(claimed, day_used=10_000), charge, ms(2026, 11, 16) - 1).retry_after_seconds == 1
+    assert refused(replace(claimed, day_used=10_000), charge, utc_ms(2026, 11, 16) - 1).retry_after_seconds == 1
 
 
 def test_a_new_month_starts_at_nothing() -> None:
-    tenant = replace(claimed, month_used=100_000, day=day_of(ms(2026, 11, 30)), day_used=7)
-    assert refused(tenant, charge, ms(2026, 12, 1) - 1).code is Code.QUOTA_EXHAUSTED
-    used = let_through(tenant, charge, ms(2026, 12, 1))
+    tenant = replace(claimed, month_used=100_000, day=day_of(utc_ms(2026, 11, 30)), day_used=7)
+    assert refused(tenant, charge, utc_ms(2026, 12, 1) - 1).code is Code.QUOTA_EXHAUSTED
+    used = let_through(tenant, charge, utc_ms(2026, 12, 1))
     assert (used.month, used.month_used, used.day_used) == (THIS_MONTH + 1, 1, 1)
 
 
 def test_a_month_turns_with_the_year() -> None:
-    december = replace(claimed, month=month_of(ms(2026, 12, 31)), month_used=100_000)
-    assert let_through(december, charge, ms(2027, 1, 1)).month_used == 1
+    december = replace(claimed, month=month_of(utc_ms(2026, 12, 31)), month_used=100_000)
+    assert let_through(december, charge, utc_ms(2027, 1, 1)).month_used == 1
 
 
 def test_the_lifetime_does_not_turn() -> None:
-    assert refused(replace(anonymous, lifetime_used=1_000), charge, ms(2027, 1, 1)).code is Code.QUOTA_EXHAUSTED
+    assert refused(replace(anonymous, lifetime_used=1_000), charge, utc_ms(2027, 1, 1)).code is Code.QUOTA_EXHAUSTED
 
 
 def test_use_case_reads_do_not_turn() -> None:
-    assert refused(replace(anonymous, usecase_reads=200), usecase, ms(2026, 12, 1)).code is Code.CLAIM_REQUIRED
+    assert refused(replace(anonymous, usecase_reads=200), usecase, utc_ms(2026, 12, 1)).code is Code.CLAIM_REQUIRED
 
 
 def test_a_tenant_that_was_never_used_has_no_window_yet() -> None:
@@ -201,27 +200,27 @@ def test_a_tenant_that_was_never_used_has_no_window_yet() -> None:
 
 def test_a_clock_behind_another_nodes_does_not_open_the_old_day_again() -> None:
     ahead = replace(claimed, day=TODAY + 1, day_used=10_000)
-    assert refused(ahead, charge, ms(2026, 11, 16) - 50).code is Code.RATE_LIMITED
+    assert refused(ahead, charge, utc_ms(2026, 11, 16) - 50).code is Code.RATE_LIMITED
 
 
 def test_a_clock_behind_another_nodes_counts_in_the_newer_windows() -> None:
     ahead = replace(claimed, day=TODAY + 16, day_used=3, month=THIS_MONTH + 1, month_used=3)
-    used = let_through(ahead, charge, ms(2026, 12, 1) - 50)
+    used = let_through(ahead, charge, utc_ms(2026, 12, 1) - 50)
     assert (used.day, used.day_used, used.month, used.month_used) == (TODAY + 16, 4, THIS_MONTH + 1, 4)
 
 
 @pytest.mark.parametrize(
     ("moment", "seconds"),
     [
-        (ms(2026, 11, 15), 86_400),
-        (ms(2026, 11, 15) + 1, 86_400),
-        (ms(2026, 11, 15, 23, 59, 59), 1),
-        (ms(2026, 11, 16) - 1, 1),
+        (utc_ms(2026, 11, 15), 86_400),
+        (utc_ms(2026, 11, 15) + 1, 86_400),
+        (utc_ms(2026, 11, 15, 23, 59, 59), 1),
+        (utc_ms(2026, 11, 16) - 1, 1),
     ],
 )
 def test_the_seconds_to_the_next_day_are_whole_and_at_least_one(moment: int, seconds: int) -> None:
     assert seconds_to_next_day(moment) == seconds
-    assert moment + seconds * 1_000 >= ms(2026, 11, 16)
+    assert moment + seconds * 1_000 >= utc_ms(2026, 11, 16)
 
 
 # Refunds.
@@ -383,9 +382,10 @@ class Model:
             case Charge():
                 return self.charge(message.usecase)
             case Refund():
-                return self.refund(message)
+                self.refund(message)
             case Read():
-                return None
+                pass
+        return None
 
     def charge(self, usecase: bool) -> Code | None:
         if self.caps.lifetime is not None and self.lifetime == max(self.lifetime, self.caps.lifetime):

@@ -40,7 +40,7 @@ def declined(event_id: str | None) -> Decision:
     return decide(refunded(), [SettleRefund("bok_1", "no money", origin, event_id)], NOW_MS, BookingRules())
 
 
-def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_made():
+def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_made() -> None:
     """Found by the simulation: one node is declined and reports it late, after another node's retry has moved the
     money."""
     decision = declined(event_id=None)
@@ -50,7 +50,7 @@ def test_a_cashiers_late_answer_does_not_undo_a_refund_that_another_node_had_mad
     assert not decision.audits
 
 
-def test_a_refund_that_the_processor_says_has_failed_is_noted():
+def test_a_refund_that_the_processor_says_has_failed_is_noted() -> None:
     decision = declined(event_id="re_1.failed")
     assert decision.bookings["bok_1"].payment_issue == "refund_failed"
     assert decision.bookings["bok_1"].refunded_cents == 0

@@ -274,8 +274,8 @@ class Sessions(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rules = SessionRules(per_account=2, codes=CodeRules(attempts=2, per_day=3))
-        self.book, self.single = Book(self.rules), Book(self.rules)
+        tight = SessionRules(per_account=2, codes=CodeRules(attempts=2, per_day=3))
+        self.book, self.single = Book(tight), Book(tight)
         self.made = 0
         self.wrong: dict[str, int] = {}
 

@@ -23,17 +23,17 @@ def equal(count: int) -> list[Shard]:
         ("zażółć gęślą jaźń", 745_884_310),
     ],
 )
-def test_a_text_hashes_as_postgres_says(text: str, hashed: int):
+def test_a_text_hashes_as_postgres_says(text: str, hashed: int) -> None:
     assert text_hash(text) == hashed
 
 
 @given(st.text())
-def test_a_hash_is_a_signed_number_of_32_bits(text: str):
+def test_a_hash_is_a_signed_number_of_32_bits(text: str) -> None:
     assert FIRST <= text_hash(text) <= LAST
 
 
 @given(st.text(max_size=40), st.integers(1, 64))
-def test_a_booking_lies_in_the_one_shard_whose_range_holds_its_hash(booking_id: str, count: int):
+def test_a_booking_lies_in_the_one_shard_whose_range_holds_its_hash(booking_id: str, count: int) -> None:
     shards = ShardMap(list(reversed(equal(count))))
     shard = shards.shard_of(booking_id)
     assert len(shards) == count
@@ -41,7 +41,7 @@ def test_a_booking_lies_in_the_one_shard_whose_range_holds_its_hash(booking_id: 
     assert shard.id == 100 + shards.place_of(booking_id)
 
 
-def test_a_shard_may_hold_a_single_hash():
+def test_a_shard_may_hold_a_single_hash() -> None:
     """The engine makes such a shard to isolate a booking."""
     alone = text_hash("bok_1")
     shards = ShardMap([Shard(1, FIRST, alone - 1), Shard(2, alone, alone), Shard(3, alone + 1, LAST)])
@@ -60,6 +60,6 @@ def test_a_shard_may_hold_a_single_hash():
     ],
     ids=["none", "no last", "no first", "a gap", "one twice"],
 )
-def test_ranges_that_leave_hashes_out_or_hold_some_twice_are_no_map(shards: list[Shard]):
+def test_ranges_that_leave_hashes_out_or_hold_some_twice_are_no_map(shards: list[Shard]) -> None:
     with pytest.raises(ValueError, match="leave gaps or overlap"):
         ShardMap(shards)

@@ -1,6 +1,7 @@
 """The rules of slots: creating, editing, retiring, and selling."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_an_edit_changes_what_is_given_and_says_the_difference() -> None:
 
 def test_an_edit_can_set_and_clear_what_may_be_absent() -> None:
     ledger = furnished()
-    given = {"offer_ends_ms": NOON, "package_kind": PackageKind.YOUTUBE, "description": "Words"}
+    given: dict[str, Any] = {"offer_ends_ms": NOON, "package_kind": PackageKind.YOUTUBE, "description": "Words"}
     given |= {"coming_soon": True, "weeks": 4}
     assert slotted(ledger.one(ledger.edit_slot(**given))) == replace(ledger.slots[SLOT], **given)
     cleared = slotted(ledger.one(ledger.edit_slot(clear=("offer_ends_ms", "package_kind", "description"))))

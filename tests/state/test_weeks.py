@@ -7,31 +7,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.weeks import FIRST_MONDAY_MS, WEEK_MS, is_week_start, week_of, weeks_from
+from tests.fakes import utc_ms
 from tests.state.ledger import DAY, MONDAY
 
 steady = settings(derandomize=True, database=None, deadline=None)
 
 
-def ms(*date: int) -> int:
-    return int(datetime(*date, tzinfo=UTC).timestamp() * 1_000)  # type: ignore[misc, arg-type]
-
-
 def test_a_week_has_seven_days_and_the_first_monday_was_the_fifth() -> None:
     assert WEEK_MS == 7 * DAY
-    assert ms(1970, 1, 5) == FIRST_MONDAY_MS
+    assert utc_ms(1970, 1, 5) == FIRST_MONDAY_MS
 
 
 @pytest.mark.parametrize(
     ("moment", "start"),
     [
-        (ms(2026, 11, 16), ms(2026, 11, 16)),
-        (ms(2026, 11, 16) - 1, ms(2026, 11, 9)),
-        (ms(2026, 11, 16) + 1, ms(2026, 11, 16)),
-        (ms(2026, 11, 22, 23, 59, 59) + 999, ms(2026, 11, 16)),
-        (ms(2027, 1, 1), ms(2026, 12, 28)),
-        (ms(2028, 2, 29, 12), ms(2028, 2, 28)),
-        (0, ms(1969, 12, 29)),
-        (-1, ms(1969, 12, 29)),
+        (utc_ms(2026, 11, 16), utc_ms(2026, 11, 16)),
+        (utc_ms(2026, 11, 16) - 1, utc_ms(2026, 11, 9)),
+        (utc_ms(2026, 11, 16) + 1, utc_ms(2026, 11, 16)),
+        (utc_ms(2026, 11, 22, 23, 59, 59) + 999, utc_ms(2026, 11, 16)),
+        (utc_ms(2027, 1, 1), utc_ms(2026, 12, 28)),
+        (utc_ms(2028, 2, 29, 12), utc_ms(2028, 2, 28)),
+        (0, utc_ms(1969, 12, 29)),
+        (-1, utc_ms(1969, 12, 29)),
     ],
 )
 def test_a_moment_is_in_the_week_of_its_monday(moment: int, start: int) -> None:

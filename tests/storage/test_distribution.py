@@ -49,12 +49,12 @@ async def change(database: Database, text: str) -> None:
 # Requirements.
 
 
-async def test_a_database_without_the_extension_is_refused_in_words(database: Database):
+async def test_a_database_without_the_extension_is_refused_in_words(database: Database) -> None:
     with pytest.raises(DistributionError, match="has no Citus extension"):
         await check_engine(database)
 
 
-async def test_an_old_engine_is_refused_with_its_version(database_target: Target):
+async def test_an_old_engine_is_refused_with_its_version(database_target: Target) -> None:
     await stand_in(database_target)
     async with open_database(database_target) as database:
         await change(database, OLD)
@@ -65,7 +65,7 @@ async def test_an_old_engine_is_refused_with_its_version(database_target: Target
 # The distributed database.
 
 
-async def test_it_is_distributed_once_with_what_it_holds(database_target: Target):
+async def test_it_is_distributed_once_with_what_it_holds(database_target: Target) -> None:
     async with open_database(database_target) as database:
         await change(database, HOLDINGS)
         assert await migrate(database) == []
@@ -79,7 +79,7 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
         assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
 
 
-async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target):
+async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target) -> None:
     await distributed(database_target)
     async with open_database(database_target) as database:
         with pytest.raises(SchemaDrift, match="is distributed and cannot be changed back"):
@@ -89,7 +89,7 @@ async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_ta
 # Reading the shards.
 
 
-async def test_texts_hash_as_postgres_hashes_them(database: Database):
+async def test_texts_hash_as_postgres_hashes_them(database: Database) -> None:
     chance = random.Random(7)
     planes = [(1, 0x80), (0x80, 0x800), (0x800, 0xD800), (0xE000, 0x11_0000)]
     texts = ["", *("x" * length for length in range(1, 50)), "long " * 20_000]
@@ -103,7 +103,7 @@ async def test_texts_hash_as_postgres_hashes_them(database: Database):
 
 
 @pytest.mark.parametrize("count", [1, 4, 32, 33])
-async def test_the_shards_are_those_that_the_engine_has(database_target: Target, count: int):
+async def test_the_shards_are_those_that_the_engine_has(database_target: Target, count: int) -> None:
     await distributed(database_target, count)
     async with open_database(database_target) as database:
         shards = await read_shards(database)
@@ -113,7 +113,7 @@ async def test_the_shards_are_those_that_the_engine_has(database_target: Target,
         assert [shards.shard_of(booking).id for booking in bookings] == [row["id"] for row in homes]
 
 
-async def test_ranges_with_a_gap_are_refused(database_target: Target):
+async def test_ranges_with_a_gap_are_refused(database_target: Target) -> None:
     await distributed(database_target)
     async with open_database(database_target) as database:
         await change(database, "delete from pg_dist_shard where shardid = 102010")
@@ -121,7 +121,7 @@ async def test_ranges_with_a_gap_are_refused(database_target: Target):
             await read_shards(database)
 
 
-async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Target):
+async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Target) -> None:
     await distributed(database_target)
     async with open_database(database_target) as database:
         await change(database, BACKWARDS)
@@ -132,7 +132,7 @@ async def test_an_engine_that_hashes_otherwise_is_refused(database_target: Targe
 # Starting while a worker is unavailable.
 
 
-async def test_a_node_starts_while_a_worker_is_away(database_target: Target):
+async def test_a_node_starts_while_a_worker_is_away(database_target: Target) -> None:
     """Pruning the journal is the only part of a start that needs the workers, and it can wait for a later start."""
     await distributed(database_target)
     options = StorageOptions(PoolLimits(), "postgresql://stand.in", allow_unsafe=True, distributed=True)
@@ -151,7 +151,7 @@ async def test_a_node_starts_while_a_worker_is_away(database_target: Target):
 @pytest.mark.skipif(
     CITUS_URL is None, reason="CATALOG_TEST_CITUS_URL names no Citus, which alone can show what it takes"
 )
-async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_statement():
+async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_statement() -> None:
     async with on_citus() as target, open_database(target) as database:
         assert await migrate(database, distributed=True) == []
         tally = Tally(await stores_over_shards(database))
@@ -165,14 +165,14 @@ async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_state
         assert list(await tally.stores.events.drop_before(20_002)) == [20_000, 20_001]
 
 
-def test_conflict_updates_call_no_function():
+def test_conflict_updates_call_no_function() -> None:
     """Citus accepts only immutable functions there, and `now()` is not immutable."""
     for name in statements("sharded"):
         updates = re.findall(r"do update\s+set (.*)", getattr(statements("sharded"), name), re.DOTALL)
         assert not [update for update in updates if "(" in update], name
 
 
-def test_distributed_tables_are_joined_to_no_other_and_written_by_no_common_table_expression():
+def test_distributed_tables_are_joined_to_no_other_and_written_by_no_common_table_expression() -> None:
     for path in sorted(SQL.glob("*.sql")):
         if path.stem == "events":  # Its statements that write are those of one Postgres.
             continue

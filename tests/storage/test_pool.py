@@ -1,8 +1,9 @@
 """The pool: every error is one of three, every wait is bounded, and an unknown outcome is reported as one."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import trio
@@ -50,12 +51,12 @@ async def notes(database: Database) -> int:
     return int(await database.read(lambda c: c.fetchval("select count(*) from journal where owner = 'note'")))
 
 
-async def test_a_transaction_is_committed_whole(database: Database):
+async def test_a_transaction_is_committed_whole(database: Database) -> None:
     await database.transact(note)
     assert await notes(database) == 1
 
 
-async def test_an_error_in_the_middle_leaves_nothing(database: Database):
+async def test_an_error_in_the_middle_leaves_nothing(database: Database) -> None:
     async def broken(connection: Connection) -> None:
         await note(connection)
         raise KeyError("a bug")
@@ -65,7 +66,7 @@ async def test_an_error_in_the_middle_leaves_nothing(database: Database):
     assert await notes(database) == 0
 
 
-async def test_a_commit_whose_answer_is_lost_is_unknown_and_was_written(proxy: Proxy):
+async def test_a_commit_whose_answer_is_lost_is_unknown_and_was_written(proxy: Proxy) -> None:
     async with open_database(proxy.target) as database:
         proxy.weather = Weather.CUT_AFTER_COMMIT
         with pytest.raises(OutcomeUnknown):
@@ -74,7 +75,7 @@ async def test_a_commit_whose_answer_is_lost_is_unknown_and_was_written(proxy: P
         assert await notes(database) == 1
 
 
-async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Proxy):
+async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Proxy) -> None:
     async with open_database(proxy.target) as database:
         proxy.weather = Weather.CUT_BEFORE_COMMIT
         with pytest.raises(OutcomeUnknown):
@@ -84,7 +85,7 @@ async def test_a_commit_that_never_arrives_is_unknown_and_was_not_kept(proxy: Pr
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_AFTER_COMMIT, Weather.CUT_BEFORE_COMMIT])
-async def test_a_batch_of_unknown_outcome_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather):
+async def test_a_batch_of_unknown_outcome_that_runs_again_is_kept_exactly_once(proxy: Proxy, weather: Weather) -> None:
     batch_id = BatchId("node/actor", 1)
 
     async def batch(connection: Connection) -> None:
@@ -101,7 +102,7 @@ async def test_a_batch_of_unknown_outcome_that_runs_again_is_kept_exactly_once(p
         assert await notes(database) == 1
 
 
-async def test_a_connection_that_breaks_before_the_commit_is_plainly_unavailable(proxy: Proxy):
+async def test_a_connection_that_breaks_before_the_commit_is_plainly_unavailable(proxy: Proxy) -> None:
     async with open_database(proxy.target) as database:
 
         async def cut(connection: Connection) -> None:
@@ -113,7 +114,7 @@ async def test_a_connection_that_breaks_before_the_commit_is_plainly_unavailable
             await database.transact(cut)
 
 
-async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(proxy: Proxy):
+async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(proxy: Proxy) -> None:
     async with open_database(proxy.target, HASTY) as database:
         await database.transact(note)
         proxy.weather = Weather.SILENT
@@ -126,13 +127,13 @@ async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(prox
         assert await notes(database) == 1
 
 
-async def test_a_long_statement_is_cancelled_by_the_server(database_target: Target):
+async def test_a_long_statement_is_cancelled_by_the_server(database_target: Target) -> None:
     async with open_database(database_target, replace(SMALL, lock_seconds=0.1, statement_seconds=0.2)) as database:
         with pytest.raises(StorageUnavailable, match="statement timeout"):
             await database.read(lambda c: c.execute("select pg_sleep(60)"))
 
 
-async def test_a_long_transaction_loses_its_connection(database_target: Target):
+async def test_a_long_transaction_loses_its_connection(database_target: Target) -> None:
     limits = replace(SMALL, statement_seconds=60.0, command_seconds=61.0)
     async with open_database(database_target, limits) as database:
         with trio.fail_after(BOUND_SECONDS), pytest.raises(StorageUnavailable):
@@ -140,13 +141,13 @@ async def test_a_long_transaction_loses_its_connection(database_target: Target):
         await database.ping()
 
 
-async def test_two_transactions_that_collide_are_contended(database: Database):
+async def test_two_transactions_that_collide_are_contended(database: Database) -> None:
     await database.transact(note)
     with pytest.raises(Contended):
         await database.transact(note)
 
 
-async def test_a_lock_that_is_not_had_in_time_is_contended(database_target: Target):
+async def test_a_lock_that_is_not_had_in_time_is_contended(database_target: Target) -> None:
     async with open_database(database_target, replace(SMALL, lock_seconds=0.1)) as database:
         locked, done = trio.Event(), asyncio.Event()
         await database.transact(note)
@@ -169,7 +170,7 @@ async def test_a_lock_that_is_not_had_in_time_is_contended(database_target: Targ
                 done.set()
 
 
-async def test_more_waiters_than_the_bound_are_refused_at_once(database_target: Target):
+async def test_more_waiters_than_the_bound_are_refused_at_once(database_target: Target) -> None:
     async with open_database(database_target, SMALL) as database:
         done, refused = asyncio.Event(), []
 
@@ -191,13 +192,13 @@ async def test_more_waiters_than_the_bound_are_refused_at_once(database_target: 
         assert database.statistics().refused == 3
 
 
-async def test_a_database_that_is_not_there_is_unavailable(tmp_path):
+async def test_a_database_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
     async with open_database(Target(host=str(tmp_path), user="catalog", database="catalog"), SMALL) as database:
         with pytest.raises(StorageUnavailable):
             await database.ping()
 
 
-async def test_a_read_only_database_does_not_answer_a_ping(database: Database):
+async def test_a_read_only_database_does_not_answer_a_ping(database: Database) -> None:
     name = await database.read(lambda c: c.fetchval("select current_database()"))
     await database.read(lambda c: c.execute(f"alter database {name} set default_transaction_read_only = on"))
     async with open_database(database.target) as fresh:
@@ -207,7 +208,7 @@ async def test_a_read_only_database_does_not_answer_a_ping(database: Database):
             await fresh.transact(note)
 
 
-async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(database_target: Target):
+async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(database_target: Target) -> None:
     heard: list[str] = []
     gaps: list[int] = []
     async with open_database(database_target, SMALL) as database, trio.open_nursery() as nursery:
@@ -227,14 +228,14 @@ async def test_announcements_are_heard_and_a_lost_connection_is_told_as_a_gap(da
         nursery.cancel_scope.cancel()
 
 
-async def until(holds) -> None:
+async def until(holds: Callable[[], bool]) -> None:
     """Wait for a condition that another task fulfils."""
     with trio.fail_after(BOUND_SECONDS):
         while not holds():
             await trio.lowlevel.checkpoint()
 
 
-async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(proxy: Proxy):
+async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(proxy: Proxy) -> None:
     async with open_database(proxy.target, HASTY) as database:
         proxy.weather = Weather.SILENT_AT_LISTEN
         with trio.fail_after(BOUND_SECONDS), trio.move_on_after(0.1):
@@ -249,21 +250,21 @@ async def test_a_network_that_falls_silent_at_listen_does_not_keep_the_listener(
         "postgresql://me:secret@[::1/catalog",
     ],
 )
-async def test_a_url_that_cannot_be_read_is_told_without_its_password(url: str):
+async def test_a_url_that_cannot_be_read_is_told_without_its_password(url: str) -> None:
     async with open_database(Target(url=url), SMALL) as database:
         with pytest.raises(StorageUnavailable) as refused:
             await database.ping()
     assert "sec" not in str(refused.value)
 
 
-async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: Database):
+async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: Database) -> None:
     await database.read(lambda c: c.execute("create role powerless"))
     with pytest.raises(StorageUnavailable, match="permission denied"):
         await database.transact(lambda c: c.execute("set local role powerless; create table public.own ()"))
     await database.read(lambda c: c.execute("drop role powerless"))
 
 
-async def test_one_silent_connection_discards_the_idle_ones(proxy: Proxy):
+async def test_one_silent_connection_discards_the_idle_ones(proxy: Proxy) -> None:
     """Otherwise each of them would cost a timeout, one after the other."""
     async with open_database(proxy.target, replace(HASTY, connections=4)) as database:
         async with trio.open_nursery() as nursery:
@@ -280,7 +281,7 @@ async def test_one_silent_connection_discards_the_idle_ones(proxy: Proxy):
 
 async def test_a_transaction_whose_client_has_fallen_silent_keeps_its_locks_no_longer_than_a_statement(
     proxy: Proxy, database_target: Target
-):
+) -> None:
     async def lock(connection: Connection) -> None:
         await connection.execute("lock table journal in exclusive mode")
 
@@ -300,7 +301,7 @@ async def test_a_transaction_whose_client_has_fallen_silent_keeps_its_locks_no_l
 @pytest.mark.parametrize(("in_commit", "expected"), [(False, StorageUnavailable), (True, OutcomeUnknown)])
 async def test_a_driver_that_stumbles_over_its_broken_connection_has_lost_it(
     database: Database, in_commit: bool, expected: type[Exception]
-):
+) -> None:
     async def stumble(connection: Connection) -> None:
         connection.terminate()
         raise AttributeError("'NoneType' object has no attribute 'write'")
@@ -309,7 +310,7 @@ async def test_a_driver_that_stumbles_over_its_broken_connection_has_lost_it(
         await (database.commit(stumble) if in_commit else database.transact(stumble))
 
 
-async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Database):
+async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Database) -> None:
     async def stumble(connection: Connection) -> None:
         raise AttributeError("a bug of this test")
 
@@ -317,7 +318,7 @@ async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Data
         await database.transact(stumble)
 
 
-async def test_a_reader_can_be_cancelled_at_once_and_the_connection_comes_back(database: Database):
+async def test_a_reader_can_be_cancelled_at_once_and_the_connection_comes_back(database: Database) -> None:
     with trio.move_on_after(0.1) as scope:
         await database.read(lambda connection: connection.fetchval("select pg_sleep(1)"))
     assert scope.cancelled_caught
@@ -329,7 +330,7 @@ async def test_a_reader_can_be_cancelled_at_once_and_the_connection_comes_back(d
     assert await database.read(lambda connection: connection.fetchval("select 1")) == 1
 
 
-async def test_a_cancelled_reader_leaves_the_queue(database: Database):
+async def test_a_cancelled_reader_leaves_the_queue(database: Database) -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(database.limits.connections):
             nursery.start_soon(database.read, lambda connection: connection.fetchval("select pg_sleep(0.5)"))
@@ -343,7 +344,7 @@ async def test_a_cancelled_reader_leaves_the_queue(database: Database):
                 await trio.lowlevel.checkpoint()
 
 
-async def test_abandoned_searches_hold_no_more_than_half_of_the_connections(database_target: Target):
+async def test_abandoned_searches_hold_no_more_than_half_of_the_connections(database_target: Target) -> None:
     """A client that repeatedly starts and abandons slow searches must not block all others."""
     async with open_database(database_target, replace(SMALL, connections=6, waiters=20)) as database:
         catalog = PostgresCatalog(database)

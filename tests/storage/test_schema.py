@@ -1,6 +1,8 @@
 """Migrations: each applied once, in order, under a lock, and checked for drift."""
 
 from dataclasses import replace
+from operator import methodcaller
+from pathlib import Path
 
 import pytest
 import trio
@@ -11,6 +13,7 @@ from storage.pool import Connection, Database, Target, open_database
 from storage.postgres.events import PostgresEvents
 from storage.schema import Migration, SchemaDrift, check_migrated, migrate, migrations, pending, unsafe_settings
 from storage.statements import Statements
+from tests.conftest import Server
 
 ONE, TWO = Migration(1, "one", "select 1"), Migration(2, "two", "select 2")
 
@@ -19,31 +22,31 @@ def applied(*done: Migration) -> dict[int, tuple[str, str]]:
     return {migration.version: (migration.name, migration.checksum) for migration in done}
 
 
-def test_migrations_that_are_not_applied_are_pending():
+def test_migrations_that_are_not_applied_are_pending() -> None:
     assert pending({}, [ONE, TWO]) == [ONE, TWO]
     assert pending(applied(ONE), [ONE, TWO]) == [TWO]
     assert pending(applied(ONE, TWO), [ONE, TWO]) == []
 
 
-def test_a_migration_whose_text_changed_is_drift():
+def test_a_migration_whose_text_changed_is_drift() -> None:
     with pytest.raises(SchemaDrift, match="0001_one was applied with another text"):
         pending(applied(replace(ONE, text="select 0")), [ONE, TWO])
 
 
-def test_a_database_ahead_of_the_program_is_drift():
+def test_a_database_ahead_of_the_program_is_drift() -> None:
     with pytest.raises(SchemaDrift, match="which this program does not know: run a newer version"):
         pending(applied(ONE, TWO), [ONE])
 
 
-def test_the_migrations_are_numbered_without_a_gap():
+def test_the_migrations_are_numbered_without_a_gap() -> None:
     assert [migration.version for migration in migrations()] == list(range(1, len(migrations()) + 1))
 
 
-async def test_migrating_again_changes_nothing(database: Database):
+async def test_migrating_again_changes_nothing(database: Database) -> None:
     assert await migrate(database) == []
 
 
-async def test_a_node_that_does_not_migrate_names_the_missing_migration(database: Database):
+async def test_a_node_that_does_not_migrate_names_the_missing_migration(database: Database) -> None:
     async def forget_last(connection: Connection) -> None:
         await connection.execute("delete from schema_migrations where version = $1", last.version)
 
@@ -54,7 +57,7 @@ async def test_a_node_that_does_not_migrate_names_the_missing_migration(database
         await check_migrated(database)
 
 
-async def test_nodes_that_migrate_at_once_migrate_once(postgres_server, tmp_path):
+async def test_nodes_that_migrate_at_once_migrate_once(postgres_server: Server, tmp_path: Path) -> None:
     name = "migrating_at_once"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     done: list[list[str]] = []
@@ -70,7 +73,7 @@ async def test_nodes_that_migrate_at_once_migrate_once(postgres_server, tmp_path
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
-async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Database, tmp_path):
+async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Database, tmp_path: Path) -> None:
     for migration in migrations():
         (tmp_path / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
     number = len(migrations()) + 1
@@ -80,7 +83,7 @@ async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Databas
     assert await database.read(lambda c: c.fetchval("select to_regclass('half')")) is None
 
 
-async def test_a_database_with_bookings_and_counts_gets_the_events(postgres_server, tmp_path):
+async def test_a_database_with_bookings_and_counts_gets_the_events(postgres_server: Server, tmp_path: Path) -> None:
     name = "before_the_events"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     for migration in migrations()[:2]:
@@ -105,17 +108,17 @@ async def test_a_database_with_bookings_and_counts_gets_the_events(postgres_serv
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
-async def test_the_audit_can_only_be_appended_to(database: Database):
+async def test_the_audit_can_only_be_appended_to(database: Database) -> None:
     async def append(connection: Connection) -> None:
         await connection.execute("insert into audit values ('a', 1, 'cli', 'me', null, 'x', 'y', 'z', '', '{}')")
 
     await database.transact(append)
     for statement in ("update audit set action = 'other'", "delete from audit", "truncate audit"):
         with pytest.raises(Exception, match="append-only"):
-            await database.read(lambda c, s=statement: c.execute(s))
+            await database.read(methodcaller("execute", statement))
 
 
-async def test_a_server_that_may_lose_answers_is_told(database: Database):
+async def test_a_server_that_may_lose_answers_is_told(database: Database) -> None:
     assert await unsafe_settings(database) == []
     name = await database.read(lambda c: c.fetchval("select current_database()"))
     await database.read(lambda c: c.execute(f"alter database {name} set synchronous_commit = off"))
@@ -123,7 +126,7 @@ async def test_a_server_that_may_lose_answers_is_told(database: Database):
         assert await unsafe_settings(fresh) == ["synchronous_commit=off"]
 
 
-def test_statements_are_found_by_name_and_others_are_told():
+def test_statements_are_found_by_name_and_others_are_told() -> None:
     read = Statements("x", "-- About x.\n\n-- name: one\n-- Does.\nselect 1\n\n-- name: two\n-- Does too.\nselect 2\n")
     assert list(read) == ["one", "two"]
     assert read.two.endswith("select 2")

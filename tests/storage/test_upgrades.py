@@ -4,6 +4,7 @@
 """
 
 import json
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import trio
 
 from storage.pool import Connection, Database, open_database
 from storage.schema import migrate, migrations
+from tests.conftest import Server
 
 DATA = Path(__file__).parent / "upgrades"
 KNOWN = migrations()
@@ -53,7 +55,7 @@ async def _filled(database: Database, version: int, folder: Path) -> Rows:
 
 
 @pytest.mark.parametrize("version", range(1, len(KNOWN) + 1))
-async def test_an_upgrade_keeps_every_row(postgres_server, tmp_path: Path, version: int) -> None:
+async def test_an_upgrade_keeps_every_row(postgres_server: Server, tmp_path: Path, version: int) -> None:
     name = f"upgraded_from_{version}"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     async with open_database(postgres_server.named(name)) as database:
@@ -67,5 +69,5 @@ async def test_an_upgrade_keeps_every_row(postgres_server, tmp_path: Path, versi
         # Write what earlier schemas could not hold.
         for migration in KNOWN[version:]:
             later = data_of(migration.version)
-            await database.transact(lambda c, text=later: c.execute(text))
+            await database.transact(methodcaller("execute", later))
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")

@@ -139,7 +139,7 @@ def reserve(number: int, tenant: int = 1, slot_id: str = "left-1", start: int = 
 
 def beginning(number: int, tenant: int, slot_id: str = "left-1", **changes: Any) -> Reserve:
     """A `bookings/start` request of a brand: profile, campaign and booking."""
-    brand = {"sponsor": sponsor(tenant, id=f"spo_of_{number}"), "campaign": campaign(number, tenant)}
+    brand: dict[str, Any] = {"sponsor": sponsor(tenant, id=f"spo_of_{number}"), "campaign": campaign(number, tenant)}
     return reserve(number, tenant, slot_id, campaign_id=f"cmp_{number}", **brand, **changes)
 
 

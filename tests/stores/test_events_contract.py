@@ -35,27 +35,27 @@ def store(stores: Stores) -> EventStore:
 # Recording.
 
 
-async def test_new_keys_are_added_and_told(tally: Tally):
+async def test_new_keys_are_added_and_told(tally: Tally) -> None:
     some = rows(range(9))
     assert set(await tally.record(DAY, some)) == keys_of(some)
     assert await tally.keys() == {DAY: {each.key: ("bok_1", Kind.IMPRESSION) for each in some}}
     assert await tally.counts() == {("bok_1", DAY): (9, 0)}
 
 
-async def test_a_key_that_is_there_is_not_added(tally: Tally):
+async def test_a_key_that_is_there_is_not_added(tally: Tally) -> None:
     await tally.record(DAY, rows(range(5)))
     assert set(await tally.record(DAY, rows(range(3, 8)))) == keys_of(rows(range(5, 8)))
     assert list(await tally.record(DAY, rows(range(8)))) == []
     assert await tally.counts() == {("bok_1", DAY): (8, 0)}
 
 
-async def test_a_key_counts_on_each_day_by_itself(tally: Tally):
+async def test_a_key_counts_on_each_day_by_itself(tally: Tally) -> None:
     for day in (DAY, DAY + 1):
         assert set(await tally.record(day, rows([1]))) == keys_of(rows([1]))
     assert await tally.counts() == {("bok_1", DAY): (1, 0), ("bok_1", DAY + 1): (1, 0)}
 
 
-async def test_a_batch_of_many_bookings_and_kinds_is_counted_by_booking_and_kind(tally: Tally):
+async def test_a_batch_of_many_bookings_and_kinds_is_counted_by_booking_and_kind(tally: Tally) -> None:
     some = sorted(rows(range(3), 1) + rows(range(2), 2, Kind.CLICK) + rows(range(4), 1, Kind.CLICK) + rows([1], 10))
     await tally.record(DAY, some)
     assert await tally.counts() == {("bok_1", DAY): (3, 4), ("bok_2", DAY): (0, 2), ("bok_10", DAY): (1, 0)}
@@ -63,19 +63,19 @@ async def test_a_batch_of_many_bookings_and_kinds_is_counted_by_booking_and_kind
     assert (await tally.counts())["bok_2", DAY] == (1, 3)
 
 
-async def test_an_empty_batch_adds_nothing(tally: Tally):
+async def test_an_empty_batch_adds_nothing(tally: Tally) -> None:
     assert list(await tally.record(DAY, [])) == []
     assert await tally.counts() == {}
 
 
-async def test_a_batch_of_two_thousand(tally: Tally):
+async def test_a_batch_of_two_thousand(tally: Tally) -> None:
     some = sorted(each for booking in range(20) for each in rows(range(100), booking))
     assert set(await tally.record(DAY, some)) == keys_of(some)
     assert list(await tally.record(DAY, some)) == []
     assert await tally.counts() == {(f"bok_{booking}", DAY): (100, 0) for booking in range(20)}
 
 
-async def test_a_committed_batch_is_not_written_again_and_returns_what_it_added(tally: Tally):
+async def test_a_committed_batch_is_not_written_again_and_returns_what_it_added(tally: Tally) -> None:
     await tally.record(DAY, rows([1]))
     batch_id = tally.next_batch_id()
     for _ in range(3):
@@ -83,18 +83,18 @@ async def test_a_committed_batch_is_not_written_again_and_returns_what_it_added(
     assert await tally.counts() == {("bok_1", DAY): (3, 0)}
 
 
-async def test_the_next_batch_with_the_same_rows_adds_nothing(tally: Tally):
+async def test_the_next_batch_with_the_same_rows_adds_nothing(tally: Tally) -> None:
     await tally.record(DAY, rows([1]))
     assert list(await tally.record(DAY, rows([1]))) == []
 
 
-async def test_each_owner_has_batch_ids_of_its_own(tally: Tally, stores: Stores):
+async def test_each_owner_has_batch_ids_of_its_own(tally: Tally, stores: Stores) -> None:
     other = Tally(stores, "other/events")
     await tally.record(DAY, rows([1]))
     assert set(await other.record(DAY, rows([1, 2]))) == keys_of(rows([2]))
 
 
-async def test_a_batch_that_arrives_after_a_later_one_is_not_written(stores: Stores, tally: Tally):
+async def test_a_batch_that_arrives_after_a_later_one_is_not_written(stores: Stores, tally: Tally) -> None:
     """An abandoned attempt may reach the database after later batches."""
     late = tally.next_batch_id()
     late.decided = []
@@ -103,7 +103,7 @@ async def test_a_batch_that_arrives_after_a_later_one_is_not_written(stores: Sto
     assert counted(await tally.keys()) == await tally.counts() == {("bok_1", DAY): (1, 0)}
 
 
-async def test_recorded_events_show_in_the_booking_at_once(stores: Stores, tally: Tally):
+async def test_recorded_events_show_in_the_booking_at_once(stores: Stores, tally: Tally) -> None:
     books = Books(stores)
     await books.tenants(1)
     await books.lay_out(sponsor(1), campaign(1), slot(), booking(1, status=BookingStatus.PAID), booking(2), weeks=False)
@@ -121,13 +121,13 @@ async def test_recorded_events_show_in_the_booking_at_once(stores: Stores, tally
 # Partitions.
 
 
-async def test_a_day_without_a_partition_gets_one_with_its_first_event(tally: Tally):
+async def test_a_day_without_a_partition_gets_one_with_its_first_event(tally: Tally) -> None:
     assert await tally.days() == []
     await tally.record(DAY + 3, rows([1]))
     assert await tally.days() == [DAY + 3]
 
 
-async def test_partitions_are_made_ahead_and_making_them_again_changes_nothing(store: EventStore, tally: Tally):
+async def test_partitions_are_made_ahead_and_making_them_again_changes_nothing(store: EventStore, tally: Tally) -> None:
     await tally.record(DAY + 1, rows([1]))
     for _ in range(2):
         await store.prepare(range(DAY, DAY + 4))
@@ -138,7 +138,7 @@ async def test_partitions_are_made_ahead_and_making_them_again_changes_nothing(s
     assert list(await tally.record(DAY + 1, rows([1]))) == []
 
 
-async def test_old_days_are_dropped_the_oldest_first_and_their_counts_stay(store: EventStore, tally: Tally):
+async def test_old_days_are_dropped_the_oldest_first_and_their_counts_stay(store: EventStore, tally: Tally) -> None:
     for day in (DAY + 2, DAY, DAY + 1):
         await tally.record(day, rows([day]))
     assert list(await store.drop_before(DAY)) == []
@@ -149,7 +149,7 @@ async def test_old_days_are_dropped_the_oldest_first_and_their_counts_stay(store
     assert list(await tally.record(DAY + 2, rows([DAY + 2]))) == []
 
 
-async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: EventStore, tally: Tally):
+async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: EventStore, tally: Tally) -> None:
     await tally.record(DAY, rows([1, 2]))
     await store.drop_before(DAY + 1)
     assert await tally.days() == []
@@ -161,7 +161,9 @@ async def test_a_day_that_was_dropped_gets_a_new_partition_and_counts_on(store: 
     assert await tally.days() == [DAY]
 
 
-async def test_a_committed_batch_is_not_written_again_after_its_day_was_dropped(store: EventStore, tally: Tally):
+async def test_a_committed_batch_is_not_written_again_after_its_day_was_dropped(
+    store: EventStore, tally: Tally
+) -> None:
     batch_id = tally.next_batch_id()
     await tally.record(DAY, rows([1]), batch_id)
     await store.drop_before(DAY + 1)
@@ -169,7 +171,7 @@ async def test_a_committed_batch_is_not_written_again_after_its_day_was_dropped(
     assert await tally.counts() == {("bok_1", DAY): (1, 0)}
 
 
-async def test_days_may_be_made_and_dropped_by_many_at_once(stores: Stores, store: EventStore, tally: Tally):
+async def test_days_may_be_made_and_dropped_by_many_at_once(stores: Stores, store: EventStore, tally: Tally) -> None:
     nodes = [Tally(stores, f"{number}/events") for number in range(4)]
     for made in range(1, 4):
         makers = [partial(store.prepare, range(DAY, DAY + 8))] * 4
@@ -191,7 +193,7 @@ async def a_world(books: Books) -> None:
 
 
 @pytest.mark.parametrize("status", BookingStatus)
-async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStore, status: BookingStatus):
+async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStore, status: BookingStatus) -> None:
     books = Books(stores)
     await a_world(books)
     await books.lay_out(booking(1, status=status))
@@ -201,7 +203,9 @@ async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStor
 
 
 @pytest.mark.parametrize("status", CampaignStatus)
-async def test_only_an_approved_campaign_gives_a_window(stores: Stores, store: EventStore, status: CampaignStatus):
+async def test_only_an_approved_campaign_gives_a_window(
+    stores: Stores, store: EventStore, status: CampaignStatus
+) -> None:
     books = Books(stores)
     await a_world(books)
     await books.lay_out(campaign(1, status=status), booking(1, status=BookingStatus.PAID))
@@ -210,7 +214,7 @@ async def test_only_an_approved_campaign_gives_a_window(stores: Stores, store: E
     assert (expected == NEVER) == (not (await stores.sponsorship.overview(week(0))).placements)
 
 
-async def test_a_booking_that_lost_its_weeks_has_no_window(stores: Stores, store: EventStore):
+async def test_a_booking_that_lost_its_weeks_has_no_window(stores: Stores, store: EventStore) -> None:
     books = Books(stores)
     await a_world(books)
     paid = booking(1, status=BookingStatus.PAID, weeks=2)
@@ -219,7 +223,9 @@ async def test_a_booking_that_lost_its_weeks_has_no_window(stores: Stores, store
     assert await store.windows(["bok_1"]) == {"bok_1": NEVER}
 
 
-async def test_a_window_is_as_long_as_the_booking_also_in_the_past_and_for_a_demo(stores: Stores, store: EventStore):
+async def test_a_window_is_as_long_as_the_booking_also_in_the_past_and_for_a_demo(
+    stores: Stores, store: EventStore
+) -> None:
     books = Books(stores)
     await a_world(books)
     long = booking(1, status=BookingStatus.PAID, slot_id="right-1", weeks=3, week_start_ms=week(-9), demo=True)
@@ -227,7 +233,7 @@ async def test_a_window_is_as_long_as_the_booking_also_in_the_past_and_for_a_dem
     assert await store.windows(["bok_1"]) == {"bok_1": Window(week(-9), week(-9) + 3 * WEEK_MS)}
 
 
-async def test_bookings_that_nobody_made_are_left_out(stores: Stores, store: EventStore):
+async def test_bookings_that_nobody_made_are_left_out(stores: Stores, store: EventStore) -> None:
     books = Books(stores)
     await a_world(books)
     await books.lay_out(

@@ -54,7 +54,7 @@ async def deadlocks(database: Database) -> int:
 @pytest.mark.parametrize("apart", [0, 1_000])
 async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_once(
     database: Database, count: int, apart: int
-):
+) -> None:
     """Batches share many keys of many bookings, or only the bookings."""
     tallies = nodes(database, count)
     await tallies[0].stores.events.prepare([DAY])
@@ -86,7 +86,7 @@ async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_o
     assert await deadlocks(database) == 0
 
 
-async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_duplicate(database: Database):
+async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_duplicate(database: Database) -> None:
     one, two = nodes(database)
     await one.stores.events.prepare([DAY])
     first, second = await while_held(
@@ -97,7 +97,7 @@ async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_dupli
     assert await one.counts() == {("bok_1", DAY): (3, 0)}
 
 
-async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(database: Database):
+async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(database: Database) -> None:
     [two] = nodes(database, 1)
     await two.stores.events.prepare([DAY])
     [held] = rows([2])
@@ -106,7 +106,7 @@ async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(databas
     assert set(second) == keys_of(rows([2, 3]))
 
 
-async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database: Database):
+async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database: Database) -> None:
     """The node has lost the first attempt's connection, but the server has not: its commit may come at any time."""
     one = Tally(stores_over(database))
     await one.stores.events.prepare([DAY])
@@ -117,7 +117,7 @@ async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database:
     assert await one.counts() == {("bok_1", DAY): (2, 0)}
 
 
-async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database):
+async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database) -> None:
     one = Tally(stores_over(database))
     await one.record(DAY, rows([1]))
     read = f"select * from delivery_days where day = {DAY}; select * from events"
@@ -141,7 +141,7 @@ async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database
 # Partitions.
 
 
-async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database: Database):
+async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database: Database) -> None:
     one, two = nodes(database)
     await one.record(DAY, rows([1]))
     await two.stores.events.drop_before(DAY + 1)
@@ -152,7 +152,7 @@ async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database
     assert await one.counts() == {("bok_1", DAY): (2, 0)}
 
 
-async def test_another_broken_check_is_a_bug_and_comes_out(database: Database):
+async def test_another_broken_check_is_a_bug_and_comes_out(database: Database) -> None:
     store = PostgresEvents(database)
     await database.read(lambda c: c.execute("alter table delivery_days add constraint few check (impressions < 2)"))
     with pytest.raises(Exception, match="few"):
@@ -160,7 +160,7 @@ async def test_another_broken_check_is_a_bug_and_comes_out(database: Database):
     assert await Tally(stores_over(database)).keys() == {DAY: {}}
 
 
-async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Database):
+async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Database) -> None:
     one = Tally(stores_over(database))
     await one.record(DAY, rows([1]))
 
@@ -182,7 +182,9 @@ async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Dat
     assert await one.days() == [DAY, DAY + 1]
 
 
-async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(database_target: Target):
+async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_for_a_moment(
+    database_target: Target,
+) -> None:
     patient = PoolLimits(lock_seconds=SECONDS - 2, statement_seconds=SECONDS - 1, command_seconds=SECONDS)
     async with open_database(database_target, patient) as database:
         one, two = nodes(database)
@@ -214,7 +216,7 @@ async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_fo
 # Dedupers.
 
 
-async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database):
+async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database) -> None:
     seals, clock, limits = VisitorHasher(SECRET), SystemClock(), ActorLimits(batch=300)
     desks = [
         EventRouter(

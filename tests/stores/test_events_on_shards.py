@@ -54,7 +54,7 @@ async def set_away(database: Database, shards: Sequence[int]) -> None:
     )
 
 
-async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_once(divided: Target):
+async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_once(divided: Target) -> None:
     async with open_database(divided) as database:
         store = await sharded_events(database)
         desk = a_desk(store)
@@ -88,7 +88,7 @@ async def test_a_shard_that_is_away_refuses_its_own_callers_and_a_retry_counts_o
         assert await tally.counts() == counted(await tally.keys())
 
 
-async def test_a_retried_batch_over_several_shards_writes_only_the_missing_parts(divided: Target):
+async def test_a_retried_batch_over_several_shards_writes_only_the_missing_parts(divided: Target) -> None:
     async with open_database(divided) as database:
         store = await sharded_events(database)
         tally = Tally(await stores_over_shards(database))
@@ -107,7 +107,9 @@ async def test_a_retried_batch_over_several_shards_writes_only_the_missing_parts
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_BEFORE_COMMIT, Weather.CUT_AFTER_COMMIT])
-async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_shard(divided: Target, weather: Weather):
+async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_shard(
+    divided: Target, weather: Weather
+) -> None:
     some = sorted(each for booking in range(6) for each in rows(range(3), booking))
     async with proxied(divided) as proxy, open_database(proxy.target) as database:
         tally = Tally(await stores_over_shards(database))
@@ -126,7 +128,7 @@ async def test_a_batch_whose_connection_breaks_in_a_commit_is_settled_shard_by_s
         assert await tally.counts() == {(f"bok_{booking}", DAY): (3, 0) for booking in range(6)}
 
 
-async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(database_target: Target):
+async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(database_target: Target) -> None:
     await distributed(database_target, 8)
     limits = PoolLimits(connections=8, wait_seconds=0.3, lock_seconds=SECONDS, statement_seconds=61, command_seconds=62)
     async with open_database(database_target, limits) as database:
@@ -167,7 +169,7 @@ async def test_a_worker_that_hangs_holds_up_its_own_events_and_no_others(databas
 # Many at once.
 
 
-async def test_more_shards_than_connections_wait_for_one_another_and_none_is_refused(database_target: Target):
+async def test_more_shards_than_connections_wait_for_one_another_and_none_is_refused(database_target: Target) -> None:
     await distributed(database_target, 32)
     narrow = PoolLimits(connections=4, waiters=2, wait_seconds=SECONDS)
     async with open_database(database_target, narrow) as database:
@@ -182,7 +184,7 @@ async def test_more_shards_than_connections_wait_for_one_another_and_none_is_ref
         assert database.statistics().open <= 2, "events get only half of the pool"
 
 
-async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_time(divided: Target):
+async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_time(divided: Target) -> None:
     async with open_database(divided, PoolLimits(connections=3, wait_seconds=0.1)) as database:
         store = await sharded_events(database)
         await store.prepare([DAY])
@@ -210,7 +212,7 @@ async def test_events_that_find_no_transaction_free_are_refused_after_the_pools_
         assert keys_of(rows([1])) in results
 
 
-async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(divided: Target):
+async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(divided: Target) -> None:
     """The stand-in for Citus fails any transaction that spans two shards."""
     async with open_database(divided) as database:
         desks = [a_desk(await sharded_events(database), node=str(number)) for number in range(3)]
@@ -237,7 +239,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
         assert await deadlocks(database) == 0
 
 
-async def test_a_transaction_that_wrote_to_two_shards_would_be_caught(divided: Target):
+async def test_a_transaction_that_wrote_to_two_shards_would_be_caught(divided: Target) -> None:
     """The guarantee on which the tests above rely."""
     async with open_database(divided) as database:
         await (await sharded_events(database)).prepare([DAY])

@@ -91,7 +91,7 @@ async def play(target: Target, history: list[Step], *, sharded: bool = False) ->
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(history=st.lists(steps, max_size=20))
-def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]):
+def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]) -> None:
     trio.run(play, database_target, history)
 
 
@@ -103,5 +103,5 @@ def test_both_stores_answer_and_keep_the_same(database_target: Target, history: 
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(history=st.lists(steps, max_size=20))
-def test_a_store_of_shards_answers_and_keeps_the_same(divided: Target, history: list[Step]):
+def test_a_store_of_shards_answers_and_keeps_the_same(divided: Target, history: list[Step]) -> None:
     trio.run(partial(play, sharded=True), divided, history)

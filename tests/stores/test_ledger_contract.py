@@ -1,5 +1,6 @@
 """The contract of the ledger store, over Postgres and in memory."""
 
+from collections.abc import Sized
 from dataclasses import replace
 
 import pytest
@@ -62,13 +63,13 @@ def took(**rows: object) -> Decision:
 # Written rows are read back.
 
 
-async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books):
+async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books) -> None:
     rows = replace(ALL, keys=(("ten_1", OPERATION, KEY),), event_ids=("evt_1",), from_week_ms=week(0))
     assert await books.see(rows) == Snapshot()
     assert await books.see(LockSet()) == Snapshot()
 
 
-async def test_every_field_of_every_row_comes_back_set_or_not(books: Books):
+async def test_every_field_of_every_row_comes_back_set_or_not(books: Books) -> None:
     await books.tenants(1, 2)
     rejected = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No «cats»", demo=True)
     on_the_right = replace(FULL_BOOKING, slot_id="right-9")
@@ -95,7 +96,7 @@ async def test_every_field_of_every_row_comes_back_set_or_not(books: Books):
     assert type(statuses.youtube_status) is YoutubeStatus
 
 
-async def test_every_field_that_may_change_is_changed_and_changed_back(books: Books):
+async def test_every_field_that_may_change_is_changed_and_changed_back(books: Books) -> None:
     await books.tenants(1)
     await books.lay_out(sponsor(), slot(), campaign(), booking(), weeks=False)
     content = Content("Other", "Other body", "Go", "https://other.example.com/", "O")
@@ -122,7 +123,7 @@ async def test_every_field_that_may_change_is_changed_and_changed_back(books: Bo
     assert (seen.campaigns, seen.bookings) == (first.campaigns, first.bookings)
 
 
-async def test_a_large_batch_is_kept_whole(books: Books):
+async def test_a_large_batch_is_kept_whole(books: Books) -> None:
     numbers = range(1, 301)
     await books.tenants(*numbers)
     await books.lay_out(
@@ -132,14 +133,14 @@ async def test_a_large_batch_is_kept_whole(books: Books):
         *(booking(number, number, slot_id=f"slot-{number:03}") for number in reversed(numbers)),
     )
     seen = await books.see(LockSet(booking_ids=tuple(sorted(f"bok_{number}" for number in numbers))))
-    sizes = map(len, (seen.sponsors, seen.campaigns, seen.slots, seen.bookings, seen.weeks))
-    assert list(sizes) == [300] * 5
+    rows: tuple[Sized, ...] = (seen.sponsors, seen.campaigns, seen.slots, seen.bookings, seen.weeks)
+    assert [len(each) for each in rows] == [300] * 5
 
 
 # Batch ids.
 
 
-async def test_a_batch_that_runs_again_is_written_once_and_returns_its_decision(books: Books):
+async def test_a_batch_that_runs_again_is_written_once_and_returns_its_decision(books: Books) -> None:
     await a_world(books)
     batch_id = BatchId("other/bookings", 1)
     first = await books.keep(took(bookings={"bok_1": booking(1)}, visible=True), batch_id=batch_id)
@@ -151,7 +152,7 @@ async def test_a_batch_that_runs_again_is_written_once_and_returns_its_decision(
 
 async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that_of_one_that_was_rolled_back(
     books: Books,
-):
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1))
     batch_id = BatchId("other/bookings", 1)
@@ -162,7 +163,7 @@ async def test_the_decision_of_the_attempt_that_was_kept_is_given_again_not_that
     assert await books.stores.sponsorship.audit(None, 10) == [audit(2)]
 
 
-async def test_a_batch_behind_a_later_one_of_its_owner_writes_nothing(books: Books):
+async def test_a_batch_behind_a_later_one_of_its_owner_writes_nothing(books: Books) -> None:
     late = BatchId("other/bookings", 1)
     late.decided = Decision()
     await books.keep(Decision(audits=[audit(1)]), batch_id=BatchId("other/bookings", 2))
@@ -173,7 +174,7 @@ async def test_a_batch_behind_a_later_one_of_its_owner_writes_nothing(books: Boo
 # Weeks.
 
 
-async def test_a_week_is_freed_and_taken_in_one_batch(books: Books):
+async def test_a_week_is_freed_and_taken_in_one_batch(books: Books) -> None:
     await a_world(books)
     await books.lay_out(booking(1, slot_id="right-1", weeks=2))
     place = ("right-1", week(1))
@@ -186,14 +187,14 @@ async def test_a_week_is_freed_and_taken_in_one_batch(books: Books):
     assert await books.weeks() == {place: "bok_2"}
 
 
-async def test_a_week_is_freed_only_from_the_booking_that_is_said_to_hold_it(books: Books):
+async def test_a_week_is_freed_only_from_the_booking_that_is_said_to_hold_it(books: Books) -> None:
     await a_world(books)
     await books.lay_out(booking(1), booking(2, slot_id="right-1"), weeks=True)
     await books.keep(Decision(weeks_freed={("left-1", week(1)): "bok_2"}))
     assert await books.weeks() == {("left-1", week(1)): "bok_1", ("right-1", week(1)): "bok_2"}
 
 
-async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_is_kept(books: Books):
+async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_is_kept(books: Books) -> None:
     await a_world(books)
     await books.lay_out(booking(1), booking(2, slot_id="right-1"))
     before = (await books.see(ALL), await books.stores.sponsorship.overview(0))
@@ -226,7 +227,7 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
 # Keys and events.
 
 
-async def test_a_remembered_key_leads_to_its_booking_and_all_that_belongs_to_it(books: Books):
+async def test_a_remembered_key_leads_to_its_booking_and_all_that_belongs_to_it(books: Books) -> None:
     await a_world(books)
     kept = remembered("bok_1", 1)
     await books.lay_out(booking(1, hold_ms=NOW - 1, status=BookingStatus.EXPIRED))
@@ -243,7 +244,7 @@ async def test_a_remembered_key_leads_to_its_booking_and_all_that_belongs_to_it(
     assert seen.delivered == {"bok_1": (5, 2)}
 
 
-async def test_a_key_that_is_used_twice_is_contended_and_for_another_operation_it_is_another(books: Books):
+async def test_a_key_that_is_used_twice_is_contended_and_for_another_operation_it_is_another(books: Books) -> None:
     await a_world(books)
     await books.lay_out(booking(1))
     await books.keep(Decision(remembered=[remembered("bok_1")]))
@@ -255,7 +256,7 @@ async def test_a_key_that_is_used_twice_is_contended_and_for_another_operation_i
     assert sorted(seen.remembered.values(), key=lambda known: known.operation) == [remembered("bok_1"), other]
 
 
-async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(books: Books):
+async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(books: Books) -> None:
     await a_world(books)
     await books.keep(Decision(events=[("evt_2", "bok_1"), ("evt_1", "bok_2")]))
     assert (await books.see(LockSet(event_ids=("evt_1", "evt_3")))).events == {"evt_1"}
@@ -267,7 +268,9 @@ async def test_events_that_were_handled_are_seen_and_cannot_be_handled_again(boo
 # Named rows lead to others.
 
 
-async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the_weeks_from_its_own_on(books: Books):
+async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the_weeks_from_its_own_on(
+    books: Books,
+) -> None:
     await a_world(books, tenants=3)
     paid = booking(2, 2, week_start_ms=week(2), status=BookingStatus.PAID)
     await books.lay_out(booking(1, week_start_ms=week(1)), paid, booking(3, 3, week_start_ms=week(3)))
@@ -277,7 +280,7 @@ async def test_a_named_booking_leads_to_its_sponsor_campaign_and_slot_and_to_the
     assert set(seen.bookings) == {"bok_2", "bok_3"}
 
 
-async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(books: Books):
+async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(books: Books) -> None:
     await a_world(books)
     await books.lay_out(*(booking(n, week_start_ms=week(n), status=BookingStatus.PAID) for n in (1, 2, 3)))
     later = LockSet(slot_ids=("left-1",), from_week_ms=week(2))
@@ -291,7 +294,9 @@ async def test_the_weeks_of_a_slot_are_read_from_the_earliest_that_is_named_on(b
     assert set((await books.see(replace(later, from_week_ms=week(2) + 1))).bookings) == {"bok_3"}
 
 
-async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campaigns_of_their_holders(books: Books):
+async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campaigns_of_their_holders(
+    books: Books,
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, slot_id="right-1", status=BookingStatus.PAID))
     seen = await books.see(LockSet(slot_ids=("left-1",)))
@@ -301,7 +306,7 @@ async def test_a_slot_alone_leads_to_no_weeks_and_weeks_to_no_sponsors_and_campa
     assert seen == Snapshot(slots={"left-1": slot()}, weeks=holds, bookings={"bok_1": booking(1)})
 
 
-async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_before(books: Books):
+async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_before(books: Books) -> None:
     await a_world(books)
     held = booking(1, slot_id="right-1", week_start_ms=week(1), weeks=3)
     await books.lay_out(held)
@@ -309,7 +314,7 @@ async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_befor
     assert seen.weeks == dict.fromkeys(weeks_of(held), "bok_1")
 
 
-async def test_a_hold_of_two_weeks_that_makes_way_in_its_second_gives_both_back(books: Books):
+async def test_a_hold_of_two_weeks_that_makes_way_in_its_second_gives_both_back(books: Books) -> None:
     await a_world(books)
     await books.send(reserve(1, 1, "right-1", 1))
     late_ms = NOW + 2_000_000
@@ -320,7 +325,7 @@ async def test_a_hold_of_two_weeks_that_makes_way_in_its_second_gives_both_back(
     assert isinstance(third, BookingView)
 
 
-async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Books):
+async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Books) -> None:
     await a_world(books)
     statuses = list(BookingStatus)
     rows = [booking(n, status=status, week_start_ms=week(n)) for n, status in enumerate(statuses)]
@@ -331,21 +336,21 @@ async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Book
     assert (seen.campaigns, seen.slots, seen.weeks) == ({}, {}, {})
 
 
-async def test_a_campaign_leads_to_its_sponsor_and_that_one_to_its_open_bookings(books: Books):
+async def test_a_campaign_leads_to_its_sponsor_and_that_one_to_its_open_bookings(books: Books) -> None:
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, week_start_ms=week(2)))
     seen = await books.see(LockSet(campaign_ids=("cmp_2",)))
     assert (list(seen.sponsors), list(seen.campaigns), list(seen.bookings)) == (["ten_2"], ["cmp_2"], ["bok_2"])
 
 
-async def test_a_campaign_without_a_profile_is_found_without_one(books: Books):
+async def test_a_campaign_without_a_profile_is_found_without_one(books: Books) -> None:
     await books.tenants(1)
     await books.lay_out(campaign(1))
     seen = await books.see(LockSet(campaign_ids=("cmp_1",)))
     assert (seen.sponsors, seen.campaigns) == ({}, {"cmp_1": campaign(1)})
 
 
-async def test_delivery_is_summed_over_days_for_named_bookings_only(books: Books):
+async def test_delivery_is_summed_over_days_for_named_bookings_only(books: Books) -> None:
     await a_world(books)
     await books.lay_out(booking(1), booking(2, 2, week_start_ms=week(2)), booking(3, week_start_ms=week(3)))
     for day in range(3):
@@ -359,14 +364,14 @@ async def test_delivery_is_summed_over_days_for_named_bookings_only(books: Books
 # Rows that another node inserted first.
 
 
-async def test_a_sponsor_that_exists_and_was_not_seen_is_contended_and_stays(books: Books):
+async def test_a_sponsor_that_exists_and_was_not_seen_is_contended_and_stays(books: Books) -> None:
     await a_world(books)
     with pytest.raises(Contended):
         await books.keep(Decision(sponsors={"ten_1": sponsor(1, id="spo_other", name="Other")}))
     assert (await books.see(ALL)).sponsors["ten_1"] == sponsor(1)
 
 
-async def test_a_slot_that_exists_and_was_not_seen_is_contended_and_stays(books: Books):
+async def test_a_slot_that_exists_and_was_not_seen_is_contended_and_stays(books: Books) -> None:
     await a_world(books)
     with pytest.raises(Contended):
         await books.keep(Decision(slots={"left-1": slot(name="Other")}))
@@ -376,7 +381,7 @@ async def test_a_slot_that_exists_and_was_not_seen_is_contended_and_stays(books:
 # The public revision.
 
 
-async def test_a_visible_decision_raises_the_revision_and_is_announced_and_others_do_neither(books: Books):
+async def test_a_visible_decision_raises_the_revision_and_is_announced_and_others_do_neither(books: Books) -> None:
     await a_world(books)
     revision = await books.stores.sponsorship.revision()
     topics = await books.listen()
@@ -392,7 +397,7 @@ async def test_a_visible_decision_raises_the_revision_and_is_announced_and_other
 # The real rules.
 
 
-async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_again(books: Books):
+async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_again(books: Books) -> None:
     await books.tenants(1)
     await books.lay_out(slot())
     (first,) = await books.send(beginning(1, 1))
@@ -405,7 +410,7 @@ async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_agai
     assert await books.weeks() == {("left-1", week(1)): "bok_1"}
 
 
-async def test_a_repeated_creation_of_a_campaign_finds_the_first_and_leads_to_it(books: Books):
+async def test_a_repeated_creation_of_a_campaign_finds_the_first_and_leads_to_it(books: Books) -> None:
     await books.tenants(1)
     first = await books.send(CreateCampaign(campaign(1), origin(1)))
     renamed = await books.send(EditCampaign("ten_1", "cmp_1", origin(2), name="Renamed"))
@@ -419,7 +424,7 @@ async def test_a_repeated_creation_of_a_campaign_finds_the_first_and_leads_to_it
     assert len(await books.stores.sponsorship.campaigns(None, None, 10)) == 1
 
 
-async def test_an_audit_record_that_exists_and_was_not_seen_is_contended(books: Books):
+async def test_an_audit_record_that_exists_and_was_not_seen_is_contended(books: Books) -> None:
     await books.tenants(1)
     await books.keep(Decision(campaigns={"cmp_1": campaign(1)}, audits=[audit(1)]))
     with pytest.raises(Contended):
@@ -427,7 +432,7 @@ async def test_an_audit_record_that_exists_and_was_not_seen_is_contended(books: 
     assert len(await books.stores.sponsorship.campaigns(None, None, 10)) == 1
 
 
-async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(books: Books):
+async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(books: Books) -> None:
     await a_world(books)
     for number in (1, 2, 3):
         (answer,) = await books.send(reserve(number, 1, "left-1", number))
@@ -439,7 +444,7 @@ async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(boo
     assert [answer.booking.status for answer in answers if isinstance(answer, BookingView)] == ["expired", "reserved"]
 
 
-async def test_a_later_batch_goes_on_where_an_earlier_one_ended(books: Books):
+async def test_a_later_batch_goes_on_where_an_earlier_one_ended(books: Books) -> None:
     await a_world(books)
     await books.send(SaveProfile(sponsor(1, name="New name", id="spo_ignored"), origin(1)), reserve(2))
     (answer,) = await books.send(OpenCheckout("ten_1", "bok_2", origin(3)), now_ms=NOW + 60_000)

@@ -95,7 +95,7 @@ def refusal(answers: Sequence[Answer]) -> Code:
 # Races.
 
 
-async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds_it_taken(database: Database):
+async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds_it_taken(database: Database) -> None:
     one, two = nodes(database)
     await a_world(one)
     first, second = await while_held(
@@ -108,7 +108,7 @@ async def test_a_node_that_reserves_a_week_waits_for_the_one_before_it_and_finds
 
 async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_holds_of_the_one_before_it(
     database: Database,
-):
+) -> None:
     one, two = nodes(database)
     await a_world(one)
     # Different campaigns and slots: the nodes share only the sponsor.
@@ -121,7 +121,9 @@ async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_hold
     assert refusal(second) is Code.HOLD_LIMIT
 
 
-async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(database: Database):
+async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_the_other_booking(
+    database: Database,
+) -> None:
     one, two = nodes(database)
     await a_world(one)
 
@@ -141,7 +143,7 @@ async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_t
     assert seen.bookings == {"bok_1": booking(1, 1)}
 
 
-async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Database):
+async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Database) -> None:
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"), slot("left-2"))
@@ -159,7 +161,7 @@ async def test_two_nodes_that_begin_the_same_brand_keep_one_profile(database: Da
     assert kept.id == "spo_of_1"
 
 
-async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(database: Database):
+async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(database: Database) -> None:
     one, two = nodes(database)
     await one.tenants(1)
     await one.lay_out(slot("left-1"))
@@ -174,7 +176,9 @@ async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(datab
 
 
 @pytest.mark.parametrize("other_body", [False, True])
-async def test_two_nodes_that_create_a_campaign_under_one_key_at_once_create_one(database: Database, other_body: bool):
+async def test_two_nodes_that_create_a_campaign_under_one_key_at_once_make_one(
+    database: Database, other_body: bool
+) -> None:
     """The key gives the audit record its id, key and body give the campaign its own."""
     one, two = nodes(database)
     await one.tenants(1)
@@ -196,7 +200,7 @@ async def test_two_nodes_that_create_a_campaign_under_one_key_at_once_create_one
     assert len(await one.stores.sponsorship.campaigns(None, None, 10)) == 1
 
 
-async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database):
+async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database) -> None:
     """The sponsor does not exist when it is to be locked, but its booking exists when the key is looked up."""
     one, two = nodes(database)
     await one.tenants(1)
@@ -235,7 +239,7 @@ def _inserts() -> Sequence[str]:
 )
 async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
     database: Database, table: str, key: str, field: str, names: tuple[str, str]
-):
+) -> None:
     one, two = nodes(database)
     await one.tenants(1)
     # All campaigns belong to one sponsor without a profile, whose row would otherwise serialize the nodes.
@@ -243,16 +247,18 @@ async def test_nodes_that_name_rows_in_opposite_order_do_not_deadlock(
     if table == "sponsors":
         await one.tenants(2)
         await one.lay_out(sponsor(1), sponsor(2))
+    forwards: dict[str, Any] = {field: names}
+    backwards: dict[str, Any] = {field: names[::-1]}
     results = await while_held(
         database,
         f"select from {table} where {key} = '{names[1]}' for update",
-        partial(one.keep, Decision(audits=[audit(1)]), LockSet(**{field: names[::-1]})),
-        partial(two.keep, Decision(audits=[audit(2)]), LockSet(**{field: names})),
+        partial(one.keep, Decision(audits=[audit(1)]), LockSet(**backwards)),
+        partial(two.keep, Decision(audits=[audit(2)]), LockSet(**forwards)),
     )
     assert [type(result) for result in results] == [Decision, Decision]
 
 
-async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_them(database: Database):
+async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_them(database: Database) -> None:
     """By slots, by sponsors or by name: a node that waits for the first row holds none of the others."""
     (one,) = nodes(database, 1)
     await a_world(one)
@@ -271,7 +277,7 @@ async def test_bookings_are_locked_by_their_ids_whichever_way_a_batch_comes_to_t
 
 
 @pytest.mark.parametrize("kind", ["slots", "sponsors"])
-async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(database: Database, kind: str):
+async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(database: Database, kind: str) -> None:
     def making(*numbers: int) -> Decision:
         if kind == "slots":
             return Decision(slots={f"slot-{number}": slot(f"slot-{number}") for number in numbers})
@@ -291,7 +297,7 @@ async def test_nodes_that_make_the_same_rows_in_opposite_order_do_not_deadlock(d
     assert f"{kind}_pkey" in str(contended)
 
 
-async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
+async def test_a_batch_of_charges_makes_no_booking_wait(database: Database) -> None:
     """Charges lock tenants, and bookings refer to them. If the foreign key waited, a slow booking would block all
     charges, and two of each could deadlock."""
     one, _ = nodes(database)
@@ -315,7 +321,7 @@ async def test_a_batch_of_charges_makes_no_booking_wait(database: Database):
     assert [type(answer) for answer in answers] == [BookingView, BookingView]
 
 
-async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_week_twice(database: Database):
+async def test_nodes_under_a_storm_of_the_same_rows_never_deadlock_and_sell_no_week_twice(database: Database) -> None:
     books = nodes(database, 3)
     await a_world(books[0], tenants=3)
     errors: list[str] = []
@@ -363,7 +369,7 @@ def _reversed(rows: LockSet) -> LockSet:
 # Reading during writes.
 
 
-async def test_an_overview_is_of_one_moment_whatever_is_committed_while_it_is_read(database: Database):
+async def test_an_overview_is_of_one_moment_whatever_is_committed_while_it_is_read(database: Database) -> None:
     (one,) = nodes(database, 1)
     await one.lay_out(slot("left-1"))
     change = (

@@ -67,7 +67,7 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed: int):
+async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed: int) -> None:
     twins = [Books(stores_in_memory()), Books(stores_over(database))]
     for books in twins:
         await a_world(books, tenants=3)

@@ -1,6 +1,7 @@
 """The contract of the session store, over Postgres and in memory: sign-ins, sessions and pruning."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,12 @@ from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
 from actors.sessions.messages import (
+    Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
     Kept,
+    Message,
     Session,
     SignedIn,
     StartSignIn,
@@ -35,7 +38,7 @@ ANN, BOB = "ann@example.com", "bob@example.com"
 RIGHT, WRONG = b"right", b"wrong"
 
 
-def session(number: int, email: str = ANN, **changes) -> Session:
+def session(number: int, email: str = ANN, **changes: Any) -> Session:
     made = Session(f"ses_{number}", number.to_bytes(32), email, "A browser", NOW, NOW, NOW + 30 * DAY_MS)
     return replace(made, **changes)
 
@@ -67,7 +70,9 @@ class Desk:
         self.batches = 0
         self.contended = 0
 
-    async def act(self, *messages, now_ms: int = NOW, batch_id: BatchId | None = None, rules: SessionRules = RULES):
+    async def act(
+        self, *messages: Message, now_ms: int = NOW, batch_id: BatchId | None = None, rules: SessionRules = RULES
+    ) -> list[Answer]:
         self.batches += 1
         batch_id = batch_id or BatchId(self.owner, self.batches)
         while True:
@@ -81,7 +86,7 @@ class Desk:
             else:
                 return decision.answers
 
-    async def one(self, message, now_ms: int = NOW):
+    async def one(self, message: Message, now_ms: int = NOW) -> Answer:
         [answer] = await self.act(message, now_ms=now_ms)
         return answer
 
@@ -97,11 +102,11 @@ def desk(stores: Stores) -> Desk:
     return Desk(stores)
 
 
-def code_of(answer) -> Code | None:
+def code_of(answer: Answer) -> Code | None:
     return answer.code if isinstance(answer, Refused) else None
 
 
-async def test_a_session_is_resolved_with_its_accounts_tenant(desk: Desk):
+async def test_a_session_is_resolved_with_its_accounts_tenant(desk: Desk) -> None:
     begun = await desk.sign_in(1)
     found = await desk.stores.sessions.resolve([begun.token_hash, b"x" * 32])
     assert found == {begun.token_hash: SignedIn(session(1), "ten_1", Tier.CLAIMED)}
@@ -109,14 +114,14 @@ async def test_a_session_is_resolved_with_its_accounts_tenant(desk: Desk):
     assert await desk.stores.sessions.of_email(BOB, NOW) == []
 
 
-async def test_a_second_session_belongs_to_the_same_account(desk: Desk):
+async def test_a_second_session_belongs_to_the_same_account(desk: Desk) -> None:
     await desk.sign_in(1)
     await desk.sign_in(2, now_ms=NOW + MINUTE_MS)
     found = await desk.stores.sessions.resolve([session(1).token_hash, session(2).token_hash])
     assert {each.tenant_id for each in found.values()} == {"ten_1"}
 
 
-async def test_an_administrators_session_says_so(desk: Desk):
+async def test_an_administrators_session_says_so(desk: Desk) -> None:
     await desk.sign_in(1)
     grant = GrantAdmin(ANN, audit(7))
     await desk.stores.keys.transact(
@@ -126,7 +131,7 @@ async def test_an_administrators_session_says_so(desk: Desk):
     assert found[session(1).token_hash].admin
 
 
-async def test_letters_and_audits_are_kept_with_what_they_are_about(desk: Desk):
+async def test_letters_and_audits_are_kept_with_what_they_are_about(desk: Desk) -> None:
     await desk.sign_in(1)
     below = desk.stores.below
     outbox = MemoryOutbox(below) if isinstance(below, Memory) else PostgresOutbox(below)
@@ -135,7 +140,7 @@ async def test_letters_and_audits_are_kept_with_what_they_are_about(desk: Desk):
     assert (record.action, record.target_id, record.actor_type) == ("session.started", "ses_1", "session")
 
 
-async def test_attempts_and_codes_are_counted_over_batches(desk: Desk):
+async def test_attempts_and_codes_are_counted_over_batches(desk: Desk) -> None:
     await desk.one(start(1))
     wrong = [code_of(await desk.one(complete(number, proof=WRONG))) for number in range(2, 7)]
     assert wrong == [Code.INVALID_CODE] * 5
@@ -145,7 +150,7 @@ async def test_attempts_and_codes_are_counted_over_batches(desk: Desk):
     assert isinstance(await desk.one(complete(9), NOW + MINUTE_MS), Kept)
 
 
-async def test_a_batch_that_runs_again_starts_nothing_twice(desk: Desk):
+async def test_a_batch_that_runs_again_starts_nothing_twice(desk: Desk) -> None:
     await desk.one(start(1))
     batch_id = BatchId("another/sessions", 1)
     first = await desk.act(complete(1), batch_id=batch_id)
@@ -154,7 +159,7 @@ async def test_a_batch_that_runs_again_starts_nothing_twice(desk: Desk):
     assert len(await desk.stores.sessions.of_email(ANN, NOW)) == 1
 
 
-async def test_the_session_that_was_not_used_for_longest_makes_room(desk: Desk):
+async def test_the_session_that_was_not_used_for_longest_makes_room(desk: Desk) -> None:
     for number in range(1, 5):
         await desk.sign_in(number, now_ms=NOW + number * MINUTE_MS)
         await desk.one(Touch(f"ses_{number}"), NOW + number * HOUR_MS)
@@ -162,7 +167,7 @@ async def test_the_session_that_was_not_used_for_longest_makes_room(desk: Desk):
     assert [each.id for each in live] == ["ses_4", "ses_3", "ses_2"]
 
 
-async def test_a_touched_session_lives_on_and_an_ended_one_does_not(desk: Desk):
+async def test_a_touched_session_lives_on_and_an_ended_one_does_not(desk: Desk) -> None:
     await desk.sign_in(1)
     later = NOW + 2 * HOUR_MS
     answer = await desk.one(Touch("ses_1"), later)
@@ -176,13 +181,13 @@ async def test_a_touched_session_lives_on_and_an_ended_one_does_not(desk: Desk):
     assert await desk.stores.sessions.of_email(ANN, later + 1) == []
 
 
-async def test_only_its_own_account_ends_a_session(desk: Desk):
+async def test_only_its_own_account_ends_a_session(desk: Desk) -> None:
     await desk.sign_in(1)
     assert [code_of(each) for each in await desk.act(end(1, BOB), end(9))] == [Code.NOT_FOUND] * 2
     assert len(await desk.stores.sessions.of_email(ANN, NOW)) == 1
 
 
-async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk):
+async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:
     for number, email in enumerate((ANN, BOB, "cat@example.com"), 1):
         await desk.sign_in(number, email, NOW + number)
         await desk.one(EndSession(f"ses_{number}", email, audit(10 + number)), NOW + number)
@@ -202,7 +207,7 @@ def nodes(database: Database) -> list[Desk]:
     return [Desk(stores_over(database), f"node {number}/sessions") for number in range(2)]
 
 
-async def test_two_right_completions_at_once_make_one_session(nodes: list[Desk]):
+async def test_two_right_completions_at_once_make_one_session(nodes: list[Desk]) -> None:
     for number in range(8):
         email = f"person{number}@example.com"
         await nodes[0].one(start(number, email))
@@ -214,7 +219,7 @@ async def test_two_right_completions_at_once_make_one_session(nodes: list[Desk])
         assert len(await nodes[0].stores.sessions.of_email(email, NOW)) == 1
 
 
-async def test_guesses_on_two_nodes_are_all_counted(nodes: list[Desk]):
+async def test_guesses_on_two_nodes_are_all_counted(nodes: list[Desk]) -> None:
     await nodes[0].one(start(1))
     rules = SessionRules(codes=CodeRules(attempts=20))
     guesses = [complete(number, proof=WRONG) for number in range(10)]
@@ -224,12 +229,12 @@ async def test_guesses_on_two_nodes_are_all_counted(nodes: list[Desk]):
     assert isinstance((await nodes[0].act(complete(99), rules=one_more))[0], Kept)
 
 
-async def test_two_first_codes_at_once_send_one_letter(nodes: list[Desk]):
+async def test_two_first_codes_at_once_send_one_letter(nodes: list[Desk]) -> None:
     answers = await together(*(now(desk.one, start(place)) for place, desk in enumerate(nodes)))
     assert sorted(code_of(answer) or "sent" for answer in answers) == [Code.RATE_LIMITED, "sent"]
 
 
-async def test_crossing_batches_of_two_nodes_come_to_an_end(nodes: list[Desk]):
+async def test_crossing_batches_of_two_nodes_come_to_an_end(nodes: list[Desk]) -> None:
     emails = [f"person{number}@example.com" for number in range(12)]
     for number, email in enumerate(emails):
         await nodes[0].one(start(number, email))

@@ -59,7 +59,7 @@ async def paged(read: Read, limit: int) -> list[str]:
     return found
 
 
-async def test_an_empty_area_reads_as_such(reads: SponsorshipStore):
+async def test_an_empty_area_reads_as_such(reads: SponsorshipStore) -> None:
     assert await reads.sponsor("ten_1") is None
     assert await reads.booking(None, "bok_1") is None
     assert await reads.campaign(None, "cmp_1") is None
@@ -68,12 +68,9 @@ async def test_an_empty_area_reads_as_such(reads: SponsorshipStore):
         assert list(await listed(None, 10)) == []
     for owned in (reads.campaigns, reads.bookings):
         assert list(await owned(None, None, 10)) == list(await owned("ten_1", None, 10)) == []
-    assert (
-        list(await reads.slots())
-        == list(await reads.due_holds(NOW, 10))
-        == list(await reads.due_refunds(NOW, 10))
-        == []
-    )
+    assert list(await reads.slots()) == []
+    assert list(await reads.due_holds(NOW, 10)) == []
+    assert list(await reads.due_refunds(NOW, 10)) == []
     assert await reads.revision() == 0
     assert await reads.overview(0) == Overview(0, [], [], [])
 
@@ -83,7 +80,7 @@ async def test_an_empty_area_reads_as_such(reads: SponsorshipStore):
 
 async def test_lists_are_newest_first_then_by_id_and_pages_neither_overlap_nor_leave_gaps(
     books: Books, reads: SponsorshipStore
-):
+) -> None:
     numbers = range(1, 8)
     created = {number: NOW + number // 3 for number in numbers}
     await books.tenants(*numbers)
@@ -112,7 +109,9 @@ async def test_lists_are_newest_first_then_by_id_and_pages_neither_overlap_nor_l
         assert await paged(read, 2) == [f"{prefix}_{number}" for number in (6, 4, 2)]
 
 
-async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(books: Books, reads: SponsorshipStore):
+async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(
+    books: Books, reads: SponsorshipStore
+) -> None:
     numbers = range(1, 8)
     states = {number: CampaignStatus.PENDING if number % 2 else CampaignStatus.APPROVED for number in numbers}
     await books.tenants(1)
@@ -130,7 +129,7 @@ async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(books:
             assert oldest == newest[::-1], (status, limit)
 
 
-async def test_the_audit_of_one_target_leaves_all_others_out(books: Books, reads: SponsorshipStore):
+async def test_the_audit_of_one_target_leaves_all_others_out(books: Books, reads: SponsorshipStore) -> None:
     targets = ["cmp_1", "cmp_2", "cmp_1", "cmp_10", "cmp_1"]
     rows = [audit(n, created_ms=NOW + n // 2, target_id=target) for n, target in enumerate(targets, 1)]
     await books.keep(Decision(audits=rows))
@@ -139,7 +138,7 @@ async def test_the_audit_of_one_target_leaves_all_others_out(books: Books, reads
     assert await paged(partial(reads.audit, target_id="cmp"), 2) == []
 
 
-async def test_a_place_that_is_no_row_is_a_place_all_the_same(books: Books, reads: SponsorshipStore):
+async def test_a_place_that_is_no_row_is_a_place_all_the_same(books: Books, reads: SponsorshipStore) -> None:
     await books.tenants(1, 2)
     await books.lay_out(sponsor(1), sponsor(2, created_ms=NOW + 5))
     assert [row.id for row in await reads.sponsors(Before(NOW + 5, "spo_1a"), 10)] == ["spo_1"]
@@ -147,7 +146,7 @@ async def test_a_place_that_is_no_row_is_a_place_all_the_same(books: Books, read
     assert [row.id for row in await reads.sponsors(Before(NOW, ""), 10)] == []
 
 
-async def test_sponsors_are_read_whole(books: Books, reads: SponsorshipStore):
+async def test_sponsors_are_read_whole(books: Books, reads: SponsorshipStore) -> None:
     await books.tenants(1, 2)
     await books.lay_out(sponsor(1), sponsor(2, demo=True))
     assert await reads.sponsor("ten_1") == sponsor(1)
@@ -155,7 +154,9 @@ async def test_sponsors_are_read_whole(books: Books, reads: SponsorshipStore):
     assert list(await reads.sponsors(None, 10)) == [sponsor(2, demo=True), sponsor(1)]
 
 
-async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(books: Books, reads: SponsorshipStore):
+async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await books.tenants(1, 2)
     noted = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No", demo=True)
     await books.lay_out(sponsor(1), campaign(1, 1), noted)
@@ -165,7 +166,7 @@ async def test_campaigns_carry_the_sponsors_name_where_there_is_a_profile(books:
     assert await reads.campaign("ten_1", "cmp_1") == CampaignView(campaign(1, 1), "Brand 1")
 
 
-async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Books, reads: SponsorshipStore):
+async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
     await books.lay_out(booking(1), replace(FULL_BOOKING, week_start_ms=week(2)), booking(2, 2, week_start_ms=week(3)))
     await books.deliver("bok_1", DAY, 10, 1)
@@ -181,7 +182,7 @@ async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Bo
     assert type(full.booking.status) is BookingStatus
 
 
-async def test_delivery_is_read_by_day_in_order(books: Books, reads: SponsorshipStore):
+async def test_delivery_is_read_by_day_in_order(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
     await books.lay_out(booking(1))
     await books.deliver("bok_1", DAY + 10, 5_000_000_000, 2)
@@ -191,7 +192,7 @@ async def test_delivery_is_read_by_day_in_order(books: Books, reads: Sponsorship
     assert list(await reads.delivered("bok_1")) == days
 
 
-async def test_rows_of_another_account_do_not_exist(books: Books, reads: SponsorshipStore):
+async def test_rows_of_another_account_do_not_exist(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
     await books.lay_out(booking(1))
     assert await reads.booking("ten_2", "bok_1") is None
@@ -200,14 +201,14 @@ async def test_rows_of_another_account_do_not_exist(books: Books, reads: Sponsor
     assert [view.campaign.id for view in await reads.campaigns("ten_2", None, 10)] == ["cmp_2"]
 
 
-async def test_all_slots_are_read_by_id_retired_ones_too(books: Books, reads: SponsorshipStore):
+async def test_all_slots_are_read_by_id_retired_ones_too(books: Books, reads: SponsorshipStore) -> None:
     rows = [slot("B"), FULL_SLOT, slot("a-2"), slot("a", retired_ms=NOW)]
     await books.lay_out(*rows)
     assert list(await reads.slots()) == [rows[0], rows[3], rows[2], FULL_SLOT]
     assert type((await reads.slots())[3].side) is Side
 
 
-async def test_every_field_of_the_audit_comes_back(books: Books, reads: SponsorshipStore):
+async def test_every_field_of_the_audit_comes_back(books: Books, reads: SponsorshipStore) -> None:
     changes = json.dumps({"name": ["Old", "Ünï «x»"], "nested": {"b": 1, "a": None}}, ensure_ascii=False)
     full = audit(1, actor_email="admin@example.com", request_id="req_1", changes=changes)
     await books.keep(Decision(audits=[full, audit(2)]))
@@ -217,7 +218,7 @@ async def test_every_field_of_the_audit_comes_back(books: Books, reads: Sponsors
     assert replace(first, changes="") == replace(full, changes="")
 
 
-async def test_the_revision_grows_by_one_with_each_change_that_shows(books: Books, reads: SponsorshipStore):
+async def test_the_revision_grows_by_one_with_each_change_that_shows(books: Books, reads: SponsorshipStore) -> None:
     for number in (1, 2, 3):
         await books.keep(Decision(visible=True))
         assert await reads.revision() == (await reads.overview(0)).revision == number
@@ -228,7 +229,7 @@ async def test_the_revision_grows_by_one_with_each_change_that_shows(books: Book
 
 async def test_weeks_are_taken_from_the_first_that_is_asked_for_and_holds_say_until_when(
     books: Books, reads: SponsorshipStore
-):
+) -> None:
     await a_world(books)
     statuses = [BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.PAID, BookingStatus.REFUNDING]
     await books.lay_out(
@@ -248,7 +249,7 @@ async def test_weeks_are_taken_from_the_first_that_is_asked_for_and_holds_say_un
     assert list((await reads.overview(week(4))).taken) == []
 
 
-async def test_a_retired_slot_is_not_shown_and_what_was_sold_of_it_is(books: Books, reads: SponsorshipStore):
+async def test_a_retired_slot_is_not_shown_and_what_was_sold_of_it_is(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
     await books.lay_out(booking(1, status=BookingStatus.PAID), booking(2, slot_id="right-1", week_start_ms=week(4)))
     retired = slot(retired_ms=NOW, active=False)
@@ -259,9 +260,9 @@ async def test_a_retired_slot_is_not_shown_and_what_was_sold_of_it_is(books: Boo
     assert [sold.booking_id for sold in overview.placements] == ["bok_1"]
 
 
-async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, reads: SponsorshipStore):
+async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
-    paid = {"status": BookingStatus.PAID, "weeks": 2, "slot_id": "right-1"}
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "weeks": 2, "slot_id": "right-1"}
     await books.lay_out(booking(2, 2, demo=True, **paid), booking(1, week_start_ms=week(3), **paid))
     content = campaign().content
     assert list((await reads.overview(week(1))).placements) == [
@@ -270,7 +271,7 @@ async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, 
     ]
 
 
-async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, reads: SponsorshipStore):
+async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
     await books.lay_out(booking(1, status=BookingStatus.PAID, weeks=5, slot_id="right-1"))
 
@@ -281,21 +282,27 @@ async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, re
 
 
 @pytest.mark.parametrize("status", [status for status in BookingStatus if status is not BookingStatus.PAID])
-async def test_a_booking_that_is_not_paid_is_no_placement(books: Books, reads: SponsorshipStore, status: BookingStatus):
+async def test_a_booking_that_is_not_paid_is_no_placement(
+    books: Books, reads: SponsorshipStore, status: BookingStatus
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1, status=status))
     assert list((await reads.overview(week(0))).placements) == []
 
 
 @pytest.mark.parametrize("status", list(CampaignStatus))
-async def test_only_an_approved_campaign_is_shown(books: Books, reads: SponsorshipStore, status: CampaignStatus):
+async def test_only_an_approved_campaign_is_shown(
+    books: Books, reads: SponsorshipStore, status: CampaignStatus
+) -> None:
     await books.tenants(1)
     await books.lay_out(sponsor(), slot(), campaign(status=status), booking(1, status=BookingStatus.PAID))
     shown = len((await reads.overview(week(0))).placements)
     assert shown == (1 if status is CampaignStatus.APPROVED else 0)
 
 
-async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(books: Books, reads: SponsorshipStore):
+async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await a_world(books)
     await books.lay_out(booking(1, status=BookingStatus.PAID, weeks=2, slot_id="right-1"))
     await books.keep(Decision(weeks_freed={("right-1", week(2)): "bok_1"}))
@@ -307,7 +314,9 @@ async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(books:
 # Due holds and refunds.
 
 
-async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(books: Books, reads: SponsorshipStore):
+async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await a_world(books)
     holds = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: NOW - 5}
     statuses = {1: BookingStatus.CHECKOUT}
@@ -326,7 +335,9 @@ async def test_open_holds_are_due_when_their_time_is_up_the_longest_first(books:
     assert list(await reads.due_holds(NOW - 6, 3)) == []
 
 
-async def test_refunds_are_due_when_their_time_has_come_the_longest_first(books: Books, reads: SponsorshipStore):
+async def test_refunds_are_due_when_their_time_has_come_the_longest_first(
+    books: Books, reads: SponsorshipStore
+) -> None:
     await a_world(books)
     due = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: NOW - 5, 6: None}
     rows = {

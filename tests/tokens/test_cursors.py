@@ -1,4 +1,4 @@
-"""Cursors: opaque, bound to one list and one secret, with one spelling each."""
+"""Cursors are opaque, bound to one list and one secret, and have one spelling each."""
 
 import string
 
@@ -59,7 +59,7 @@ def test_a_cursor_of_another_secret_is_refused() -> None:
 
 
 def test_a_cursor_longer_than_the_limit_is_refused_before_it_is_read() -> None:
-    with pytest.raises(BadCursor, match="at most 2000"):
+    with pytest.raises(BadCursor, match="longer than 2000 characters"):
         CURSORS.decode("bots", "A" * (MAX_CHARACTERS + 1))
 
 

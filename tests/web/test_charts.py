@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader
 import service.web.pages.charts as charts
 from actors.clock import DAY_MS
 from service.web.pages.charts import Chart, Line, Series, by_day, compact, ticks
+from service.web.pages.words import short_day
 
 FIRST = 20_775 * DAY_MS
 DAYS = [FIRST + index * DAY_MS for index in range(5)]
@@ -111,7 +112,7 @@ def test_at_most_so_many_days_are_named_and_the_last_is(count: int) -> None:
 
 
 def short(day: int) -> str:
-    return charts.short_day(day).removesuffix(" 2026").removesuffix(" 2027")
+    return short_day(day).removesuffix(" 2026").removesuffix(" 2027")
 
 
 def test_the_numbers_are_told_in_words_and_as_a_table() -> None:

@@ -130,8 +130,8 @@ async def test_a_page_is_logged_and_counted_as_a_page_whatever_it_asks(
 async def test_a_refusal_that_a_page_makes_nothing_of_is_not_noted(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def anyway(visit: PageRequest) -> Template:
-        assert (await visit.ask("getBooking", path={"id": "nothing"})).refused is not None
+    async def anyway(request: PageRequest) -> Template:
+        assert (await request.ask("getBooking", path={"id": "nothing"})).refused is not None
         return Template("sign_out.html")
 
     page = Page("/anyway", anyway, who=Audience.ACCOUNT)

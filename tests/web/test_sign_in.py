@@ -2,6 +2,7 @@
 
 import html
 import re
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -23,7 +24,7 @@ async def post(
     return await (client or world.client).post(path, headers=headers, body=urlencode(fields).encode())
 
 
-async def code_for(world: World, **fields: str) -> str:
+async def code_for(world: World, **fields: Any) -> str:
     shown = await post(world, "/sign-in", do="send", email=ANN, **fields)
     assert (shown.status, shown.header("cache-control")) == (200, "no-store")
     return await world.emailed_code(ANN)

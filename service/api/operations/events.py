@@ -23,7 +23,7 @@ BATCH_BYTES = 128 * 1024
 """Room for 500 events of 262 bytes; one with an id of this service has 113, and 161 when it is indented."""
 
 CRAWLERS = ("bot", "crawl", "spider", "slurp", "headless")
-"""What the user agents of those say who own up to being one (decisions, section 9)."""
+"""What the user agents of those say who own up to being one."""
 
 KINDS = {kind.value: kind for kind in Kind}
 DROPPED = {

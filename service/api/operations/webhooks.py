@@ -23,7 +23,7 @@ async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
     """An answer of 200 tells Stripe not to send the event again. What a ledger cannot keep now is answered 503."""
     if services.webhook is None:
         return Refused(Code.NOT_FOUND, "There is nothing at this address.")
-    told = services.webhook.opened(call.request.body, call.request.headers.get("stripe-signature"))
+    told = services.webhook.read(call.request.body, call.request.headers.get("stripe-signature"))
     match told:
         case Refused():
             return told

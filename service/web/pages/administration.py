@@ -8,29 +8,29 @@ from service.web.pages.typed import text_of
 TIERS = ("claimed", "upgraded")
 
 
-async def sponsors(visit: PageRequest) -> Template:
-    page = (await visit.ask("listSponsors", query={"cursor": visit.query.get("cursor")})).or_refused()
-    return Template("admin_sponsors.html", {"sponsors": page["items"], "older": following(visit, page)})
+async def sponsors(request: PageRequest) -> Template:
+    page = (await request.ask("listSponsors", query={"cursor": request.query.get("cursor")})).or_refused()
+    return Template("admin_sponsors.html", {"sponsors": page["items"], "older": following(request, page)})
 
 
-async def audit(visit: PageRequest) -> Template:
-    target = visit.query.get("target") or None
-    asked = {"targetId": target, "cursor": visit.query.get("cursor")}
-    page = (await visit.ask("listAudit", query=asked)).or_refused()
+async def audit(request: PageRequest) -> Template:
+    target = request.query.get("target") or None
+    asked = {"targetId": target, "cursor": request.query.get("cursor")}
+    page = (await request.ask("listAudit", query=asked)).or_refused()
     records = [{"record": record, "changes": changes_of(record["changes"])} for record in page["items"]]
     return Template(
-        "admin_audit.html", {"records": records, "target": target, "older": following(visit, page, "target")}
+        "admin_audit.html", {"records": records, "target": target, "older": following(request, page, "target")}
     )
 
 
-async def accounts(visit: PageRequest) -> Template:
+async def accounts(request: PageRequest) -> Template:
     return Template("admin_accounts.html", {"tiers": TIERS})
 
 
-async def set_tier(visit: PageRequest) -> SeeOther | FormError:
-    body = {"email": text_of(visit.form, "email") or "", "tier": visit.form.get("tier", "")}
-    told = await visit.ask("setAccountTier", body=body)
-    return FormError(told.refused) if told.refused is not None else SeeOther("/admin/accounts", "tier_set")
+async def set_tier(request: PageRequest) -> SeeOther | FormError:
+    body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
+    result = await request.ask("setAccountTier", body=body)
+    return FormError(result.refused) if result.refused is not None else SeeOther("/admin/accounts", "tier_set")
 
 
 PAGES = (

@@ -18,27 +18,27 @@ UUID_BYTES = 16
 PERCENT = 100
 
 
-async def bookings(visit: PageRequest) -> Template:
-    cursor = visit.query.get("cursor")
-    listed = (await visit.ask("listBookings", query={"cursor": cursor})).or_refused()
-    values = {"bookings": listed, "cursor": cursor, "now_ms": visit.now_ms}
+async def bookings(request: PageRequest) -> Template:
+    cursor = request.query.get("cursor")
+    listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
+    values = {"bookings": listed, "cursor": cursor, "now_ms": request.now_ms}
     return Template("sponsor_bookings.html", values)
 
 
 # Booking a week.
 
 
-async def book(visit: PageRequest) -> Template | SeeOther:
+async def book(request: PageRequest) -> Template | SeeOther:
     """The form for a week of a slot: for a campaign, or for who has none, with brand and creative in it."""
-    slot_id = _asked(visit, "slotId")
+    slot_id = _asked(request, "slotId")
     if not slot_id:
         return SeeOther("/sponsor/inventory")
-    query = {"weekStart": _asked(visit, "weekStart") or None, "weeks": WEEKS}
-    weeks = (await visit.ask("getCalendar", query=query)).or_refused()["weeks"]
+    query = {"weekStart": _asked(request, "weekStart") or None, "weeks": WEEKS}
+    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
     in_weeks = [(week, _slot_in(week, slot_id)) for week in weeks]
     wanted, slot = in_weeks[0]
-    me = (await visit.ask("getSponsor")).or_refused()
-    campaigns = (await visit.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
+    me = (await request.ask("getSponsor")).or_refused()
+    campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
     bookable = [each for each in campaigns["items"] if each["status"] != "rejected"]
     values = {
         "slot": slot,
@@ -48,27 +48,27 @@ async def book(visit: PageRequest) -> Template | SeeOther:
         "campaigns": bookable,
         "more_campaigns": campaigns["hasMore"],
         "first": me["profile"] is None or not bookable,
-        "key": _key(visit),
-        "now_ms": visit.now_ms,
+        "key": _key(request),
+        "now_ms": request.now_ms,
     }
     return Template("sponsor_book.html", values)
 
 
-async def reserve(visit: PageRequest) -> SeeOther | FormError:
-    return await _reserved(visit, "createBooking", ("campaignId",))
+async def reserve(request: PageRequest) -> SeeOther | FormError:
+    return await _reserved(request, "createBooking", ("campaignId",))
 
 
-async def start(visit: PageRequest) -> SeeOther | FormError:
-    return await _reserved(visit, "startBooking", ("name", "website", "headline", "body"))
+async def start(request: PageRequest) -> SeeOther | FormError:
+    return await _reserved(request, "startBooking", ("name", "website", "headline", "body"))
 
 
-async def _reserved(visit: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
-    form = visit.form
+async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
+    form = request.form
     body: dict[str, Any] = {name: form.get(name, "") for name in (*fields, "slotId", "idempotencyKey")}
-    told = await visit.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
-    if told.refused is not None:
-        return FormError(told.refused)
-    return SeeOther(_place(told.json["booking"]["id"]), "reserved")
+    result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther(_place(result.json["booking"]["id"]), "reserved")
 
 
 def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
@@ -79,8 +79,8 @@ def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
     raise nothing_here()
 
 
-def _asked(visit: PageRequest, name: str) -> str:
-    return visit.form.get(name) or visit.query.get(name, "")
+def _asked(request: PageRequest, name: str) -> str:
+    return request.form.get(name) or request.query.get(name, "")
 
 
 def _number(text: str) -> int | str:
@@ -88,12 +88,12 @@ def _number(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
 
 
-def _key(visit: PageRequest) -> str:
+def _key(request: PageRequest) -> str:
     """The name by which the form reserves once. One that was refused is not used up, but for one that stands for another
     booking already."""
-    spent = visit.problem is not None and visit.problem.code is Code.IDEMPOTENCY_CONFLICT
-    typed = "" if spent else visit.form.get("idempotencyKey", "")
-    return typed or new_uuid(visit.entropy)
+    spent = request.problem is not None and request.problem.code is Code.IDEMPOTENCY_CONFLICT
+    typed = "" if spent else request.form.get("idempotencyKey", "")
+    return typed or new_uuid(request.entropy)
 
 
 def new_uuid(entropy: Entropy) -> str:
@@ -106,18 +106,18 @@ def new_uuid(entropy: Entropy) -> str:
 # One booking.
 
 
-async def booking(visit: PageRequest) -> Template:
-    path = {"id": visit.path_values["id"]}
-    read = (await visit.ask("getBooking", path=path)).or_refused()
-    delivery = (await visit.ask("getDelivery", path=path)).or_refused()
-    campaign = (await visit.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
+async def booking(request: PageRequest) -> Template:
+    path = {"id": request.path_values["id"]}
+    read = (await request.ask("getBooking", path=path)).or_refused()
+    delivery = (await request.ask("getDelivery", path=path)).or_refused()
+    campaign = (await request.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
     values = {
         "booking": read["booking"],
         "receipt": read["receipt"],
         "delivery": delivery,
         "campaign": campaign["campaign"],
         "chart": chart_of(delivery),
-        "now_ms": visit.now_ms,
+        "now_ms": request.now_ms,
     }
     return Template("sponsor_booking.html", values)
 
@@ -139,24 +139,24 @@ def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
     )
 
 
-async def check_out(visit: PageRequest) -> SeeOther | FormError | Template:
+async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
     """On to the page on which the booking is paid. A form leads to no other site under our policy: to a processor's page
     leads a link."""
-    told = await visit.ask("openCheckout", path={"id": visit.path_values["id"]})
-    if told.refused is not None:
-        return FormError(told.refused)
-    url, ours = str(told.json["checkoutUrl"]), visit.base_url
+    result = await request.ask("openCheckout", path={"id": request.path_values["id"]})
+    if result.refused is not None:
+        return FormError(result.refused)
+    url, ours = str(result.json["checkoutUrl"]), request.base_url
     if url.startswith(f"{ours}/"):
         return SeeOther(url.removeprefix(ours))
     assert url.startswith("https://"), "a payment processor has an address of https"
-    values = {"url": url, "held_until": told.json["expiresAt"], "booking_id": visit.path_values["id"]}
+    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": request.path_values["id"]}
     return Template("sponsor_checkout.html", values)
 
 
-async def cancel(visit: PageRequest) -> SeeOther | FormError:
-    booking_id = visit.path_values["id"]
-    told = await visit.ask("cancelBooking", path={"id": booking_id})
-    return SeeOther(_place(booking_id), "booking_cancelled") if told.refused is None else FormError(told.refused)
+async def cancel(request: PageRequest) -> SeeOther | FormError:
+    booking_id = request.path_values["id"]
+    result = await request.ask("cancelBooking", path={"id": booking_id})
+    return SeeOther(_place(booking_id), "booking_cancelled") if result.refused is None else FormError(result.refused)
 
 
 def _place(booking_id: str) -> str:

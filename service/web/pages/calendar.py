@@ -21,11 +21,11 @@ class Cell(StrEnum):
     CLOSED = "Not sold"
 
 
-async def inventory(visit: PageRequest) -> Template:
-    now_ms = visit.now_ms
+async def inventory(request: PageRequest) -> Template:
+    now_ms = request.now_ms
     # One week more than is shown tells whether there is a later page.
-    query = {"weekStart": visit.query.get("weekStart"), "weeks": WEEKS + 1}
-    weeks = (await visit.ask("getCalendar", query=query)).or_refused()["weeks"]
+    query = {"weekStart": request.query.get("weekStart"), "weeks": WEEKS + 1}
+    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
     shown = weeks[:WEEKS]
     first_ms = shown[0]["weekStart"]
     rows = [

@@ -21,46 +21,46 @@ class Shelf:
     lists: str
     template: str
 
-    async def show(self, visit: PageRequest) -> Template:
+    async def show(self, request: PageRequest) -> Template:
         """A page of the list, or the best matches of `q`. What is not taken is said above the search, and lists nothing."""
-        q, cursor = visit.query.get("q", "").strip(), visit.query.get("cursor", "")
+        q, cursor = request.query.get("q", "").strip(), request.query.get("cursor", "")
         asked = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
-        told = await visit.ask(self.lists, query=asked)
+        result = await request.ask(self.lists, query=asked)
         values: dict[str, object] = {"path": self.path, "q": q, "cursor": "" if q else cursor}
-        if told.refused is None:
+        if result.refused is None:
             return Template(
-                self.template, values | {"entries": told.json["data"], "following": told.json["nextCursor"]}
+                self.template, values | {"entries": result.json["data"], "following": result.json["nextCursor"]}
             )
-        if told.refused.code is not Code.INVALID_REQUEST:
-            told.or_refused()
-        words = text_of(told.refused.problems) or told.refused.message
+        if result.refused.code is not Code.INVALID_REQUEST:
+            result.or_refused()
+        words = text_of(result.refused.problems) or result.refused.message
         values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
-        return Template(self.template, values, status_of(told.refused), [*NO_STORE])
+        return Template(self.template, values, status_of(result.refused), [*NO_STORE])
 
 
 USECASES = Shelf("/usecases", "listUseCases", "usecases.html")
 BOTS = Shelf("/bots", "listBots", "bots.html")
 
 
-async def usecase(visit: PageRequest) -> Template:
-    entry = (await visit.ask("getUseCase", path=visit.path_values)).or_refused()
-    bots = await _named(visit, entry.get("guide", {}).get("botSlugs", ()))
+async def usecase(request: PageRequest) -> Template:
+    entry = (await request.ask("getUseCase", path=request.path_values)).or_refused()
+    bots = await _named(request, entry.get("guide", {}).get("botSlugs", ()))
     return Template("usecase.html", {"entry": entry, "bots": bots})
 
 
-async def _named(visit: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """The bots of a guide, in its order. Of one that is not in the catalog only the slug is known."""
     bots = []
     for slug in dict.fromkeys(slugs):
-        told = await visit.ask("getBot", path={"slug": slug})
-        if told.refused is not None and told.refused.code is not Code.NOT_FOUND:
-            told.or_refused()
-        bots.append(told.json if told.refused is None else {"slug": slug})
+        result = await request.ask("getBot", path={"slug": slug})
+        if result.refused is not None and result.refused.code is not Code.NOT_FOUND:
+            result.or_refused()
+        bots.append(result.json if result.refused is None else {"slug": slug})
     return bots
 
 
-async def bot(visit: PageRequest) -> Template:
-    entry = (await visit.ask("getBot", path=visit.path_values)).or_refused()
+async def bot(request: PageRequest) -> Template:
+    entry = (await request.ask("getBot", path=request.path_values)).or_refused()
     return Template("bot.html", {"entry": entry})
 
 

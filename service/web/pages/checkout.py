@@ -9,21 +9,21 @@ from service.web.pages.page import Page, PageRequest, Template
 from service.web.pages.words import day, money
 
 
-async def checkout(visit: PageRequest) -> Template:
-    return await _checkout(visit, "viewCheckout")
+async def checkout(request: PageRequest) -> Template:
+    return await _checkout(request, "viewCheckout")
 
 
-async def pay(visit: PageRequest) -> Template:
-    return await _checkout(visit, "payCheckout")
+async def pay(request: PageRequest) -> Template:
+    return await _checkout(request, "payCheckout")
 
 
-async def cancel(visit: PageRequest) -> Template:
-    return await _checkout(visit, "cancelCheckout")
+async def cancel(request: PageRequest) -> Template:
+    return await _checkout(request, "cancelCheckout")
 
 
-async def receipt(visit: PageRequest) -> Template:
+async def receipt(request: PageRequest) -> Template:
     """The receipt of a booking; until the booking is paid, the page says that it is not."""
-    bought = (await visit.ask("viewReceipt", path=visit.path_values)).or_refused()
+    bought = (await request.ask("viewReceipt", path=request.path_values)).or_refused()
     values = {
         "state": bought["status"],
         "paid": bought["paidAt"] if bought["receiptUrl"] else None,
@@ -31,20 +31,20 @@ async def receipt(visit: PageRequest) -> Template:
         "reference": bought["paymentId"],
         "issue": bought["paymentIssue"],
     }
-    return Template("receipt.html", _purchase(visit, bought) | values, headers=[*NO_STORE])
+    return Template("receipt.html", _purchase(request, bought) | values, headers=[*NO_STORE])
 
 
-async def _checkout(visit: PageRequest, operation: str) -> Template:
-    bought = (await visit.ask(operation, path=visit.path_values)).or_refused()
+async def _checkout(request: PageRequest, operation: str) -> Template:
+    bought = (await request.ask(operation, path=request.path_values)).or_refused()
     # A reserved booking is sent to checkout by an operation of the API; only then can it be paid.
     state = "open" if bought["status"] == "checkout" else bought["status"]
     values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
-    return Template("checkout.html", _purchase(visit, bought) | values, headers=[*NO_STORE])
+    return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
 
 
-def _purchase(visit: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
+def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
     """What was or would be bought, in words. `own` means that the viewer may open the booking's page as well."""
-    person = visit.caller.signed_in
+    person = request.caller.signed_in
     return {
         "booking_id": bought["bookingId"],
         "own": person is not None and person.tenant_id == bought["tenantId"],
@@ -62,7 +62,7 @@ def _purchase(visit: PageRequest, bought: Mapping[str, Any]) -> dict[str, object
     }
 
 
-async def cancelled(visit: PageRequest) -> Template:
+async def cancelled(request: PageRequest) -> Template:
     """The page to which the payment processor returns someone who leaves its checkout."""
     return Template("checkout_cancelled.html")
 

@@ -4,7 +4,6 @@ it, the same forms are sent to an address of their own."""
 import re
 from collections.abc import Mapping
 
-from service.api.operations.internal import outbox_is_open
 from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
@@ -13,48 +12,48 @@ TOKEN = re.compile(r"clm_[0-9A-Za-z]+")
 LONGEST = 2_000
 
 
-async def claim(visit: PageRequest) -> Template:
+async def claim(request: PageRequest) -> Template:
     """The form that the visitor is at: that of the code, once one was asked for."""
-    asks_for_code = visit.form.get("do") == "complete"
-    return _at("complete" if asks_for_code else "start", visit)
+    asks_for_code = request.form.get("do") == "complete"
+    return _at("complete" if asks_for_code else "start", request)
 
 
-async def start(visit: PageRequest) -> Template | FormError:
+async def start(request: PageRequest) -> Template | FormError:
     """Send a code, and ask for it. What the next form needs stands in it, and not in an address."""
-    told = await visit.ask("startClaim", body=_typed(visit, "claimToken", "email"))
-    return _at("complete", visit, sent=True) if told.refused is None else FormError(told.refused)
+    result = await request.ask("startClaim", body=_typed(request, "claimToken", "email"))
+    return _at("complete", request, sent=True) if result.refused is None else FormError(result.refused)
 
 
-async def complete(visit: PageRequest) -> SeeOther | FormError:
-    told = await visit.ask("completeClaim", body=_typed(visit, "claimToken", "email", "code"))
-    return SeeOther(FORM, "claimed") if told.refused is None else FormError(told.refused)
+async def complete(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("completeClaim", body=_typed(request, "claimToken", "email", "code"))
+    return SeeOther(FORM, "claimed") if result.refused is None else FormError(result.refused)
 
 
-async def enter(visit: PageRequest) -> Template:
+async def enter(request: PageRequest) -> Template:
     """Who has a code needs no other one."""
-    return _at("complete", visit)
+    return _at("complete", request)
 
 
-async def change(visit: PageRequest) -> Template:
+async def change(request: PageRequest) -> Template:
     """Back to the first form, with what was typed."""
-    return _at("start", visit)
+    return _at("start", request)
 
 
-def _at(step: str, visit: PageRequest, *, sent: bool = False) -> Template:
-    done = step == "start" and visit.query.get("notice") == "claimed" and visit.request.path == FORM
+def _at(step: str, request: PageRequest, *, sent: bool = False) -> Template:
+    done = step == "start" and request.query.get("notice") == "claimed" and request.path == FORM
     values = {
         "step": "done" if done else step,
         "sent": sent,
-        "typed": _typed(visit),
+        "typed": _typed(request),
         "form_path": FORM,
-        "outbox": outbox_is_open(visit.config, visit.request),
+        "outbox": request.outbox_open,
     }
     return Template("claim.html", values)
 
 
-def _typed(visit: PageRequest, *names: str) -> Mapping[str, str]:
+def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
     """What was typed, without what comes along when it is pasted: the link around a token, the gaps in a code."""
-    form = {name: visit.form.get(name, "")[:LONGEST].strip() for name in names or ("claimToken", "email")}
+    form = {name: request.form.get(name, "")[:LONGEST].strip() for name in names or ("claimToken", "email")}
     if "claimToken" in form and (found := TOKEN.search(form["claimToken"])):
         form["claimToken"] = found[0]
     if "code" in form:

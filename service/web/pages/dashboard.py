@@ -24,11 +24,11 @@ CHOSEN = "scope "
 """What the names of the boxes for scopes begin with: a form has one value for each name."""
 
 
-async def dashboard(visit: PageRequest) -> Template:
-    usage = (await visit.ask("getUsage")).or_refused()
-    days = (await visit.ask("listUsageDays", query={"days": visit.query.get("days")})).or_refused()["items"]
-    keys = (await visit.ask("listAccountKeys")).or_refused()["items"]
-    sessions = (await visit.ask("listSessions")).or_refused()["items"]
+async def dashboard(request: PageRequest) -> Template:
+    usage = (await request.ask("getUsage")).or_refused()
+    days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
+    keys = (await request.ask("listAccountKeys")).or_refused()["items"]
+    sessions = (await request.ask("listSessions")).or_refused()["items"]
     return Template(
         "dashboard.html",
         {
@@ -41,7 +41,7 @@ async def dashboard(visit: PageRequest) -> Template:
             "span": len(days),
             "spans": SPANS,
             "keys": keys,
-            "scopes": {str(scope): SCOPES[scope] for scope in visit.caller.scopes},
+            "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
             "sessions": sessions,
         },
     )
@@ -55,44 +55,44 @@ def _chart(days: list[dict[str, int]]) -> Chart:
     return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
 
 
-async def create_full(visit: PageRequest) -> Template | SeeOther | FormError:
+async def create_full(request: PageRequest) -> Template | SeeOther | FormError:
     """A full key, shown in the answer to the form and never again."""
-    name = visit.form.get("full_name", "").strip()
-    return await _created(visit, "createAccountKey", {"name": name} if name else {}, name)
+    name = request.form.get("full_name", "").strip()
+    return await _created(request, "createAccountKey", {"name": name} if name else {}, name)
 
 
-async def create_scoped(visit: PageRequest) -> Template | SeeOther | FormError:
+async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError:
     """A key with the scopes that were chosen, shown in the answer to the form and never again."""
-    name = visit.form.get("scoped_name", "").strip()
-    scopes = [scope for scope in Scope if CHOSEN + scope in visit.form]
+    name = request.form.get("scoped_name", "").strip()
+    scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
         return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
-    return await _created(visit, "createScopedKey", {"name": name, "scopes": scopes}, name)
+    return await _created(request, "createScopedKey", {"name": name, "scopes": scopes}, name)
 
 
 async def _created(
-    visit: PageRequest, operation: str, body: Mapping[str, object], name: str
+    request: PageRequest, operation: str, body: Mapping[str, object], name: str
 ) -> Template | SeeOther | FormError:
-    told = await visit.ask(operation, body=body, idempotency_key=visit.form.get("form_id"))
-    if told.refused is None:
-        values = {"api_key": told.json["apiKey"], "name": name, "scopes": told.json.get("scopes")}
+    result = await request.ask(operation, body=body, idempotency_key=request.form.get("form_id"))
+    if result.refused is None:
+        values = {"api_key": result.json["apiKey"], "name": name, "scopes": result.json.get("scopes")}
         return Template("key_made.html", values)
-    if told.refused.code is Code.IDEMPOTENCY_CONFLICT:
+    if result.refused.code is Code.IDEMPOTENCY_CONFLICT:
         return SeeOther("/dashboard", "key_created_already")
-    return FormError(told.refused)
+    return FormError(result.refused)
 
 
-async def revoke(visit: PageRequest) -> SeeOther | FormError:
-    told = await visit.ask("revokeAccountKey", path={"id": visit.form.get("id", "")})
-    return FormError(told.refused) if told.refused is not None else SeeOther("/dashboard", "key_revoked")
+async def revoke(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("revokeAccountKey", path={"id": request.form.get("id", "")})
+    return FormError(result.refused) if result.refused is not None else SeeOther("/dashboard", "key_revoked")
 
 
-async def end_session(visit: PageRequest) -> SeeOther | FormError:
+async def end_session(request: PageRequest) -> SeeOther | FormError:
     """End a session, that of another browser or this one's own: who ends that is signed out, and has no dashboard."""
-    told = await visit.ask("endSession", path={"id": visit.form.get("id", "")})
-    if told.refused is not None:
-        return FormError(told.refused)
-    return SeeOther("/", "signed_out", told.cookies) if told.cookies else SeeOther("/dashboard", "session_ended")
+    result = await request.ask("endSession", path={"id": request.form.get("id", "")})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther("/", "signed_out", result.cookies) if result.cookies else SeeOther("/dashboard", "session_ended")
 
 
 PAGES = (

@@ -40,13 +40,13 @@ class News:
 
 def changes_of(changes: Mapping[str, Any]) -> list[Change]:
     """The changes of an audit record, with amounts and moments as people write them."""
-    told = []
+    words = []
     for name, value in changes.items():
         if isinstance(value, list) and len(value) == 2 and name not in LISTS:
-            told.append(Change(name, _words(name, value[1]), _words(name, value[0])))
+            words.append(Change(name, _words(name, value[1]), _words(name, value[0])))
         else:
-            told.append(Change(name, _words(name, value)))
-    return told
+            words.append(Change(name, _words(name, value)))
+    return words
 
 
 def news_of(campaign: Mapping[str, Any], records: Sequence[Mapping[str, Any]], *, complete: bool) -> News:

@@ -5,11 +5,11 @@ from service.web.pages.page import Page, PageRequest, Template
 NEWEST = 3
 
 
-async def home(visit: PageRequest) -> Template:
-    counts = (await visit.ask("countCatalog")).or_refused()
-    usecases = (await visit.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
-    bots = (await visit.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
-    placements = (await visit.ask("listPlacements")).or_refused()["placements"]
+async def home(request: PageRequest) -> Template:
+    counts = (await request.ask("countCatalog")).or_refused()
+    usecases = (await request.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
+    bots = (await request.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
+    placements = (await request.ask("listPlacements")).or_refused()["placements"]
     return Template(
         "home.html",
         {

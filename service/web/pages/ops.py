@@ -3,8 +3,8 @@
 from service.web.pages.page import Audience, Page, PageRequest, Template
 
 
-async def ops(visit: PageRequest) -> Template:
-    status = (await visit.ask("getOperationsStatus")).or_refused()
+async def ops(request: PageRequest) -> Template:
+    status = (await request.ask("getOperationsStatus")).or_refused()
     return Template("ops.html", {"status": status, "uptime": span(status["node"]["uptimeSeconds"])})
 
 

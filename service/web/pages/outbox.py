@@ -3,8 +3,8 @@
 from service.web.pages.page import Page, PageRequest, Template
 
 
-async def outbox(visit: PageRequest) -> Template:
-    return Template("outbox.html", (await visit.ask("listOutbox")).or_refused())
+async def outbox(request: PageRequest) -> Template:
+    return Template("outbox.html", (await request.ask("listOutbox")).or_refused())
 
 
 PAGES = (Page("/dev/outbox", outbox),)

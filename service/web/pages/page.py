@@ -19,7 +19,7 @@ from service.api.dispatch import dispatch
 from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
-from service.api.operations.internal import INTERNAL
+from service.api.operations.internal import INTERNAL, outbox_is_open
 from service.api.validation import IDEMPOTENCY_KEY
 from service.config import Config
 
@@ -80,6 +80,10 @@ class PageRequest:
     problem: Refused | None = None
 
     @property
+    def path(self) -> str:
+        return self.request.path
+
+    @property
     def path_values(self) -> Mapping[str, str]:
         return self.request.path_values
 
@@ -90,6 +94,10 @@ class PageRequest:
     @property
     def base_url(self) -> str:
         return self._services.base_url
+
+    @property
+    def outbox_open(self) -> bool:
+        return outbox_is_open(self.config, self.request)
 
     @property
     def now_ms(self) -> int:

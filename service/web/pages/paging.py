@@ -13,14 +13,14 @@ def page_at(path: str, **query: str | None) -> str:
     return f"{path}?{urlencode(said)}" if said else path
 
 
-def this_page(visit: PageRequest, *names: str) -> str:
+def this_page(request: PageRequest, *names: str) -> str:
     """The address that is looked at, with these parameters of it: where a form leads back to."""
-    return page_at(visit.request.path, **{name: visit.query.get(name) for name in names})
+    return page_at(request.path, **{name: request.query.get(name) for name in names})
 
 
-def following(visit: PageRequest, page: Mapping[str, Any], *names: str) -> str | None:
+def following(request: PageRequest, page: Mapping[str, Any], *names: str) -> str | None:
     """The address of the page after `page`, an operation's answer; None after the last one."""
     if not page["hasMore"]:
         return None
-    kept = {name: visit.query.get(name) for name in names}
-    return page_at(visit.request.path, **kept, cursor=page["cursor"])
+    kept = {name: request.query.get(name) for name in names}
+    return page_at(request.path, **kept, cursor=page["cursor"])

@@ -27,12 +27,12 @@ SEEN = ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
 """What a decision is about, as the form carries it."""
 
 
-async def queue(visit: PageRequest) -> Template:
-    state = visit.query.get("status") or STATES[0]
+async def queue(request: PageRequest) -> Template:
+    state = request.query.get("status") or STATES[0]
     order = "oldest" if state == STATES[0] else "newest"
-    asked = {"status": state, "order": order, "limit": SHOWN, "cursor": visit.query.get("cursor")}
-    page = (await visit.ask("listAllCampaigns", query=asked)).or_refused()
-    entries = [{"campaign": campaign, "news": await _news(visit, campaign)} for campaign in page["items"]]
+    asked = {"status": state, "order": order, "limit": SHOWN, "cursor": request.query.get("cursor")}
+    page = (await request.ask("listAllCampaigns", query=asked)).or_refused()
+    entries = [{"campaign": campaign, "news": await _news(request, campaign)} for campaign in page["items"]]
     values = {
         "entries": entries,
         "state": state,
@@ -40,33 +40,33 @@ async def queue(visit: PageRequest) -> Template:
         "moves": MOVES.get(state, ()),
         "labels": LABELS,
         "seen": SEEN,
-        "action": this_page(visit, "status", "cursor"),
-        "older": following(visit, page, "status"),
+        "action": this_page(request, "status", "cursor"),
+        "older": following(request, page, "status"),
     }
     return Template("admin_reviews.html", values)
 
 
-async def _news(visit: PageRequest, campaign: Mapping[str, Any]) -> News | None:
+async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
     if campaign["status"] != "pending":
         return None
     asked = {"targetId": campaign["id"], "limit": HISTORY}
-    told = (await visit.ask("listAudit", query=asked)).or_refused()
-    return news_of(campaign, told["items"], complete=not told["hasMore"])
+    result = (await request.ask("listAudit", query=asked)).or_refused()
+    return news_of(campaign, result["items"], complete=not result["hasMore"])
 
 
 def _deciding(decision: str) -> Act:
-    async def act(visit: PageRequest) -> SeeOther | FormError:
-        note = text_of(visit.form, "note")
+    async def act(request: PageRequest) -> SeeOther | FormError:
+        note = text_of(request.form, "note")
         if decision == "reject" and note is None:
             return FormError(
                 Refused(Code.INVALID_REQUEST, "Say why: a rejection needs a note, which its sponsor reads.")
             )
-        seen = {name: visit.form[name] for name in SEEN if name in visit.form}
+        seen = {name: request.form[name] for name in SEEN if name in request.form}
         body = {"decision": decision, "seen": seen} | ({} if note is None else {"note": note})
-        told = await visit.ask("reviewCampaign", path={"id": visit.form.get("campaign", "")}, body=body)
-        if told.refused is not None:
-            return FormError(told.refused)
-        return SeeOther(this_page(visit, "status"), f"campaign_{told.json['campaign']['status']}")
+        result = await request.ask("reviewCampaign", path={"id": request.form.get("campaign", "")}, body=body)
+        if result.refused is not None:
+            return FormError(result.refused)
+        return SeeOther(this_page(request, "status"), f"campaign_{result.json['campaign']['status']}")
 
     return act
 

@@ -4,7 +4,6 @@ import re
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
-from service.api.operations.internal import outbox_is_open
 from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
@@ -23,36 +22,36 @@ def local_path(text: str) -> str:
     return text if len(text) <= LONGEST_PATH and _LOCAL_PATH.fullmatch(text) else AFTERWARDS
 
 
-async def sign_in(visit: PageRequest) -> Template | SeeOther:
-    onward = local_path(visit.form.get("next") or visit.query.get("next", ""))
-    if visit.caller.signed_in is not None:
+async def sign_in(request: PageRequest) -> Template | SeeOther:
+    onward = local_path(request.form.get("next") or request.query.get("next", ""))
+    if request.caller.signed_in is not None:
         return SeeOther(onward)
-    return _shown(visit, onward, code_sent=_has_code(visit))
+    return _shown(request, onward, code_sent=_has_code(request))
 
 
-def _has_code(visit: PageRequest) -> bool:
+def _has_code(request: PageRequest) -> bool:
     """Whether who sees this again has a code: he tried one, or asked for another too soon."""
-    asked_too_soon = visit.problem is not None and visit.problem.code is Code.RATE_LIMITED
-    return visit.form.get("do") == "complete" or asked_too_soon
+    asked_too_soon = request.problem is not None and request.problem.code is Code.RATE_LIMITED
+    return request.form.get("do") == "complete" or asked_too_soon
 
 
-async def send(visit: PageRequest) -> Template | FormError:
-    told = await visit.ask("startSignIn", body={"email": visit.form.get("email", "").strip()})
-    if told.refused is not None:
-        return FormError(told.refused)
-    return _shown(visit, local_path(visit.form.get("next", "")), code_sent=True, just_sent=True)
+async def send(request: PageRequest) -> Template | FormError:
+    result = await request.ask("startSignIn", body={"email": request.form.get("email", "").strip()})
+    if result.refused is not None:
+        return FormError(result.refused)
+    return _shown(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
 
 
-async def complete(visit: PageRequest) -> SeeOther | FormError:
-    body = {"email": visit.form.get("email", "").strip(), "code": code_of(visit.form.get("code", ""))}
-    told = await visit.ask("completeSignIn", body=body)
-    if told.refused is not None:
-        return FormError(told.refused)
-    return SeeOther(local_path(visit.form.get("next", "")), "signed_in", told.cookies)
+async def complete(request: PageRequest) -> SeeOther | FormError:
+    body = {"email": request.form.get("email", "").strip(), "code": code_of(request.form.get("code", ""))}
+    result = await request.ask("completeSignIn", body=body)
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther(local_path(request.form.get("next", "")), "signed_in", result.cookies)
 
 
-def _shown(visit: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
-    minutes = visit.config.claim.code_minutes
+def _shown(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
+    minutes = request.config.claim.code_minutes
     return Template(
         "sign_in.html",
         {
@@ -60,20 +59,20 @@ def _shown(visit: PageRequest, onward: str, *, code_sent: bool, just_sent: bool 
             "code_sent": code_sent,
             "just_sent": just_sent,
             "minutes": minutes,
-            "outbox": outbox_is_open(visit.config, visit.request),
+            "outbox": request.outbox_open,
         },
     )
 
 
-async def sign_out(visit: PageRequest) -> Template | SeeOther:
-    return SeeOther("/") if visit.caller.signed_in is None else Template("sign_out.html")
+async def sign_out(request: PageRequest) -> Template | SeeOther:
+    return SeeOther("/") if request.caller.signed_in is None else Template("sign_out.html")
 
 
-async def leave(visit: PageRequest) -> SeeOther:
-    person = visit.caller.signed_in
+async def leave(request: PageRequest) -> SeeOther:
+    person = request.caller.signed_in
     if person is not None:
-        (await visit.ask("endSession", path={"id": person.session.id})).or_refused()
-    return SeeOther("/", "signed_out", [drop_cookie(visit.base_url)])
+        (await request.ask("endSession", path={"id": person.session.id})).or_refused()
+    return SeeOther("/", "signed_out", [drop_cookie(request.base_url)])
 
 
 PAGES = (

@@ -22,57 +22,59 @@ FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 """What the form of a new slot begins with."""
 
 
-async def slots(visit: PageRequest) -> Template:
-    items = (await visit.ask("listSlots")).or_refused()["items"]
-    typed = dict(visit.form) if visit.problem is not None else FRESH
+async def slots(request: PageRequest) -> Template:
+    items = (await request.ask("listSlots")).or_refused()["items"]
+    typed = dict(request.form) if request.problem is not None else FRESH
     return Template("admin_slots.html", {"slots": items, "typed": typed})
 
 
-async def create(visit: PageRequest) -> SeeOther | FormError:
-    body = _body(visit.form, FIELDS)
+async def create(request: PageRequest) -> SeeOther | FormError:
+    body = _body(request.form, FIELDS)
     if isinstance(body, Refused):
         return FormError(body)
     # A slot without an id takes one from the form, so that a form sent twice creates one slot.
-    slot_id = text_of(visit.form, "id") or visit.form.get("form_id")
-    told = await visit.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
-    return FormError(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_created")
+    slot_id = text_of(request.form, "id") or request.form.get("form_id")
+    result = await request.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
+    return FormError(result.refused) if result.refused is not None else SeeOther("/admin/slots", "slot_created")
 
 
-async def slot(visit: PageRequest) -> Template:
-    found = await _found(visit)
+async def slot(request: PageRequest) -> Template:
+    found = await _found(request)
     was = _as_typed(found)
     # What was typed is shown again, beside what it was typed over.
-    again = visit.problem is not None and visit.form.get("do") == "save"
-    typed = dict(visit.form) if again else was
+    again = request.problem is not None and request.form.get("do") == "save"
+    typed = dict(request.form) if again else was
     if again:
-        was = {name: visit.form.get(f"was_{name}", "") for name in FIELDS}
+        was = {name: request.form.get(f"was_{name}", "") for name in FIELDS}
     return Template("admin_slot.html", {"slot": found, "typed": typed, "was": was})
 
 
-async def save(visit: PageRequest) -> SeeOther | FormError:
+async def save(request: PageRequest) -> SeeOther | FormError:
     """Change what was changed in the form, and leave alone what somebody else may have changed meanwhile."""
-    found = await _found(visit)
-    changed = [name for name in FIELDS if visit.form.get(name, "") != visit.form.get(f"was_{name}", "")]
-    body = _body(visit.form, changed)
+    found = await _found(request)
+    changed = [name for name in FIELDS if request.form.get(name, "") != request.form.get(f"was_{name}", "")]
+    body = _body(request.form, changed)
     if isinstance(body, Refused):
         return FormError(body)
     if not body:
         return FormError(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
-    told = await visit.ask("editSlot", path={"id": found["id"]}, body=body)
+    result = await request.ask("editSlot", path={"id": found["id"]}, body=body)
     return (
-        FormError(told.refused) if told.refused is not None else SeeOther(f"/admin/slots/{found['id']}", "slot_saved")
+        FormError(result.refused)
+        if result.refused is not None
+        else SeeOther(f"/admin/slots/{found['id']}", "slot_saved")
     )
 
 
-async def retire(visit: PageRequest) -> SeeOther | FormError:
-    told = await visit.ask("retireSlot", path=visit.path_values)
-    return FormError(told.refused) if told.refused is not None else SeeOther("/admin/slots", "slot_retired")
+async def retire(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("retireSlot", path=request.path_values)
+    return FormError(result.refused) if result.refused is not None else SeeOther("/admin/slots", "slot_retired")
 
 
-async def _found(visit: PageRequest) -> dict[str, Any]:
-    items = (await visit.ask("listSlots")).or_refused()["items"]
+async def _found(request: PageRequest) -> dict[str, Any]:
+    items = (await request.ask("listSlots")).or_refused()["items"]
     for each in items:
-        if each["id"] == visit.path_values["id"]:
+        if each["id"] == request.path_values["id"]:
             return dict(each)
     raise nothing_here()
 

@@ -11,16 +11,16 @@ NEWEST = 10
 Json = Mapping[str, Any]
 
 
-async def overview(visit: PageRequest) -> Template:
-    me = (await visit.ask("getSponsor")).or_refused()
-    campaigns = (await visit.ask("listCampaigns", query={"limit": NEWEST})).or_refused()
-    bookings = (await visit.ask("listBookings", query={"limit": NEWEST})).or_refused()
+async def overview(request: PageRequest) -> Template:
+    me = (await request.ask("getSponsor")).or_refused()
+    campaigns = (await request.ask("listCampaigns", query={"limit": NEWEST})).or_refused()
+    bookings = (await request.ask("listBookings", query={"limit": NEWEST})).or_refused()
     values = {
         "me": me,
         "campaigns": campaigns,
         "bookings": bookings,
         "steps": list(next_steps(me, campaigns["items"], bookings["items"])),
-        "now_ms": visit.now_ms,
+        "now_ms": request.now_ms,
     }
     return Template("sponsor.html", values)
 
@@ -51,15 +51,15 @@ def next_steps(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json]) ->
         yield "You have not booked a week yet.", "Choose a free week", "/sponsor/inventory"
 
 
-async def profile(visit: PageRequest) -> Template:
-    me = (await visit.ask("getSponsor")).or_refused()
+async def profile(request: PageRequest) -> Template:
+    me = (await request.ask("getSponsor")).or_refused()
     return Template("sponsor_profile.html", {"me": me})
 
 
-async def save_profile(visit: PageRequest) -> SeeOther | FormError:
-    body = {name: visit.form.get(name, "") for name in ("name", "website")}
-    told = await visit.ask("saveProfile", body=body)
-    return SeeOther("/sponsor", "profile_saved") if told.refused is None else FormError(told.refused)
+async def save_profile(request: PageRequest) -> SeeOther | FormError:
+    body = {name: request.form.get(name, "") for name in ("name", "website")}
+    result = await request.ask("saveProfile", body=body)
+    return SeeOther("/sponsor", "profile_saved") if result.refused is None else FormError(result.refused)
 
 
 PAGES = (

@@ -1,4 +1,4 @@
-"""Who was let in, and what keys were given: scopes and administratorship, as they were at some moment of the request."""
+"""Access: admissions and granted scopes match keys and administratorship at some moment of the request."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from actors.values import Code, Refused, Scope
 from service.api.authentication import Caller
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import Case
-from tests.simulation.oracle.directory import stale
+from tests.simulation.oracle.key_cache import stale
 
 NEEDED: Mapping[str, tuple[Scope, ...]] = {
     "saveProfile": (Scope.SPONSOR_WRITE,),
@@ -30,7 +30,7 @@ NEEDED: Mapping[str, tuple[Scope, ...]] = {
     "editSlot": (Scope.ADMIN_WRITE,),
     "retireSlot": (Scope.ADMIN_WRITE,),
 }
-"""The scopes of each operation, by hand; those of administrators need an administrator too."""
+"""The scopes of each operation, by hand. Those of administrators also need an administrator."""
 ADMINISTRATION = (Scope.ADMIN_READ, Scope.ADMIN_WRITE)
 
 
@@ -39,7 +39,7 @@ def _given(key: Key) -> tuple[Scope, ...]:
 
 
 def _memberships(case: Case, operation: Operation, email: str) -> set[bool]:
-    """Whether an account was an administrator at some moment of an operation, and whether it was not."""
+    """Return whether an account was an administrator at some moment of an operation, and whether it was not."""
     rows = case.world.log.during("administrators", email, operation.began, operation.ended)
     several = any(
         len(commit.audits_of(email)) > 1
@@ -58,15 +58,15 @@ def only_who_may_is_let_in(case: Case) -> Iterator[str]:
         key, needed = caller.resolved.key, NEEDED[operation.about.operation]
         lacking = [scope for scope in needed if scope not in _given(key)]
         if lacking:
-            yield f"{key.id} lacks {lacking} and was let in for {operation.about.operation}"
+            yield f"{key.id} lacks {lacking} and was admitted to {operation.about.operation}"
         if key.revoked_ms is not None or caller.resolved.email is None:
-            yield f"{key.id} was let in for {operation.about.operation}: {caller.resolved}"
+            yield f"{key.id} was admitted to {operation.about.operation}: {caller.resolved}"
         if set(needed) & set(ADMINISTRATION):
             if True not in _memberships(case, operation, caller.resolved.email or ""):
-                yield f"{caller.resolved.email} was let in for {operation.about.operation}, and is no administrator"
+                yield f"{caller.resolved.email} was admitted to {operation.about.operation}, but is not an administrator"
             rows = case.world.log.during("keys", key.id, operation.began, operation.ended)
             if all(row is not None and row.revoked_ms is not None for row in rows):
-                yield f"{key.id} was let in for {operation.about.operation}, and had been revoked"
+                yield f"{key.id} was admitted to {operation.about.operation}, but had been revoked"
         yield from stale(case, operation, key, [])
 
 
@@ -91,7 +91,7 @@ def who_may_is_let_in(case: Case) -> Iterator[str]:
 
 
 def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
-    """Whatever became of the answer: what is kept was given by a key that had it at some moment."""
+    """A key is granted only by a key that had its scopes at some moment, even if the answer was lost."""
     made: dict[str | None, list[Key]] = {}
     for key in case.memory.keys.values():
         made.setdefault(key.name, []).append(key)
@@ -113,9 +113,9 @@ def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
         ]
         for fresh in made.get(about.name, []):
             if not operation.began < _since(case, fresh) <= operation.ended:
-                continue  # another one's, or nobody waited for it: what was true by then is not known
+                continue  # Another request's key, or no caller waited for it: what held at that moment is unknown.
             if len(might) < len(about.scopes) or fresh.scopes != about.scopes or False not in revoked:
-                yield f"{giver.id}, with {_given(giver)}, gave {about.scopes}: {fresh}"
+                yield f"{giver.id}, with {_given(giver)}, granted {about.scopes}: {fresh}"
         if isinstance(operation.result, Refused):
             match operation.result.code:
                 case Code.INSUFFICIENT_SCOPE:
@@ -125,7 +125,7 @@ def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
                 case code:
                     fair = code in (Code.KEY_LIMIT, Code.IDEMPOTENCY_CONFLICT)
             if not fair:
-                yield f"{giver.id}, with {_given(giver)}, was refused to give {about.scopes}: {operation.result}"
+                yield f"{giver.id}, with {_given(giver)}, was not allowed to grant {about.scopes}: {operation.result}"
 
 
 def _since(case: Case, key: Key) -> int:
@@ -133,16 +133,16 @@ def _since(case: Case, key: Key) -> int:
 
 
 def memberships_are_as_answered(case: Case) -> Iterator[str]:
-    """Who was made an administrator is one at some moment of it, and each change has its record."""
+    """A new administrator is one at some moment of the request, and each change has its record."""
     for operation in case.of("appoint"):
         if not operation.unknown and not operation.fruitless:
             granted = operation.about.what == "grant"
             if granted not in _memberships(case, operation, operation.about.target):
-                yield f"{operation.about} was answered, and it was not so"
+                yield f"{operation.about} was answered, but is not true"
     for commit in case.world.log.commits:
         told = [audit.target_id for audit in commit.audits if audit.action.startswith("admin.")]
         for email, (before, after) in commit.of("administrators").items():
-            # Gone and come again within one batch makes two records.
+            # Granted and revoked within one batch: two records.
             if told.count(email) % 2 != ((before is None) != (after is None)):
                 yield f"{commit.owner} changed the membership of {email} with {told.count(email)} records"
 

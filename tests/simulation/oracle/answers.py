@@ -1,6 +1,6 @@
-"""What the ledger answered: every refusal was true at some moment of its request, every answer told what was so.
+"""Answers of the ledger: every refusal was true at some moment of its request, every answer described actual state.
 
-When is known by the log of commits, with what a row was at any moment; a node's clock by when it was asked.
+The log of commits has each row at any moment; the time of the request bounds a node's clock.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ def _during(case: Case, operation: Operation, table: str, key: Any) -> list[Any]
 
 
 def _seen(case: Case, operation: Operation, booking: Booking) -> list[Booking]:
-    """What a booking was at some moment of an intent."""
+    """Return the states of a booking during an intent."""
     return [row for row in _during(case, operation, "bookings", booking.id) if row is not None]
 
 
@@ -94,13 +94,13 @@ def _is_fair(case: Case, operation: Operation, about: Book, code: Code) -> bool:
 
 
 def _owns(case: Case, operation: Operation, about: Book) -> bool:
-    """Whether the campaign was there from the beginning, and is the owner's."""
+    """Return whether the campaign existed from the beginning and belongs to the owner."""
     campaigns = _during(case, operation, "campaigns", about.body[2])
     return all(row is not None and row.tenant_id == about.owner for row in campaigns)
 
 
 def _taken(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
-    """Whether somebody had one of the weeks at some moment, with a hold that had not run out."""
+    """Return whether one of the weeks was taken at some moment by a hold that had not expired."""
     slot_id, week_ms = str(operation.about.body[0]), int(operation.about.body[1])
     early_ms, _ = _span(case, operation)
     longest = max((slot.weeks for slot in slots if slot is not None), default=1)
@@ -114,7 +114,7 @@ def _taken(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
 
 
 def _is_body_of(case: Case, about: Book, known: IdempotencyRecord) -> bool:
-    """Whether this is the body that the key was used with first, by what came of it."""
+    """Return whether the key was first used with this body, judged by its booking."""
     booking = case.memory.bookings[known.booking_id]
     made: tuple[str | int, ...] = (booking.slot_id, booking.week_start_ms, booking.campaign_id)
     if about.operation != RESERVE:
@@ -125,7 +125,7 @@ def _is_body_of(case: Case, about: Book, known: IdempotencyRecord) -> bool:
 
 
 def each_key_has_one_outcome(case: Case) -> Iterator[str]:
-    """A key leads to one booking, and who repeats it with the same body gets that one."""
+    """A key leads to one booking, and repeating it with the same body returns that booking."""
     memory = case.memory
     made = sorted(known.booking_id for known in memory.booking_keys.values())
     if made != sorted(memory.bookings):
@@ -136,17 +136,17 @@ def each_key_has_one_outcome(case: Case) -> Iterator[str]:
         known, since = memory.booking_keys.get(place), case.world.log.since("booking_keys", place)
         if isinstance(answer, BookingView):
             if known is None or known.booking_id != answer.booking.id:
-                yield f"{place} was answered with {answer.booking.id} and leads to {known}"
+                yield f"{place} was answered with {answer.booking.id} but leads to {known}"
             elif not _is_body_of(case, about, known):
-                yield f"{place} was used with another body, and {operation.node} answered {answer.booking.id}"
+                yield f"{place} was used with another body, but {operation.node} answered {answer.booking.id}"
         elif isinstance(answer, Refused) and known is not None and since is not None and since < operation.began:
             yield from _contradicts(case, operation, known)
 
 
 def _contradicts(case: Case, operation: Operation, known: IdempotencyRecord) -> Iterator[str]:
-    """A refusal of what had led to a booking before it was asked, where the body is the same."""
+    """No refusal for a key and body that had already led to a booking."""
     if _is_body_of(case, operation.about, known):
-        yield f"{operation.about} leads to {known.booking_id}, and {operation.node} answered {operation.result}"
+        yield f"{operation.about} leads to {known.booking_id}, but {operation.node} answered {operation.result}"
 
 
 def a_campaign_is_created_once_under_its_key(case: Case) -> Iterator[str]:
@@ -178,10 +178,10 @@ def a_campaign_is_created_once_under_its_key(case: Case) -> Iterator[str]:
             case _:
                 continue
         if not fair:
-            yield f"{about} was answered with {answer} at {operation.end:.3f}, and created {rows}"
+            yield f"{about} was answered with {answer} at {operation.end:.3f}, but created {rows}"
 
 
-# Bookings and campaigns that are there.
+# Existing bookings and campaigns.
 
 LEADS_TO = {
     "checkout": (BookingStatus.CHECKOUT,),
@@ -204,7 +204,7 @@ def answers_tell_what_was_so(case: Case) -> Iterator[str]:
             if not isinstance(answer, BookingView):
                 continue
             if operation.about.owner not in (None, answer.booking.tenant_id):
-                yield f"{kind} by {operation.about.owner} was answered with {answer.booking.id}, which is another's"
+                yield f"{kind} by {operation.about.owner} was answered with {answer.booking.id}, of another account"
             seen = _seen(case, operation, answer.booking)
             if answer.booking.status not in [row.status for row in seen]:
                 yield f"{kind} was answered with a booking that is {answer.booking.status}; it was {seen}"
@@ -234,7 +234,7 @@ def refusals_of_bookings_had_a_reason(case: Case) -> Iterator[str]:
                 case _:
                     fair = False
             if not fair:
-                yield f"{kind} of {about.target} was refused: {operation.result}, and it was {rows}"
+                yield f"{kind} of {about.target} was refused: {operation.result}, but it was {rows}"
 
 
 def _was_rejected(case: Case, operation: Operation, booking: Booking | None) -> bool:
@@ -264,7 +264,7 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
             case _:
                 continue
         if not fair:
-            yield f"{about} was answered with {answer}, and it was {rows}"
+            yield f"{about} was answered with {answer}, but it was {rows}"
 
 
 def _had_no_profile(case: Case, operation: Operation, campaigns: Sequence[Any]) -> bool:
@@ -288,14 +288,14 @@ def slots_and_profiles_are_as_answered(case: Case) -> Iterator[str]:
                 case _:
                     continue
             if not fair:
-                yield f"{kind} of {operation.about.target} was answered with {operation.result}, and it was {rows}"
+                yield f"{kind} of {operation.about.target} was answered with {operation.result}, but it was {rows}"
     for operation in case.of("profile"):
         if isinstance(operation.result, Sponsor) and operation.about.target not in case.memory.sponsors:
-            yield f"{operation.about.target} saved a profile and has none"
+            yield f"{operation.about.target} saved a profile but has none"
 
 
 def _blurred(case: Case, operation: Operation) -> bool:
-    """Whether one commit meanwhile tells of several changes of a slot: what it was in between is not known."""
+    """Return whether one commit has several changes of a slot, so that its states in between are unknown."""
     return any(
         operation.began < commit.tick <= operation.ended and len(commit.audits_of(operation.about.target)) > 1
         for commit in case.world.log.commits

@@ -1,4 +1,4 @@
-"""The rules of the ledger, written out once more by hand: states, moves, weeks, holds. What every check of it goes by."""
+"""The rules of the ledger, written again by hand: states, moves, weeks and holds. All its checks rely on them."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ MONDAY_MS = 4 * 24 * HOUR_MS
 
 OPEN = (BookingStatus.RESERVED, BookingStatus.CHECKOUT)
 HOLDING = (*OPEN, BookingStatus.PAID)
-"""States in which a booking has all of its weeks; while it is `refunding` it has all or none."""
+"""States in which a booking has all of its weeks. While `refunding` it has all or none."""
 
 NEW = "(new)"
 BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -26,7 +26,7 @@ BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "booking.refund_declined": (("refunding", "paid"),),
     "booking.refund_failed": (("refunded", "refunding"),),
 }
-"""By the action of the audit record that tells of the move."""
+"""Moves by the action of their audit record."""
 STILL = ("booking.refund_ordered", "booking.refund_declined", "booking.paid_twice", "booking.video_described")
 """Actions that may leave a booking in its state."""
 
@@ -48,7 +48,7 @@ CAMPAIGN_ACTIONS = {
     "reject": "campaign.rejected",
 }
 SHOWN = ("headline", "body", "cta", "target_url", "logo_text")
-"""What of a campaign visitors see: changed, it is reviewed again."""
+"""The part of a campaign that visitors see. A change requires a new review."""
 FIRST_CAMPAIGN_STATUS = CampaignStatus.PENDING
 
 
@@ -61,12 +61,12 @@ def weeks(booking: Booking) -> list[tuple[str, int]]:
 
 
 def is_over(booking: Booking, now_ms: int) -> bool:
-    """Whether a hold has run out."""
+    """Return whether a hold has expired."""
     return booking.status in OPEN and booking.hold_ms <= now_ms
 
 
 def keeps_others_out(booking: Booking | None, now_ms: int) -> bool:
-    """Whether nobody else may have its weeks, if it has them."""
+    """Return whether the booking keeps its weeks from others, if it has them."""
     return booking is not None and (
         booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
         or (booking.status in OPEN and booking.hold_ms > now_ms)
@@ -84,6 +84,6 @@ def is_sold(slot: Slot | None, now_ms: int) -> bool:
 
 
 def may_begin(week_ms: int, now_ms: int) -> bool:
-    """Whether a booking may begin with this week."""
+    """Return whether a booking may begin with this week."""
     this_week = week_at(now_ms)
     return week_at(week_ms) == week_ms and this_week <= week_ms <= this_week + BOOKINGS.horizon_weeks * WEEK_MS

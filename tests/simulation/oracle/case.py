@@ -1,4 +1,4 @@
-"""A history with the indexes that the checks ask for, and what order its operations had."""
+"""A history with the indexes that checks need, and the order of its operations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ EPSILON = 1e-6
 
 @dataclass(slots=True)
 class Case:
-    """One history with the indexes that checks ask for. A tenant's group is it and all that were merged into it."""
+    """One history with indexes. A tenant's group is the tenant and all that were merged into it."""
 
     world: "World"
     groups: dict[str, list[str]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Case:
         return self.world.history.of(kind)
 
     def now_ms(self, node: str, seconds: float) -> int:
-        """The wall clock of a node at a virtual time."""
+        """Return the wall clock of a node at a virtual time."""
         index = int(node[1:].partition(".")[0])
         return self.world.base_ms + self.world.nodes[index].skew_ms + int(seconds * SECOND_MS)
 
@@ -57,7 +57,7 @@ class Case:
         return tenant_id if tenant is None or tenant.merged_into is None else self.root(tenant.merged_into)
 
     def tier_writes(self, tenant_id: str) -> list[Operation]:
-        """Changes of the tier of the account that has this tenant now."""
+        """Return the tier changes of the account that has this tenant now."""
         return self.tiers.get(self.accounts.get(tenant_id, ""), [])
 
 
@@ -90,16 +90,16 @@ def any_of(operation: Operation) -> bool:
     return True
 
 
-# When things happened.
+# Order.
 
 
 def surely_before(one: Operation, other: Operation) -> bool:
-    """Done before the other began."""
+    """Return whether `one` was done before `other` began."""
     return not one.unknown and not one.fruitless and one.ended < other.began
 
 
 def maybe_before(one: Operation, other: Operation) -> bool:
-    """May have been done before the other ended. An intent that nobody waited for may be done much later."""
+    """Return whether `one` may have been done before `other` ended. An abandoned intent may take effect much later."""
     return one is not other and not one.fruitless and one.began < other.ended
 
 
@@ -110,9 +110,9 @@ def surely(operation: Operation) -> bool:
 def possible(
     writes: Sequence[Operation], tier: Tier, read: Operation, stale: Callable[[Operation], bool] = any_of
 ) -> bool:
-    """Whether a read may see `tier`: written (or the first), and not surely written over before the read.
+    """Return whether a read may see `tier`: written (or the default), and not surely overwritten before the read.
 
-    `stale` says of a write whether the read has to see it; by default it has to see what was done before it began.
+    `stale` selects the writes that a read has to see; by default, all that were done before it began.
     """
     over = [each for each in writes if surely_before(each, read) and stale(each)]
     if tier is Tier.CLAIMED and not any(each.about.tier is not tier for each in over):

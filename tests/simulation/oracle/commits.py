@@ -1,4 +1,4 @@
-"""The promises of the ledger that hold for each transaction, checked the moment that it is kept."""
+"""The promises of the ledger that hold for each transaction, checked at its commit."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 OLDEST_DECISION_MS = 4_000
-"""How long a commit may be under way with the time that it was decided with."""
+"""The longest time from a transaction's decision time to its commit."""
 FIXED = ("tenant_id", "campaign_id", "slot_id", "week_start_ms", "weeks", "amount_cents", "currency", "created_ms")
 
 
@@ -39,7 +39,7 @@ def judge(world: "World", commit: Commit) -> Iterator[str]:
 
 
 def no_week_has_two_bookings(world: "World", commit: Commit) -> Iterator[str]:
-    """Every booking that should have its weeks has them, and nobody else has any: so no two share one."""
+    """Every booking that should have its weeks has them, and no other: so no two bookings share one."""
     memory, touched = world.memory, set(commit.of("bookings"))
     for before, after in commit.of("slot_weeks").values():
         touched |= {holder for holder in (before, after) if holder is not None}
@@ -59,7 +59,7 @@ def no_week_has_two_bookings(world: "World", commit: Commit) -> Iterator[str]:
             yield f"{booking_id} is {booking.status} and holds {sum(held)} of its {len(held)} weeks"
     for week, (_, holder) in commit.of("slot_weeks").items():
         if holder is not None and week not in weeks(memory.bookings[holder]):
-            yield f"{holder} holds {week}, which it never asked for"
+            yield f"{holder} holds {week}, which is not one of its weeks"
 
 
 def every_move_is_in_the_table_and_audited_once(world: "World", commit: Commit) -> Iterator[str]:
@@ -68,14 +68,14 @@ def every_move_is_in_the_table_and_audited_once(world: "World", commit: Commit) 
         first = NEW if before is None else str(before.status)
         if before is None:
             if not audits or audits[0].action != "booking.reserved":
-                yield f"{booking_id} is new, without a record of it: {[audit.action for audit in audits]}"
+                yield f"{booking_id} is new, but has no such audit record: {[audit.action for audit in audits]}"
                 continue
             first, audits = "reserved", audits[1:]
         yield from _chain(booking_id, first, str(after.status), audits, BOOKING_MOVES, STILL)
         if not commit.audits_of(booking_id) and not _only_postponed(before, after):
             yield f"{booking_id} was changed without a record: {before} {after}"
         if before is not None and any(getattr(before, name) != getattr(after, name) for name in FIXED):
-            yield f"{booking_id} is another: {before} {after}"
+            yield f"{booking_id} has changed fixed fields: {before} {after}"
     for campaign_id, (before, after) in commit.of("campaigns").items():
         audits = commit.audits_of(campaign_id)
         if not audits:
@@ -91,7 +91,7 @@ def every_move_is_in_the_table_and_audited_once(world: "World", commit: Commit) 
 
 
 def _only_postponed(before: Booking | None, after: Booking) -> bool:
-    """When a refund is tried again is not audited."""
+    """Retries of a refund are not audited."""
     return before is not None and all(
         getattr(before, name) == getattr(after, name) for name in Booking.__slots__ if name != "refund_due_ms"
     )
@@ -105,7 +105,7 @@ def _chain(
     table: Mapping[str, tuple[tuple[str, str], ...]],
     still: tuple[str, ...],
 ) -> Iterator[str]:
-    """Whether the records lead from the first state to the last, each by a move of the table."""
+    """Return whether the records lead from the first state to the last, each by an allowed move."""
     status = first
     for audit in audits:
         move = moved(audit)
@@ -115,13 +115,13 @@ def _chain(
             elif audit.action == "campaign.edited" and status in ("approved", "paused"):
                 changed = [name for name in SHOWN if name in json.loads(audit.changes)]
                 if changed:
-                    yield f"{target} shows another {changed} and stays {status}"
+                    yield f"{target} shows a new {changed} but stays {status}"
             continue
         if move not in table.get(audit.action, ()) or move[0] != status:
-            yield f"{target} was {status}, and then {audit.action} from {move[0]} to {move[1]}"
+            yield f"{target} was {status}, then {audit.action} moved it from {move[0]} to {move[1]}"
         status = move[1]
     if status != last:
-        yield f"{target} is {last}, and its records lead to {status}"
+        yield f"{target} is {last}, but its records lead to {status}"
 
 
 def every_record_has_its_change(world: "World", commit: Commit) -> Iterator[str]:
@@ -196,7 +196,7 @@ def payments_are_taken_as_the_rules_say(world: "World", commit: Commit) -> Itera
         actions = [audit.action for audit in commit.audits_of(booking_id)]
         payment = world.processor.payments.get(after.payment_id or "")
         if after.payment_id is not None and (payment is None or payment.told.booking_id != booking_id):
-            yield f"{booking_id} was paid by {after.payment_id}, which is not known"
+            yield f"{booking_id} was paid by {after.payment_id}, which is unknown"
             continue
         if before is not None and before.payment_id not in (None, after.payment_id):
             yield f"{booking_id} was paid by {before.payment_id} and now by {after.payment_id}"
@@ -216,11 +216,11 @@ def payments_are_taken_as_the_rules_say(world: "World", commit: Commit) -> Itera
             if not fair.get(json.loads(late.changes).get("paymentIssue"), False):
                 yield f"{booking_id} was paid too late: {late.changes} {before} {after}"
         if "booking.refunded" in actions and not payment.back:
-            yield f"{booking_id} is refunded and nothing was paid back"
+            yield f"{booking_id} is refunded, but the processor refunded nothing"
 
 
 def _others(world: "World", commit: Commit, booking: Booking) -> list[Booking]:
-    """Who had weeks of a booking before the commit, and who has them after it, each as before and after it."""
+    """Return the owners of a booking's weeks before and after the commit, each with its row before and after."""
     ids: set[str] = set()
     for week in weeks(booking):
         before, after = commit.of("slot_weeks").get(week, (world.memory.slot_weeks.get(week),) * 2)
@@ -229,17 +229,17 @@ def _others(world: "World", commit: Commit, booking: Booking) -> list[Booking]:
 
 
 def _versions(world: "World", commit: Commit, table: str, key: str) -> list[Any]:
-    """A row before and after a commit; what it was in between is blurred."""
+    """A row before and after a commit, with several moves in between."""
     rows = world.log.during(table, key, commit.tick - 1, commit.tick)
     return [row for row in rows if row is not None]
 
 
 def decisions_are_not_old(world: "World", commit: Commit) -> Iterator[str]:
-    """What is decided late would be decided by a clock that was."""
+    """A decision time must not be long past."""
     if len({audit.created_ms for audit in commit.audits}) > 1:
-        yield "records of one commit have several times"
+        yield "the records of one commit have different times"
     if not 0 <= commit.wall_ms - commit.now_ms <= OLDEST_DECISION_MS:
-        yield f"it was decided with {commit.now_ms} at {commit.wall_ms}"
+        yield f"it was decided for {commit.now_ms} at {commit.wall_ms}"
 
 
 CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (

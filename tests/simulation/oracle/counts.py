@@ -1,4 +1,4 @@
-"""The promises of events that hold for each transaction, and for each partition that is dropped, checked when it happens."""
+"""The promises of events that hold for each transaction and each dropped partition, checked when it happens."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def judge(world: "World", batch_id: str, before: Before, kept: Sequence[Kept]) -> Iterator[str]:
-    """Rows are added, and none changed or lost; counts are what the rows add up to."""
+    """Rows are added, never changed or lost. Counts are the sums of rows."""
     events = world.memory.events
     for day, rows in before.events.items():
         if any(events.get(day, {}).get(key) is not row for key, row in rows.items()):
-            yield f"{batch_id} changed rows of the day {day}, or lost some"
+            yield f"{batch_id} changed or lost rows of the day {day}"
     for each in kept:
         if each.row.booking_id not in world.memory.bookings:
             yield f"{batch_id} kept an event of {each.row.booking_id}, which does not exist"
@@ -27,15 +27,15 @@ def counts_are_sums_of_rows(world: "World", when: str) -> Iterator[str]:
     counted, rows = world.memory.delivery_days, world.tally.counts
     for place in sorted({*counted, *rows}):
         if counted.get(place) != rows.get(place):
-            yield f"{when}: of {place} there are {rows.get(place)} rows, and counted are {counted.get(place)}"
+            yield f"{when}: of {place} there are {rows.get(place)} rows, but the count is {counted.get(place)}"
 
 
 def judge_drop(world: "World", node: str, days: Sequence[int], wall_ms: int) -> Iterator[str]:
-    """Keys are kept until so many days after their week is over, by the clock of the node that drops them."""
+    """Keys are kept for a number of days after their week is over, by the clock of the node that drops them."""
     for day in days:
         until_ms = kept_until_ms(day, world.event_rules.keep_days)
         if wall_ms < until_ms:
-            yield f"{node} dropped the keys of the day {day} at {wall_ms}; they are to be kept until {until_ms}"
+            yield f"{node} dropped the keys of the day {day} at {wall_ms}; they must be kept until {until_ms}"
     yield from counts_are_sums_of_rows(world, f"{node} dropped {days}")
 
 

@@ -1,7 +1,7 @@
-"""Events: every answer was the truth, every row has its event, and no event has two rows in one bucket.
+"""Events: every answer was true, every row has its event, and no event has two rows in one bucket.
 
-A bucket is that of the clock of the node that recorded the event, when the batch began; nodes whose clocks differ may
-so record one event in two buckets around midnight, once in each. All order is by ticks.
+A bucket is determined by the clock of the recording node at the start of its batch. Nodes whose clocks differ may
+record one event in two buckets around midnight, once in each. All order is by ticks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from tests.simulation.oracle.tally import Kept
 from tests.simulation.rules import AHEAD_DAYS, EVENTS_PER_MINUTE, SECRET
 
 LIVE = ("recorded", "duplicate")
-"""What becomes of events that are handed to a deduper."""
+"""Outcomes of events that reach a deduper."""
 
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """Rows by the event that they stand for, and what was asked of dedupers by event and by request."""
+    """Rows by event, and the intents of dedupers by event and by request."""
 
     of_event: dict[Event, list[Kept]] = field(default_factory=dict)
     nameless: list[Kept] = field(default_factory=list)
@@ -30,18 +30,18 @@ class Rows:
 
 
 def rows_of(case: Case) -> Rows:
-    """Keys are names that the world's own seals give; whether they are good ones the rest will tell."""
+    """Match rows with events by the hash of the world's own hasher. Other checks show whether the hashes are good."""
     found = Rows()
     for operation in case.of("record"):
         about: Handed = operation.about
         found.requests.setdefault(about.request, []).append(operation)
         for event in dict.fromkeys(about.events):
             found.handed.setdefault(event, []).append(operation)
-    seals, buckets = case.world.parts.seals(SECRET), _buckets(case)
+    hasher, buckets = case.world.parts.hasher(SECRET), _buckets(case)
     names: dict[bytes, list[tuple[Bucket, Event]]] = {}
     for event in found.handed:
         for bucket in buckets:
-            names.setdefault(seals.key(bucket, event), []).append((bucket, event))
+            names.setdefault(hasher.key(bucket, event), []).append((bucket, event))
     for kept in case.world.tally.kept:
         for bucket, event in names.get(kept.row.key, []):
             if (event.booking_id, event.kind) == (kept.row.booking_id, kept.row.kind) and bucket == _bucket_of(
@@ -60,7 +60,7 @@ def bucket_at(now_ms: int, hours: int) -> Bucket:
 
 
 def _buckets(case: Case) -> list[Bucket]:
-    """All that any node's clock may have been in."""
+    """Return all buckets that any node's clock may have been in."""
     skews = [node.skew_ms for node in case.world.nodes]
     first_ms, last_ms = case.world.base_ms + min(skews), case.world.base_ms + max(skews) + 120 * SECOND_MS
     hours = case.world.event_rules.bucket_hours
@@ -72,12 +72,12 @@ def _at(case: Case, node: str, seconds: float) -> Bucket:
 
 
 def _bucket_of(case: Case, kept: Kept) -> Bucket:
-    """The bucket in which a row has to count."""
+    """Return the bucket in which a row must count."""
     return _at(case, kept.node, kept.began.seconds)
 
 
 def answers(operation: Operation, event: Event) -> list[bool]:
-    """What was answered about an event; nothing where there was no answer."""
+    """Return the answers for an event, an empty list if there were none."""
     if not isinstance(operation.result, list):
         return []
     return [answer for each, answer in zip(operation.about.events, operation.result, strict=True) if each == event]
@@ -88,19 +88,19 @@ def answers(operation: Operation, event: Event) -> list[bool]:
 
 def every_row_is_of_an_event_that_was_asked_for(case: Case, rows: Rows) -> Iterator[str]:
     for kept in rows.nameless:
-        yield f"{kept.row} of the day {kept.day} is nobody's event in the bucket {_bucket_of(case, kept)}: {kept}"
+        yield f"{kept.row} of the day {kept.day} matches no event in the bucket {_bucket_of(case, kept)}: {kept}"
     for event, found in rows.of_event.items():
         for kept in found:
             if kept.day != _bucket_of(case, kept).day:
                 yield f"{event} was kept in the day {kept.day} by a batch that began in {_bucket_of(case, kept)}"
             if not any(_may_have_kept(each, kept) for each in rows.handed[event]):
-                yield f"{event} was kept at {kept.tick} by {kept.node}, which had not been asked or had refused it"
+                yield f"{event} was kept at {kept.tick} by {kept.node}, which was not asked or had rejected it"
 
 
 def _may_have_kept(operation: Operation, kept: Kept) -> bool:
-    """Whether an intent may have been in the batch: it came before it began, and was not given up before.
+    """Return whether an intent may be in the batch: it came before the batch began, and was not given up before.
 
-    What is refused at the door leaves nothing. What is given up leaves nothing either, unless it was under way.
+    A message rejected on arrival leaves no row. An abandoned one leaves none either, unless it was in flight.
     """
     if operation.node != kept.node or operation.began > kept.began.tick or isinstance(operation.result, Nothing):
         return False
@@ -115,11 +115,11 @@ def an_event_has_one_row_in_a_bucket(case: Case, rows: Rows) -> Iterator[str]:
 
 
 def recorded_is_said_once_and_by_who_recorded_it(case: Case, rows: Rows) -> Iterator[str]:
-    """Each True has a row of its own that was kept while it was asked for; each row has one, or somebody who never heard."""
+    """Each True has its own row, stored during its intent. Each row has its True, or an intent without an answer."""
     for event, operations in rows.handed.items():
         said = [operation for operation in operations for answer in answers(operation, event) if answer]
         silent = [operation for operation in operations if operation.unknown]
-        # Rows that need a True first: in what follows they keep it.
+        # Assign first the rows that need a True; they keep it below.
         found = sorted(
             rows.of_event.get(event, []), key=lambda kept: any(_may_have_kept(each, kept) for each in silent)
         )
@@ -127,14 +127,14 @@ def recorded_is_said_once_and_by_who_recorded_it(case: Case, rows: Rows) -> Iter
         for kept in found:
             told = _assign(kept, said, teller, set())
             if not told and not any(_may_have_kept(each, kept) for each in silent):
-                yield f"{event} was kept at {kept.tick} by {kept.node}, and nobody was told so"
+                yield f"{event} was kept at {kept.tick} by {kept.node}, but no sender was told"
         for place, operation in enumerate(said):
             if place not in teller:
                 yield f"{operation.node} said at {operation.ended} that it recorded {event}: {found}"
 
 
 def _assign(kept: Kept, said: Sequence[Operation], teller: dict[int, Kept], tried: set[int]) -> bool:
-    """Find a True for a row, where need be by finding another for the row that has it (augmenting paths)."""
+    """Find a True for a row, if necessary by reassigning the row that has it (augmenting paths)."""
     for place, operation in enumerate(said):
         if place not in tried and _may_have_kept(operation, kept):
             tried.add(place)
@@ -154,29 +154,29 @@ def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
                 kept.tick < operation.ended and first <= _bucket_of(case, kept) <= last
                 for kept in rows.of_event.get(event, [])
             ):
-                yield f"{operation.node} said at {operation.ended} that {event} counts already, and no row says so"
+                yield f"{operation.node} said at {operation.ended} that {event} is a duplicate, but there is no row"
 
 
 def rows_stay(case: Case, rows: Rows) -> Iterator[str]:
     for kept in case.world.tally.kept:
         if kept.day not in case.world.tally.dropped and kept.row.key not in case.memory.events.get(kept.day, {}):
-            yield f"{kept.row} of the day {kept.day} is gone"
+            yield f"{kept.row} of the day {kept.day} is missing"
     yield from counts_are_sums_of_rows(case.world, "in the end")
 
 
 def partitions_are_ahead_and_not_behind(case: Case, rows: Rows) -> Iterator[str]:
-    """What a node has had the time to do: each sweeps at its start and often since."""
+    """Partitions are made ahead and dropped in time: each node sweeps at its start and often afterwards."""
     there, rules = case.memory.events, case.world.event_rules
     now_ms = [case.now_ms(node.name, case.world.ended_at - 1.0) for node in case.world.nodes]
     for day in range(max(now_ms) // DAY_MS, max(now_ms) // DAY_MS + AHEAD_DAYS + 1):
         if day not in there:
-            yield f"the day {day} has no partition, and it is {max(now_ms) // DAY_MS}"
+            yield f"the day {day} has no partition on day {max(now_ms) // DAY_MS}"
     for day in there:
         if kept_until_ms(day, rules.keep_days) <= max(now_ms):
             yield f"the day {day} still has a partition"
 
 
-# What websites were told.
+# Answers to websites.
 
 
 def websites_were_told_what_became_of_their_events(case: Case, rows: Rows) -> Iterator[str]:
@@ -186,34 +186,38 @@ def websites_were_told_what_became_of_their_events(case: Case, rows: Rows) -> It
         if not isinstance(heard, Heard):
             continue
         if heard.status == 200:
-            yield from _fates_are_true(operation, post, heard, asked)
+            yield from _outcomes_are_true(operation, post, heard, asked)
         elif heard.status < 500 and asked:
             yield f"{post} was answered {heard.status}, and {len(asked)} dedupers were asked"
         if heard.status not in (200, 400, 404, 429, 503, 500):
             yield f"{post} was answered {heard.status}"
         if heard.status == 500 and not case.world.faults.hits["crash"]:
-            yield f"{post} was answered 500, and nothing had failed"
+            yield f"{post} was answered 500, but nothing had failed"
 
 
-def _fates_are_true(operation: Operation, post: Post, heard: Heard, asked: Sequence[Operation]) -> Iterator[str]:
-    """In order: what dedupers said of each event, and nothing of those that were dropped before."""
-    if len(heard.fates) != len(post.events):
-        yield f"{post} has {len(post.events)} events and {len(heard.fates)} answers"
+def _outcomes_are_true(operation: Operation, post: Post, heard: Heard, asked: Sequence[Operation]) -> Iterator[str]:
+    """Compare the answers of dedupers, in order, with the outcomes of those events that were not dropped before."""
+    if len(heard.outcomes) != len(post.events):
+        yield f"{post} has {len(post.events)} events and {len(heard.outcomes)} answers"
         return
     for event in dict.fromkeys(post.events):
-        fates = [fate for each, fate in zip(post.events, heard.fates, strict=True) if each == event and fate in LIVE]
+        outcomes = [
+            outcome
+            for each, outcome in zip(post.events, heard.outcomes, strict=True)
+            if each == event and outcome in LIVE
+        ]
         said = ["recorded" if answer else "duplicate" for each in asked for answer in answers(each, event)]
-        if fates != said:
-            yield f"{operation.about.request} was told of {event}: {fates}; dedupers had said: {said}"
+        if outcomes != said:
+            yield f"{operation.about.request} got {outcomes} for {event}; the dedupers had answered {said}"
     nobody = {"crawler"} if "Bot" in post.agent else {"prefetch"} if post.purpose else None
-    if nobody is not None and not nobody >= set(heard.fates):
-        yield f"{post} was answered {heard.fates}"
-    if nobody is None and {"crawler", "prefetch"} & set(heard.fates):
-        yield f"{post} was taken for somebody else: {heard.fates}"
+    if nobody is not None and not nobody >= set(heard.outcomes):
+        yield f"{post} was answered {heard.outcomes}"
+    if nobody is None and {"crawler", "prefetch"} & set(heard.outcomes):
+        yield f"{post} was mistaken for a crawler or prefetch: {heard.outcomes}"
 
 
 def refusals_of_posts_had_a_reason(case: Case, rows: Rows) -> Iterator[str]:
-    """400 and 404 tell of a body that is no good, or of a booking that did not exist at some moment; 429 of too many."""
+    """400 and 404 require an invalid body, or a booking that did not exist at some moment; 429 too many events."""
     asked_for: dict[tuple[str, str], int] = {}
     for operation in case.of("report"):
         post, heard = operation.about.post, operation.result

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def keys_are_as_they_were_given(case: Case) -> Iterator[str]:
-    """Answered means stored, and a hash never changes."""
+    """An answered key is stored, and its hash never changes."""
     for operation in [*case.of("mint"), *case.of("issue")]:
         if isinstance(operation.result, Minted | Issued):
             given, kept = operation.result.key, case.memory.keys.get(operation.result.key.id)
             if kept is None or kept.hash != given.hash or kept.hash != digest(operation.result.api_key):
-                yield f"{given.id} was given away and is stored as {kept}"
+                yield f"{given.id} was issued and is stored as {kept}"
     orders = sum(not each.fruitless for each in [*case.of("mint"), *case.of("issue"), *case.of("poll")])
     if len(case.memory.keys) > orders:
-        yield f"{len(case.memory.keys)} keys are stored and {orders} were asked for"
+        yield f"{len(case.memory.keys)} keys are stored, but only {orders} were requested"
 
 
 def every_claim_has_one_owner(case: Case) -> Iterator[str]:
@@ -38,7 +38,7 @@ def every_claim_has_one_owner(case: Case) -> Iterator[str]:
         key = case.memory.keys.get(minted.key.id)
         claimed = [each for each in case.completions.get(token, []) if isinstance(each.result, Claimed)]
         if claim is None or key is None:
-            continue  # `keys_are_as_they_were_given` tells
+            continue  # `keys_are_as_they_were_given` reports it
         if len({each.about.email for each in claimed}) > 1:
             yield f"{key.id} was claimed by {sorted({each.about.email for each in claimed})}"
         if any(each.result.key.id != key.id or each.result.key.hash != key.hash for each in claimed):
@@ -52,12 +52,12 @@ def every_claim_has_one_owner(case: Case) -> Iterator[str]:
             if not any(
                 each.about.letter is not None and not each.fruitless for each in case.completions.get(token, [])
             ):
-                yield f"{key.id} is claimed and nobody gave its code"
+                yield f"{key.id} is claimed, but its code was never given"
     for tenant in case.memory.tenants.values():
         if tenant.merged_into is None and tenant.tier is not Tier.ANONYMOUS and tenant.id not in case.accounts:
-            yield f"{tenant.id} is {tenant.tier} and no account's"
+            yield f"{tenant.id} is {tenant.tier} but belongs to no account"
         if tenant.merged_into is not None and any(key.tenant_id == tenant.id for key in case.memory.keys.values()):
-            yield f"{tenant.id} was merged and still has a key"
+            yield f"{tenant.id} was merged but still has a key"
 
 
 def codes_are_compared_at_most_five_times(case: Case) -> Iterator[str]:
@@ -65,17 +65,17 @@ def codes_are_compared_at_most_five_times(case: Case) -> Iterator[str]:
     for compared in case.world.comparisons.values():
         wrong = compared.index(True) if True in compared else len(compared)
         if wrong > most - (True in compared):
-            yield f"a code was compared {wrong} times in vain before {'it was right' if True in compared else 'the end'}"
+            yield f"a code was compared {wrong} times in vain, and then {'it matched' if True in compared else 'never'}"
 
 
 def spent_codes_open_nothing(case: Case) -> Iterator[str]:
-    """The same from outside: after five answered wrong guesses the right code is wrong too."""
+    """The same from outside: after five answered wrong guesses the right code is wrong, too."""
     for operation in case.of("complete"):
         if not isinstance(operation.result, Claimed) or operation.about.letter is None:
             continue
         others = [each for each in case.completions[operation.about.token] if each.about.email == operation.about.email]
         if any(isinstance(each.result, Claimed) and each is not operation for each in others):
-            continue  # a repetition, whose budget began afresh with the success
+            continue  # A repetition: its budget was renewed by the success.
         sent = _sending(case, operation.about)
         spent = [
             each
@@ -88,11 +88,11 @@ def spent_codes_open_nothing(case: Case) -> Iterator[str]:
             and each.about.letter is None
         ]
         if len(spent) >= RULES.codes.attempts:
-            yield f"{len(spent)} guesses were wrong and then {operation.about.email}'s code was right"
+            yield f"{len(spent)} wrong guesses, and then {operation.about.email}'s code was accepted"
 
 
 def _sending(case: Case, about: Complete) -> Operation | None:
-    """The start whose code this is, when it is certain that no other can be."""
+    """Return the start that sent this code, if no other can have sent it."""
     starts = [
         each for each in case.starts.get(about.token, []) if not each.fruitless and each.about.email == about.email
     ]
@@ -113,7 +113,7 @@ def _may_be_refused(case: Case, operation: Operation, letter: OutboxMessage) -> 
         for each in case.completions[about.token]
         if each is not operation and each.began < operation.ended and not isinstance(each.result, Nothing)
     ]
-    # By the clocks of the nodes that may have done it: one that is behind may have done it before the letter was written.
+    # By the clocks of the nodes that may have done it. A node that is behind may do it before the message was written.
     done_ms = [
         case.now_ms(each.node, each.start) for each in tries if each.about.letter is not None and _may_be_claimed(each)
     ]
@@ -149,14 +149,16 @@ def _may_be_claimed(completion: Operation) -> bool:
 
 
 def _newer(case: Case, operation: Operation, letter: OutboxMessage) -> bool:
-    """Whether a later code may have taken the place of this one."""
+    """Return whether a later code may have replaced this one."""
     sendings = [each for each in case.starts[operation.about.token] if maybe_before(each, operation)]
     return len(sendings) > 1
 
 
 def most_live(case: Case, email: str, operation: Operation) -> int:
-    """How many full keys the account may have had, or have been going to get: all that it may have got, and devices that
-    may have been approved, less those keys that were surely revoked before."""
+    """Return the largest possible number of full keys of the account at that time.
+
+    Counts all keys that it may have got and devices that may have been approved, less the keys surely revoked before.
+    """
     gained = [
         each
         for each in case.of("issue")
@@ -203,7 +205,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             case Code.ALREADY_UPGRADED:
                 fair = any(each.about.letter is not None and _may_be_claimed(each) for each in claimed)
             case Code.RATE_LIMITED:
-                # An intent that nobody waited for may have been taken up later than its end.
+                # An abandoned intent may be taken up later than its end.
                 fair = len(others) >= RULES.codes.per_day or any(
                     each.unknown or case.now_ms(each.node, each.end) + RULES.codes.pause_ms > now_ms for each in others
                 )
@@ -214,7 +216,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 
 
 def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
-    """Letters that were answered as sent are in the outbox; no more of them than a day allows, not too close."""
+    """Messages that were reported as sent are in the outbox, no more than a day allows and not too close together."""
     for token in sorted(case.starts):
         sent = [each for each in case.starts[token] if isinstance(each.result, CodeSent)]
         days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
@@ -231,7 +233,7 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
         answered = sum(isinstance(each.result, CodeSent) for each in asked)
         letters = sum(letter.recipient == email for letter in case.memory.messages.values())
         if not answered <= letters <= len(asked):
-            yield f"{email} got {letters} letters; {answered} were answered as sent and {len(asked)} asked for"
+            yield f"{email} got {letters} messages; {answered} were answered as sent, {len(asked)} were requested"
 
 
 def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
@@ -241,7 +243,7 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             if operation.result.code is Code.IDEMPOTENCY_CONFLICT:
                 continue  # `one_key_for_each_idempotency_key` tells
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
-                continue  # `no_key_gives_what_it_lacks` tells
+                continue  # `no_key_gives_what_it_lacks` reports it
             if about.scoped:
                 most = RULES.scoped_keys_per_account
                 live = sum(
@@ -254,7 +256,7 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 yield f"{about.email} has at most {live} of {most} keys and got {operation.result}"
     for operation in case.of("revoke"):
         if isinstance(operation.result, Refused) and operation.about in case.memory.keys:
-            yield f"{operation.about} exists and got {operation.result}"
+            yield f"{operation.about} exists, but got {operation.result}"
 
 
 def one_key_for_each_idempotency_key(case: Case) -> Iterator[str]:
@@ -281,7 +283,7 @@ def changes_are_stored_and_audited_once(case: Case) -> Iterator[str]:
     for key in case.memory.keys.values():
         answered = any(surely(each) for each in case.revokes.get(key.id, []))
         if answered and key.revoked_ms is None:
-            yield f"{key.id} was answered as revoked and is not"
+            yield f"{key.id} was answered as revoked, but is not"
         if audits.get(("key.revoked", key.id), 0) != (key.revoked_ms is not None):
             yield f"{key.id} is revoked at {key.revoked_ms} with {audits.get(('key.revoked', key.id), 0)} records"
         if audits.get(("key.issued", key.id), 0) != (key.kind is not Kind.ANONYMOUS):
@@ -290,7 +292,7 @@ def changes_are_stored_and_audited_once(case: Case) -> Iterator[str]:
         if audits.get(("key.claimed", claim.key_id), 0) != (claim.completed_ms is not None):
             yield f"the claim of {claim.key_id} at {claim.completed_ms} has {audits.get(('key.claimed', claim.key_id), 0)}"
     if len({audit.id for audit in case.memory.audits}) != len(case.memory.audits):
-        yield "an audit record is there twice"
+        yield "an audit record exists twice"
 
 
 def tiers_follow_their_audit(case: Case) -> Iterator[str]:
@@ -300,12 +302,12 @@ def tiers_follow_their_audit(case: Case) -> Iterator[str]:
             if audit.target_id == tenant_id and audit.action.startswith("tier."):
                 history.append(Tier(audit.action.removeprefix("tier.")))
         if any(one is other for one, other in pairwise(history)):
-            yield f"{tenant_id} has records of changes that change nothing: {history}"
+            yield f"{tenant_id} has audit records without a change: {history}"
         if history[-1] is not case.memory.tenants[tenant_id].tier:
             yield f"{tenant_id} is {case.memory.tenants[tenant_id].tier} and its records end with {history[-1]}"
         answered = [each for each in case.tier_writes(tenant_id) if isinstance(each.result, TierSet)]
         if any(each.result.tenant.tier is not each.about.tier for each in answered):
-            yield f"{tenant_id} was answered with another tier than the one set"
+            yield f"{tenant_id} was answered with a tier that was not set"
     for operation in case.of("tier"):
         if isinstance(operation.result, Refused) and any(
             isinstance(each.result, Claimed | Issued) and each.ended < operation.began
@@ -313,11 +315,11 @@ def tiers_follow_their_audit(case: Case) -> Iterator[str]:
             for each in case.of(kind)
             if each.about.email == operation.about.email
         ):
-            yield f"{operation.about.email} has an account and got {operation.result}"
+            yield f"{operation.about.email} has an account, but got {operation.result}"
 
 
 def too_many_keys(world: "World", batch_id: BatchId) -> Iterator[str]:
-    """No account has more live keys than it may, at no time."""
+    """No account ever has more live keys than allowed."""
     full: dict[str, int] = {}
     scoped: dict[str, int] = {}
     for key in world.memory.keys.values():

@@ -1,4 +1,4 @@
-"""What each transaction changed, in the one order in which they were kept: what was true at any moment of a run."""
+"""The changes of each transaction in commit order, so that the state at any moment is known."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ KEEPER = ("keys", "administrators")
 
 Row = Any
 Change = tuple[Row, Row]
-"""A row before and after; None where there was none, or is none any more."""
+"""A row before and after; None if it does not exist."""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +24,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
-    """One transaction. `wall_ms` is what its node's clock shows; `now_ms` is the time that it was decided with."""
+    """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with."""
 
     tick: int
     owner: str
@@ -34,7 +34,7 @@ class Commit:
 
     @property
     def now_ms(self) -> int:
-        """The deciding clock, by the audit; without an audit nothing was decided that hangs on it."""
+        """The decision time according to the audit. Without an audit no decision depends on it."""
         return self.audits[0].created_ms if self.audits else self.wall_ms
 
     def of(self, table: str) -> Mapping[Any, Change]:
@@ -46,7 +46,7 @@ class Commit:
 
 @dataclass(slots=True, eq=False)
 class Log:
-    """Versions of every row by (table, key): each with the tick since which it was true."""
+    """Versions of every row by (table, key), each with the tick at which it began."""
 
     commits: list[Commit] = field(default_factory=list)
     versions: dict[tuple[str, Any], list[tuple[int, Row]]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Log:
         return Picture({table: dict(getattr(memory, table)) for table in tables}, len(memory.audits))
 
     def note(self, memory: Memory, before: Picture, tick: int, owner: str, wall_ms: int) -> Commit:
-        """Write down what is different from `before`."""
+        """Record the differences from `before`."""
         changes = {table: dict(_difference(old, getattr(memory, table))) for table, old in before.tables.items()}
         commit = Commit(tick, owner, wall_ms, changes, tuple(memory.audits[before.audits :]))
         self.commits.append(commit)
@@ -75,19 +75,19 @@ class Log:
         return commit
 
     def during(self, table: str, key: Any, began: int, ended: int) -> list[Row]:
-        """What a row was at some moment of a span, None where there was none."""
+        """Return the versions of a row during a span, None where it did not exist."""
         versions = self.versions.get((table, key), [])
         seen = [row for tick, row in versions if began < tick <= ended]
         earlier = [row for tick, row in versions if tick <= began]
         return [earlier[-1] if earlier else None, *seen]
 
     def at(self, table: str, key: Any, tick: int) -> Row:
-        """What a row was right after a tick."""
+        """Return the row right after a tick."""
         versions = self.versions.get((table, key), [])
         return next((row for since, row in reversed(versions) if since <= tick), None)
 
     def since(self, table: str, key: Any) -> int | None:
-        """The tick since which there has been such a row."""
+        """Return the tick at which the row was created."""
         versions = self.versions.get((table, key))
         return versions[0][0] if versions else None
 
@@ -102,7 +102,7 @@ def _difference(before: Mapping[Any, Row], after: Mapping[Any, Row]) -> Iterator
 
 
 def _in_between(commit: Commit, table: str, key: Any, after: Row) -> Iterator[Row]:
-    """States that a row passed through within one batch, by the audit."""
+    """Return the states that a row passed through within one batch, according to the audit."""
     if table in ("bookings", "campaigns"):
         states = [pair for audit in commit.audits_of(key) if (pair := moved(audit)) is not None]
         for _, status in states[:-1]:
@@ -110,6 +110,6 @@ def _in_between(commit: Commit, table: str, key: Any, after: Row) -> Iterator[Ro
 
 
 def moved(audit: AuditRecord) -> tuple[str, str] | None:
-    """From which state to which, where an audit tells of a move."""
+    """Return the states before and after a move, if the audit record is one."""
     pair = json.loads(audit.changes).get("status")
     return (pair[0], pair[1]) if isinstance(pair, list) and audit.target_type in ("booking", "campaign") else None

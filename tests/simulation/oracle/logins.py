@@ -1,7 +1,6 @@
-"""Device logins and the guesses at their user codes, a message at a time, as somebody with pencil and paper would keep them.
+"""Device logins and guesses at user codes, computed again one message at a time.
 
-Written out once more from RFC 8628 and `docs/adr/`. Knows no batches and no overlays, and no clock but the one that
-a transaction was decided with.
+Written from RFC 8628 and `docs/adr/`. It knows no batches and no overlays, and no clock but the decision time.
 """
 
 from collections import Counter
@@ -23,7 +22,7 @@ DECIDED = {True: "approved", False: "denied"}
 
 @dataclass(slots=True, eq=False)
 class Login:
-    """One device login. `decided` is by whom, in which session, once somebody has."""
+    """One device login. `decided` has the email and session of its decision."""
 
     code_hash: bytes
     user_code: str
@@ -37,7 +36,7 @@ class Login:
 
 
 class Logins:
-    """What should be answered, and what should be kept."""
+    """The expected answers and rows."""
 
     def __init__(self) -> None:
         self.logins: dict[str, Login] = {}
@@ -49,12 +48,12 @@ class Logins:
         self._keys: dict[str, tuple[str, str | None]] = {}
 
     def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
-        """Do the same as a transaction, and tell what is different."""
+        """Repeat a transaction, and yield the differences."""
         self._kept, self._told, self._keys = kept, [], {}
         for message, answer in kept.pairs:
             expected, told = self._do(message), said(answer)
             if expected != told:
-                yield f"{kept.owner} answered {message} at {kept.now_ms} with {told}, and not with {expected}"
+                yield f"{kept.owner} answered {message} at {kept.now_ms} with {told} instead of {expected}"
         yield from self._rows(memory)
 
     # One message.
@@ -125,7 +124,7 @@ class Logins:
         return f"key {poll.key.id} of {tenant_id}"
 
     def _typed(self, user_code: str, session_id: str) -> str:
-        """The login with a user code, or why it is not told."""
+        """Return the login with a user code, or the refusal."""
         now_ms = self._kept.now_ms
         if now_ms < self.locked_ms.get(session_id, 0):
             self.met["a right user code met a lock"] += any(
@@ -145,7 +144,7 @@ class Logins:
         return login_id
 
     def _unlock(self, session_id: str) -> None:
-        """What was written on a node whose clock shows that a lock is over ends it for those that are behind, too."""
+        """If a node's clock shows that a lock is over and it writes this, the lock ends for nodes that are behind, too."""
         self.locked_ms.pop(session_id, None)
 
     def _decide(self, decide: devices.Decide, login_id: str) -> str:
@@ -173,7 +172,7 @@ class Logins:
         return login
 
     def _promised(self, email: str) -> int:
-        """Full keys that an account has, and those that approved devices are still to get."""
+        """Return the full keys of an account, plus those promised to approved devices."""
         tenant_id = self._kept.accounts[email]
         waiting = [
             login
@@ -190,7 +189,7 @@ class Logins:
         login = self.logins[login_id]
         return f"{login_id} {login.user_code} {login.status} {login.interval} of {login.decided} ends {login.ends_ms}"
 
-    # What stands in the tables.
+    # Rows.
 
     def _rows(self, memory: Memory) -> Iterator[str]:
         kept = self._kept
@@ -211,13 +210,13 @@ class Logins:
 
 
 def described(device: devices.Device) -> str:
-    """A row in the words that the reckoning uses."""
+    """Convert a row to the form used here."""
     decided = None if device.email is None else (device.email, device.session_id)
     return f"{device.id} {device.user_code} {device.status} {device.interval_seconds} of {decided} ends {device.expires_ms}"
 
 
 def said(answer: Any) -> str:
-    """An answer in the words that the reckoning uses."""
+    """Convert an answer to the form used here."""
     match answer:
         case devices.DeviceView(device):
             return described(device)

@@ -1,4 +1,4 @@
-"""Mail: a letter comes at least once or is given up for a reason, and nobody sends what another has in hand."""
+"""Mail: each message arrives at least once or is given up for a reason, and no node sends what another has leased."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,11 +10,11 @@ from tests.simulation.post import Handed
 from tests.simulation.rules import HEALED_SECONDS, MAIL, SECRET
 
 PROMPT_SECONDS = 1.5
-"""Within how long a letter is handed in where nothing is wrong: a look by the clock that is furthest behind."""
+"""The longest time until a message is handed in without faults, by the clock that is furthest behind."""
 
 
 def _of_letters(case: Case) -> dict[str, list[Handed]]:
-    """What was handed in, by letter, in the order of the beginnings."""
+    """Return the attempts of each message, in start order."""
     found: dict[str, list[Handed]] = {}
     for handed in case.world.post.handed:
         found.setdefault(handed.mail.message_id, []).append(handed)
@@ -29,11 +29,11 @@ def mails_say_what_letters_say(case: Case) -> Iterator[str]:
         elif code_from(SECRET, letter.nonce) not in mail.text:
             yield f"{mail} does not have its code"
         elif case.now_ms(handed.node, handed.start) >= letter.expires_ms:
-            yield f"{handed.node} handed in {mail} at {handed.start:.3f}, when it was of no use any more"
+            yield f"{handed.node} handed in {mail} at {handed.start:.3f}, after its code had expired"
 
 
 def nobody_sends_what_another_has(case: Case) -> Iterator[str]:
-    """A letter is handed in again after a failure and a pause, or once its lease is over by the clock of who does."""
+    """A message is sent again after a failure and a pause, or once its lease has expired by the sender's clock."""
     for message_id, handed in _of_letters(case).items():
         for before, after in pairwise(handed):
             again_ms = before.until_ms
@@ -42,7 +42,7 @@ def nobody_sends_what_another_has(case: Case) -> Iterator[str]:
                 again_ms = min(again_ms, case.now_ms(before.node, before.end) + pause_ms)
             now_ms = case.now_ms(after.node, after.start)
             if now_ms < again_ms:
-                yield f"{after.node} sent {message_id} again {again_ms - now_ms} ms too early; it was {before.outcome}"
+                yield f"{after.node} sent {message_id} again {again_ms - now_ms} ms too early after: {before.outcome}"
 
 
 def letters_come_or_are_given_up_for_a_reason(case: Case) -> Iterator[str]:
@@ -53,7 +53,7 @@ def letters_come_or_are_given_up_for_a_reason(case: Case) -> Iterator[str]:
             yield f"{letter.id} is still in the outbox: {row}"
             continue
         if row.sent_ms is not None and not any(each.delivered for each in handed):
-            yield f"{letter.id} was sent and never came: {handed}"
+            yield f"{letter.id} was sent but never arrived: {handed}"
         reasons = (
             any(each.outcome == "refused" for each in handed),
             row.attempts >= MAIL.retries.attempts,
@@ -64,7 +64,7 @@ def letters_come_or_are_given_up_for_a_reason(case: Case) -> Iterator[str]:
 
 
 def letters_go_at_once_where_nothing_is_wrong(case: Case) -> Iterator[str]:
-    """Those that were surely made after the faults were over."""
+    """Messages certainly written after the faults were over arrive at once."""
     skews = [node.skew_ms for node in case.world.nodes]
     of_letters = _of_letters(case)
     for letter in case.memory.messages.values():
@@ -73,7 +73,7 @@ def letters_go_at_once_where_nothing_is_wrong(case: Case) -> Iterator[str]:
         if first > case.world.heal_at + HEALED_SECONDS and not any(
             each.delivered and each.start <= last + PROMPT_SECONDS for each in of_letters.get(letter.id, [])
         ):
-            yield f"{letter.id} was made between {first:.3f} and {last:.3f}, and did not come: {of_letters.get(letter.id)}"
+            yield f"{letter.id} was made between {first:.3f} and {last:.3f}, and did not arrive: {of_letters.get(letter.id)}"
 
 
 CHECKS = (

@@ -1,4 +1,4 @@
-"""Where the money is in the end: the processor's books and the ledger tell the same, and nothing is left undone."""
+"""Money at the end: the processor's books and the ledger agree, and nothing is left undone."""
 
 from collections.abc import Iterator
 
@@ -8,17 +8,17 @@ from tests.simulation.oracle.case import Case
 from tests.simulation.processor import Payment
 
 SETTLED_MS = 2_500
-"""How long before the end holds and refunds may have come due and be left: two rounds of the cashier, and clocks."""
+"""How long before the end holds and refunds may be due and unhandled: two rounds of the sweeper, plus clock skew."""
 
 
 def nothing_is_paid_back_twice(case: Case) -> Iterator[str]:
     for payment_id, payment in case.world.processor.payments.items():
         if sum(payment.back) > payment.told.amount_cents:
-            yield f"of {payment_id}, {payment.told.amount_cents}, was paid back: {payment.back}"
+            yield f"{payment_id} over {payment.told.amount_cents} was refunded in total: {payment.back}"
 
 
 def every_payment_is_accounted_for(case: Case) -> Iterator[str]:
-    """A payment is the booking's one, which then says where the money is, or it is noted as one too many."""
+    """Each payment is either the booking's own, which says where the money is, or recorded as a second one."""
     payments: dict[str, list[str]] = {}
     for payment_id, payment in case.world.processor.payments.items():
         payments.setdefault(payment.told.booking_id, []).append(payment_id)
@@ -28,15 +28,15 @@ def every_payment_is_accounted_for(case: Case) -> Iterator[str]:
             yield f"{booking.id} was paid by {known} and says {booking.payment_id}"
         noted = [audit for audit in case.world.log.audited.get(booking.id, []) if audit.action == "booking.paid_twice"]
         told = [case.world.processor.payments[each] for each in known if each != booking.payment_id]
-        # One that was paid back by hand is told twice, each time as a payment.
+        # A payment refunded by hand is reported twice, each time as a payment.
         if not len(told) <= len(noted) <= len(told) + sum(payment.by_hand for payment in told):
-            yield f"{booking.id} was paid by {known}, and noted {len(noted)} times that it was paid twice"
+            yield f"{booking.id} was paid by {known}, and has {len(noted)} records of a second payment"
         if booking.payment_id is not None:
             yield from _whereabouts(case, booking, case.world.processor.payments[booking.payment_id])
 
 
 def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str]:
-    """Whose the money is, and whose the weeks. A booking has one issue, and the latest takes the place of another."""
+    """Check who has the money and the weeks. A booking has one issue; the latest replaces an earlier one."""
     has_weeks = all(case.memory.slot_weeks.get(week) == booking.id for week in weeks(booking))
     match booking.status:
         case BookingStatus.PAID:
@@ -44,7 +44,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
         case BookingStatus.REFUNDED:
             fair = booking.refunded_cents == sum(payment.back) == payment.told.amount_cents
         case BookingStatus.REFUNDING:
-            # Declined or come back for good where nobody ordered it again, and the weeks may be another's.
+            # The refund was declined or failed for good and not ordered again; the weeks may belong to another.
             declined = any(
                 audit.action in ("booking.refund_declined", "booking.refund_failed")
                 for audit in case.world.log.audited.get(booking.id, [])
@@ -54,7 +54,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
         case _:
             fair = False
     if not fair:
-        yield f"{booking} has {'its' if has_weeks else 'no'} weeks, and of {payment.told} was paid back: {payment.back}"
+        yield f"{booking} has {'its' if has_weeks else 'no'} weeks, and the refunds of {payment.told} are {payment.back}"
 
 
 def nothing_is_declined_that_the_processor_did_not_decline(case: Case) -> Iterator[str]:
@@ -66,29 +66,29 @@ def nothing_is_declined_that_the_processor_did_not_decline(case: Case) -> Iterat
 
 
 def nothing_is_left_undone(case: Case) -> Iterator[str]:
-    """Once all is healed and quiet, holds that ran out are expired and what is due is paid back."""
+    """Once there are no faults, expired holds are released and due refunds made."""
     end = case.world.ended_at
     now_ms = min(case.now_ms(node.name, end) for node in case.world.nodes) - SETTLED_MS
     for booking in case.memory.bookings.values():
         if booking.status in OPEN and booking.hold_ms < now_ms:
-            yield f"{booking.id} is {booking.status} at {now_ms}, and was held until {booking.hold_ms}"
+            yield f"{booking.id} is {booking.status} at {now_ms}, but was held until {booking.hold_ms}"
         if booking.refund_due_ms is not None and booking.refund_due_ms < now_ms:
-            yield f"{booking.id} is {booking.status} at {now_ms}, and was to be paid back at {booking.refund_due_ms}"
+            yield f"{booking.id} is {booking.status} at {now_ms}, and its refund was due at {booking.refund_due_ms}"
     if case.world.processor.untold:
         yield f"{case.world.processor.untold} events were never answered"
 
 
 def what_is_sold_is_the_weeks_that_are_held(case: Case) -> Iterator[str]:
-    """The same as at each commit, for all that is left: no week is sold twice."""
+    """No week is sold twice: the check of each commit, repeated for the final state."""
     sold: dict[tuple[str, int], str] = {}
     for booking in case.memory.bookings.values():
         if booking.status in (*OPEN, BookingStatus.PAID):
             for week in weeks(booking):
                 if week in sold:
-                    yield f"{week} is {booking.id}'s and {sold[week]}'s"
+                    yield f"{week} belongs to {booking.id} and to {sold[week]}"
                 sold[week] = booking.id
     if any(case.memory.slot_weeks.get(week) != booking_id for week, booking_id in sold.items()):
-        yield "weeks are sold that are not held"
+        yield "some sold weeks are not held"
 
 
 CHECKS = (

@@ -1,6 +1,6 @@
 """The promises of sign-ins, sessions and device logins, by requests and answers.
 
-What each transaction should have done is reckoned in `visits` and `logins`; here is what callers may rely on.
+`visits` and `logins` compute what each transaction should have done; this file checks what callers may rely on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from tests.simulation.oracle.case import Case, surely
 from tests.simulation.oracle.visits import Seat
 
 OLDEST_DECISION_MS = 4_000
-"""A transaction waits for a connection and may be slow, and then it commits late; but not for longer."""
+"""A transaction may wait for a connection and be slow, and so commit late, but not later than this."""
 
 DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
     "ask code": (Code.RATE_LIMITED,),
@@ -42,7 +42,7 @@ DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
         Code.KEY_LIMIT,
     ),
 }
-"""How each may be refused, by hand."""
+"""Allowed refusals of each kind, by hand."""
 
 
 def refusals_are_documented(case: Case) -> Iterator[str]:
@@ -53,26 +53,26 @@ def refusals_are_documented(case: Case) -> Iterator[str]:
 
 
 def what_is_answered_was_kept(case: Case) -> Iterator[str]:
-    """Whoever is answered is told what one transaction kept, after it did, and no message is kept twice."""
+    """Each answer describes one transaction that committed before it, and no message is stored twice."""
     for asked in case.world.register.asked.values():
         if len(asked.kept) > 1:
-            yield f"{asked.message} was kept {len(asked.kept)} times"
+            yield f"{asked.message} was stored {len(asked.kept)} times"
         if asked.ended is None:
             continue
         if not asked.kept:
-            yield f"{asked.message} was answered with {asked.answer} and never kept"
+            yield f"{asked.message} was answered with {asked.answer} but never stored"
         elif asked.kept[0][0] > asked.ended or asked.kept[0][1] != asked.answer:
-            yield f"{asked.message} was answered with {asked.answer}, and what was kept is {asked.kept[0][1]}"
+            yield f"{asked.message} was answered with {asked.answer}, but the stored answer is {asked.kept[0][1]}"
 
 
 def decisions_are_not_old(case: Case) -> Iterator[str]:
     for kept in case.world.register.kept:
         if not 0 <= kept.wall_ms - kept.now_ms <= OLDEST_DECISION_MS:
-            yield f"{kept.owner} decided with {kept.now_ms} at {kept.wall_ms}"
+            yield f"{kept.owner} decided for {kept.now_ms} at {kept.wall_ms}"
 
 
 def codes_come_by_mail_and_open_one_session(case: Case) -> Iterator[str]:
-    """Whoever is signed in had read a letter, one for each session."""
+    """Each session was opened with a mailed code, one message per session."""
     opened: dict[tuple[str, str], int] = {}
     for operation in case.of("sign in"):
         if isinstance(operation.result, StartedSession):
@@ -86,11 +86,11 @@ def codes_come_by_mail_and_open_one_session(case: Case) -> Iterator[str]:
         sent[place] = sent.get(place, 0) + 1
     for (email, code), times in opened.items():
         if times > sent.get((email, code), 0):
-            yield f"{code} opened {times} sessions of {email} and was sent {sent.get((email, code), 0)} times"
+            yield f"{code} opened {times} sessions of {email} but was sent {sent.get((email, code), 0)} times"
 
 
 def _stood(case: Case, session_id: str, operation: Operation) -> list[Seat | None]:
-    """How a session stood at the moments of an operation."""
+    """Return the states of a session during an operation."""
     versions = case.world.visits.versions.get(session_id, [])
     earlier = [seat for tick, seat in versions if tick <= operation.began]
     return [
@@ -100,7 +100,7 @@ def _stood(case: Case, session_id: str, operation: Operation) -> list[Seat | Non
 
 
 def sessions_work_until_they_end(case: Case) -> Iterator[str]:
-    """Who is let in had a live session at some moment of the request, by the node's clock; who is not had none."""
+    """An admitted caller had a live session at some moment of the request, by the node's clock; a refused one had none."""
     of_token = {session.token_hash: session.id for session in case.memory.sessions.values()}
     for operation in case.of("enter"):
         if operation.unknown or not isinstance(operation.result, Caller | Refused):
@@ -109,15 +109,15 @@ def sessions_work_until_they_end(case: Case) -> Iterator[str]:
         lived = {seat is not None and seat.lives(now_ms) for seat in _stood(case, session_id, operation)}
         let_in = isinstance(operation.result, Caller)
         if let_in not in lived:
-            yield f"{session_id or 'nobody'} was {'' if let_in else 'not '}let in at {operation.start:.3f}"
+            yield f"{session_id or 'nobody'} was {'admitted' if let_in else 'refused'} at {operation.start:.3f}"
         if isinstance(operation.result, Caller):
             agent = operation.result.agent
             if agent.id != session_id or case.memory.accounts[agent.email or ""].tenant_id != operation.result.owner:
-                yield f"the cookie of {session_id} was taken for {agent} of {operation.result.owner}"
+                yield f"the cookie of {session_id} identified {agent} of {operation.result.owner}"
 
 
 def lists_show_what_lives(case: Case) -> Iterator[str]:
-    """All live sessions of the account, as of one moment of the request, the last used first."""
+    """Lists have all live sessions of the account at one moment of the request, last used first."""
     for operation in case.of("list sessions"):
         if not isinstance(operation.result, list):
             continue
@@ -140,7 +140,7 @@ def lists_show_what_lives(case: Case) -> Iterator[str]:
 
 
 def _moments(case: Case, operation: Operation) -> list[int]:
-    """Ticks at which what is kept was different, from the beginning of an operation to its end."""
+    """Return the ticks of all stored changes during an operation."""
     return [
         operation.began,
         *(kept.tick for kept in case.world.register.kept if operation.began < kept.tick <= operation.ended),
@@ -153,7 +153,7 @@ def _at(case: Case, session_id: str, tick: int) -> Seat | None:
 
 
 def keys_that_were_handed_out_are_known(case: Case) -> Iterator[str]:
-    """A key answered is a key of the account; one device code yields one, and it resolves everywhere."""
+    """An answered key belongs to the account; a device code yields one key, and it resolves everywhere."""
     texts: dict[str, str] = {}
     by_code: dict[str, list[str]] = {}
     for operation in case.of("poll"):

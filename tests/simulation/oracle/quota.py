@@ -1,4 +1,4 @@
-"""The promises of quota: nothing is granted beyond a cap, nothing is refused below it."""
+"""The promises of quota: nothing is granted beyond a cap, and nothing is refused below it."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -31,21 +31,21 @@ def every_grant_is_within_its_cap(case: Case) -> Iterator[str]:
 
 
 def no_more_is_granted_than_the_caps(case: Case) -> Iterator[str]:
-    """By counting answers, whatever their counters say."""
+    """Count answers, whatever the service's counters say."""
     for tenant_id in sorted(case.charges):
         granted = [each for each in case.charges[tenant_id] if isinstance(each.result, Metered)]
         refunds = [each for each in case.refunds.get(tenant_id, []) if not each.fruitless]
         anonymous = [each for each in granted if each.result.tenant.tier is Tier.ANONYMOUS]
         lifetime = CAPS[Tier.ANONYMOUS].lifetime
         if lifetime is not None and len(anonymous) - len(refunds) > lifetime:
-            yield f"{tenant_id} was granted {len(anonymous)} requests in its lifetime, {len(refunds)} given back"
+            yield f"{tenant_id} was granted {len(anonymous)} requests in its lifetime, {len(refunds)} refunded"
         for window, cap in (("day", "daily"), ("month", "monthly")):
             for number in sorted({getattr(each.result.tenant, window) for each in granted}):
                 within = [each for each in granted if getattr(each.result.tenant, window) == number]
                 back = [each for each in refunds if getattr(each.about, window) == number]
                 limits = [getattr(CAPS[each.result.tenant.tier], cap) for each in within]
                 if None not in limits and len(within) - len(back) > max(limits):
-                    yield f"{tenant_id} was granted {len(within)} requests in one {window}, {len(back)} given back"
+                    yield f"{tenant_id} was granted {len(within)} requests in one {window}, {len(back)} refunded"
 
 
 def counters_are_explained(case: Case) -> Iterator[str]:
@@ -66,11 +66,11 @@ def counters_are_explained(case: Case) -> Iterator[str]:
             doubtful = sum(each.unknown and of_charge(each) for each in charges)
             returned = [each for each in refunds if of_refund(each)]
             past = name.startswith("usage of day") and not name.endswith(str(tenant.day))
-            # Of a day that is over, only what was given back before any clock left it is certain to be off the count.
+            # For a past day, only refunds made before any clock left it have certainly reduced the count.
             sure = [each for each in returned if not each.unknown and not (past and _day_may_be_over(case, each))]
             low, high = granted - len(returned), granted + doubtful - len(sure)
             if not low <= used <= high:
-                yield f"{name} of {root} is {used}, explained are {low} to {high} ({len(case.groups[root])} merged)"
+                yield f"{name} of {root} is {used}, expected {low} to {high} ({len(case.groups[root])} merged)"
         today = case.memory.usage_days.get((root, tenant.day), 0)
         if today != tenant.day_used:
             yield f"{root} used {tenant.day_used} today by its row, {today} by its days"
@@ -93,7 +93,7 @@ def nothing_is_refused_below_its_cap(case: Case) -> Iterator[str]:
 def _reaches(
     case: Case, refused: Operation, charges: Sequence[Operation], refunds: Sequence[Operation], tier: Tier
 ) -> bool:
-    """Whether some cap of the tier that fits the refusal's code may have been reached."""
+    """Return whether a cap of the tier that fits the refusal's code may have been reached."""
     caps = CAPS[tier]
     now_ms, late_ms = case.now_ms(refused.node, refused.start), case.fastest_ms(refused.end)
     reached: list[bool] = []
@@ -113,14 +113,14 @@ def _reaches(
         case Code.RATE_LIMITED:
             for day in range(day_of(now_ms), day_of(late_ms) + 1):
                 within = _in("day", day)
-                # A refund may have met the next day already and changed nothing of this one.
+                # A refund may already have met the next day and changed nothing on this one.
                 sure = [each for each in refunds if within(each) and not _day_may_be_over(case, each)]
                 reached.append(sum(map(within, charges)) - len(sure) >= caps.daily)
     return any(reached)
 
 
 def _of_group(case: Case, tenant_id: str) -> tuple[list[Operation], list[Operation]]:
-    """The charges and the refunds of a tenant's group that may have counted."""
+    """Return the charges and refunds of a tenant's group that may have counted."""
     if tenant_id not in case.of_groups:
         group = case.groups.get(tenant_id, [tenant_id])
         charges = [each for member in group for each in case.charges.get(member, []) if _may_count(each)]
@@ -139,19 +139,18 @@ def _of_usecase(operation: Operation) -> bool:
 
 
 def _in(window: str, number: int) -> Callable[[Operation], bool]:
-    """Whether an operation is, or may be, of this day or month."""
+    """Return whether an operation belongs, or may belong, to this day or month."""
 
     def within(operation: Operation) -> bool:
         if isinstance(operation.about, Charge):
-            return operation.unknown or getattr(operation.result.tenant, window) == number
-        of: int = getattr(operation.about, window)
-        return of == number
+            return operation.unknown or bool(getattr(operation.result.tenant, window) == number)
+        return bool(getattr(operation.about, window) == number)
 
     return within
 
 
 def _day_may_be_over(case: Case, refund: Operation) -> bool:
-    return day_of(case.fastest_ms(refund.end)) > refund.about.day
+    return bool(day_of(case.fastest_ms(refund.end)) > refund.about.day)
 
 
 def _possible_tiers(case: Case, tenant_id: str, operation: Operation) -> list[Tier]:
@@ -167,7 +166,7 @@ def _possible_tiers(case: Case, tenant_id: str, operation: Operation) -> list[Ti
 
 
 def minutes_are_exact_on_their_node(case: Case) -> Iterator[str]:
-    """A run is shorter than the window, so a node's limiter lets exactly its limit through."""
+    """A run is shorter than the window, so a node's limiter allows exactly its limit."""
     allowed: dict[tuple[str, str], int] = {}
     for operation in case.of("pace"):
         place, limit = (operation.node, operation.about.subject), PER_MINUTE[operation.about.tier]
@@ -178,7 +177,7 @@ def minutes_are_exact_on_their_node(case: Case) -> Iterator[str]:
 
 
 def totals(memory: Memory) -> tuple[int, int, int]:
-    """Sums that no transaction of the keeper changes: requests of all lives, of use cases, and of all days."""
+    """Return sums that no transaction of keys changes: requests of all lives, of use cases, and of all days."""
     live = [tenant for tenant in memory.tenants.values() if tenant.merged_into is None]
     return (
         sum(tenant.lifetime_used for tenant in live),

@@ -1,4 +1,4 @@
-"""The promises of time: every answer is bounded, and faults that are over are over for everybody."""
+"""The promises of time: every answer is bounded, and past faults no longer affect any caller."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,11 +9,11 @@ from tests.simulation.rules import EVENT_LIMITS, HEALED_SECONDS, LIMITS
 
 LONGEST: Mapping[str, float] = {
     "record": EVENT_LIMITS.answer_seconds,
-    # A look at windows, and then the dedupers' answers, which are waited for at the same time.
+    # A read of windows, then the answers of the dedupers, which are awaited concurrently.
     "report": 2 * EVENT_LIMITS.answer_seconds,
     "show": 0.0,
 }
-"""Within how many seconds an intent is answered, where it is not the actors' bound."""
+"""Time limits of intents in seconds, where they differ from that of actors."""
 
 
 def every_intent_is_answered_in_time(case: Case) -> Iterator[str]:
@@ -25,15 +25,15 @@ def every_intent_is_answered_in_time(case: Case) -> Iterator[str]:
 
 
 NETWORK_SECONDS = 3.0
-"""The longest way of a request and its answer: overtaken on the way, and then lost."""
+"""The longest network time of a request and its answer: overtaken on the way, then lost."""
 HANDLER_SECONDS = 1.5
 """How long a handler of a metered request may work by itself."""
 ASKS: Mapping[str, int] = {
     **dict.fromkeys(("appoint", "complete", "issue", "look", "mint", "resolve", "revoke", "start", "tier"), 1),
-    # A look-up, a charge, and the charge given back. Those who find their tenant merged look it up and ask again.
+    # A look-up, a charge, and the refund. A request that finds its tenant merged repeats the look-up and the charge.
     "read": 5,
 }
-"""How often a request asks an actor, one after the other; those that are not named ask who may, and then what it is about."""
+"""How many actor calls a request makes, one after another. Requests not listed make two: access, then the action."""
 
 
 def every_request_is_answered_in_time(case: Case) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What was shown and counted as shown: live within the bound at which a node hears of changes; and counts in views."""
+"""Placements shown and recorded were live within the bound on a node's delay; views show committed counts."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ Window = tuple[int, int]
 
 
 class Shows:
-    """When placements were live, as the log of commits has it."""
+    """The times when placements were live, according to the log of commits."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -26,7 +26,7 @@ class Shows:
         self._moments = sorted(ends)
 
     def spans(self, booking_id: str) -> list[tuple[int, Window | None]]:
-        """Since which tick a placement was to be shown in which weeks, or not at all."""
+        """Return the weeks in which a placement was to be shown, or None, with the tick at which each state began."""
         if booking_id not in self._spans:
             self._spans[booking_id] = list(self._follow(booking_id))
         return self._spans[booking_id]
@@ -56,8 +56,10 @@ class Shows:
         return [earlier[-1] if earlier else None, *(window for tick, window in spans if began < tick <= ended)]
 
     def since(self, operation: Operation) -> int:
-        """The tick of the oldest picture that a node may show: as old as the bound, and as its last good look where the
-        store did not answer, or not promptly."""
+        """Return the tick of the oldest snapshot that a node may show.
+
+        The age limit counts from the last good read if the store did not answer, or not promptly.
+        """
         index = int(operation.node[1:].partition(".")[0])
         since = operation.start - STALE_SECONDS
         for look in reversed(self._case.world.nodes[index].looks):
@@ -75,18 +77,20 @@ class Shows:
 
 
 def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
-    """Recorded and duplicate: live within the bound. Inactive: not live at some moment, with no such grace, since a node
-    asks the store about what it does not show."""
+    """Recorded and duplicate events were live within the bound; inactive ones were not live at some moment.
+
+    Inactive events have no such grace, because a node asks the store about placements that it does not show.
+    """
     shows = Shows(case)
     for operation in case.of("report"):
         heard = operation.result
         if not isinstance(heard, Heard) or heard.status != 200:
             continue
-        for event, fate in dict.fromkeys(zip(operation.about.post.events, heard.fates, strict=True)):
-            if fate in LIVE and not _may_be_shown(shows, operation, event.booking_id):
-                yield f"{event} was {fate} at {operation.start:.3f} by {operation.node}, and its placement was not live"
-            if fate == "inactive" and _is_surely_shown(shows, operation, event.booking_id, operation.began):
-                yield f"{event} was {fate} at {operation.start:.3f} by {operation.node}, and its placement was live"
+        for event, outcome in dict.fromkeys(zip(operation.about.post.events, heard.outcomes, strict=True)):
+            if outcome in LIVE and not _may_be_shown(shows, operation, event.booking_id):
+                yield f"{event} was {outcome} at {operation.start:.3f} by {operation.node}, but its placement was not live"
+            if outcome == "inactive" and _is_surely_shown(shows, operation, event.booking_id, operation.began):
+                yield f"{event} was {outcome} at {operation.start:.3f} by {operation.node}, but its placement was live"
 
 
 def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
@@ -116,7 +120,7 @@ def _is_surely_shown(shows: Shows, operation: Operation, booking_id: str, since:
 
 
 def views_count_what_was_kept(case: Case, rows: Rows) -> Iterator[str]:
-    """All that was answered before somebody asked, and nothing that was kept after they were answered."""
+    """Views include everything answered before the request, and nothing stored after its answer."""
     for kind in sorted(case.world.history.intents):
         for operation in case.of(kind):
             for view in _views(operation.result):

@@ -1,4 +1,4 @@
-"""What a campaign should have met."""
+"""Counts of the rare cases that a campaign must meet."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from tests.simulation.oracle.log import moved
 
 
 def of_keys(case: Case) -> dict[str, int]:
-    """How often a history met what is hard to meet; a campaign that never does shows less than it seems to."""
+    """Count the rare cases of a history. A campaign that never meets them shows less than it seems to."""
     memory = case.memory
     granted = [each.result.tenant for each in case.of("charge") if isinstance(each.result, Metered)]
     claimed = [each.about.token for each in case.of("complete") if isinstance(each.result, Claimed)]
@@ -36,26 +36,26 @@ def of_keys(case: Case) -> dict[str, int]:
 
 
 def of_mail(case: Case) -> dict[str, int]:
-    """How letters ended, and what became of them on the way."""
+    """Count how messages ended, and their rare cases."""
     came: dict[str, int] = {}
     for handed in case.world.post.handed:
         came[handed.mail.message_id] = came.get(handed.mail.message_id, 0) + handed.delivered
     rows = [row for row in case.memory.outbox.values() if row.done_ms is not None]
     given_up = [row for row in rows if row.sent_ms is None]
     return {
-        "letter sent": len(rows) - len(given_up),
-        "letter came more than once": sum(times > 1 for times in came.values()),
-        "letter sent at another attempt": sum(row.sent_ms is not None and row.attempts > 1 for row in rows),
-        "letter given up, and it had come": sum(bool(came.get(row.id)) for row in given_up),
-        "letter given up, refused": sum("nobody" in (row.last_error or "") for row in given_up),
-        "letter given up, of no use": sum("expire" in (row.last_error or "") for row in given_up),
-        "letter given up, tried enough": sum("attempts" in (row.last_error or "") for row in given_up),
+        "message sent": len(rows) - len(given_up),
+        "message came more than once": sum(times > 1 for times in came.values()),
+        "message sent at another attempt": sum(row.sent_ms is not None and row.attempts > 1 for row in rows),
+        "message given up, and it had come": sum(bool(came.get(row.id)) for row in given_up),
+        "message given up, refused": sum("nobody" in (row.last_error or "") for row in given_up),
+        "message given up, of no use": sum("expire" in (row.last_error or "") for row in given_up),
+        "message given up, tried enough": sum("attempts" in (row.last_error or "") for row in given_up),
         "mail cut off": sum(handed.outcome == "cut" for handed in case.world.post.handed),
     }
 
 
 def of_people(case: Case) -> dict[str, int]:
-    """The fate of codes, sessions and device logins."""
+    """Count the outcomes of codes, sessions and device logins."""
     register = case.world.register
     told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, RedeemedKey)}
     redeemed = [device.key_id for device in case.memory.devices.values() if device.key_id is not None]
@@ -74,7 +74,7 @@ def of_people(case: Case) -> dict[str, int]:
 
 
 def of_office(case: Case) -> dict[str, int]:
-    """States and payment issues that rows were in, moves, and what else is rare among sponsors."""
+    """Count states, payment issues and moves of rows, and rare cases of sponsors."""
     log, met = case.world.log, dict[str, int]()
     for (table, _), versions in log.versions.items():
         for _, row in versions:
@@ -96,7 +96,7 @@ def of_office(case: Case) -> dict[str, int]:
 
 
 def of_site(case: Case) -> dict[str, int]:
-    """What became of events, and what is rare among them."""
+    """Count outcomes of events, and their rare cases."""
     met: dict[str, int] = {}
 
     def meet(what: str, times: int = 1) -> None:
@@ -104,8 +104,8 @@ def of_site(case: Case) -> dict[str, int]:
 
     rows = events.rows_of(case)
     for report in case.of("report"):
-        for fate in report.result.fates if isinstance(report.result, Heard) else ():
-            meet(f"event {fate}")
+        for outcome in report.result.outcomes if isinstance(report.result, Heard) else ():
+            meet(f"event {outcome}")
     for intent in case.of("record"):
         if isinstance(intent.result, list) and not any(intent.result):
             meet("duplicates known from memory", intent.end == intent.start)
@@ -128,7 +128,7 @@ def of_site(case: Case) -> dict[str, int]:
 
 
 def _merged_before(memory: Memory, completions: Sequence[Operation], refund: Operation) -> bool:
-    """Whether a refund began after the claim that merged its tenant was answered."""
+    """Return whether a refund began after the claim that merged its tenant was answered."""
     return any(
         isinstance(each.result, Claimed)
         and each.result.tenant.id == memory.tenants[refund.about.tenant_id].merged_into

@@ -1,4 +1,4 @@
-"""What a campaign has to have met, by area; else it shows less than it seems to. Faults are not named here: each counts."""
+"""The cases that a campaign must meet, by area. Faults are not listed: every one must occur."""
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.router import EventOutcome
@@ -37,12 +37,12 @@ KEYS = (
     "turned into a new month",
 )
 MAIL = (
-    "letter sent",
-    "letter came more than once",
-    "letter sent at another attempt",
-    "letter given up, refused",
-    "letter given up, of no use",
-    "letter given up, tried enough",
+    "message sent",
+    "message came more than once",
+    "message sent at another attempt",
+    "message given up, refused",
+    "message given up, of no use",
+    "message given up, tried enough",
     "mail cut off",
 )
 PEOPLE = (
@@ -132,7 +132,7 @@ OFFICE = (
     "audit admin.revoked",
 )
 SITE = (
-    *(f"event {fate}" for fate in EventOutcome),
+    *(f"event {outcome}" for outcome in EventOutcome),
     *(f"report answered {status}" for status in (200, 400, 404, 429, 500, 503)),
     "an unknown outcome was settled: kept",
     "an unknown outcome was settled: not kept",

@@ -1,4 +1,4 @@
-"""What was kept of events, and when: the rows of each transaction, its batch's beginning, and the counts that follow."""
+"""The stored event rows of each transaction, the start of its batch, and the counts that follow from the rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ NONE: Counts = (0, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Began:
-    """The first attempt at a turn: what is decided once for a batch is decided then."""
+    """The first attempt at a batch, which fixes everything that is decided once per batch."""
 
     tick: int
     seconds: float
@@ -22,7 +22,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """One row that was kept, in the partition of `day`, by the node of this name."""
+    """One row that a node stored in the partition of `day`."""
 
     tick: int
     node: str
@@ -38,7 +38,10 @@ class Before:
 
 @dataclass(slots=True, eq=False)
 class Tally:
-    """`counts` are those that follow from the rows, by booking and day; `totals` say since which tick a booking has which."""
+    """The rows and their sums.
+
+    `counts` are by booking and day; `totals` by booking, with the tick at which each began.
+    """
 
     kept: list[Kept] = field(default_factory=list)
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class Tally:
     doubted: set[tuple[str, int]] = field(default_factory=set)
 
     def begin(self, memory: Memory) -> None:
-        """Take what stands before anybody comes as it is."""
+        """Start from the initial data."""
         for (booking_id, day), counts in memory.delivery_days.items():
             self.counts[booking_id, day] = counts
             self.totals[booking_id] = [(0, added(self.total(booking_id, 0), counts))]
@@ -61,7 +64,7 @@ class Tally:
         return Before({day: dict(rows) for day, rows in memory.events.items()})
 
     def note(self, memory: Memory, before: Before, batch_id: BatchId, tick: int) -> list[Kept]:
-        """Write down which rows are new."""
+        """Record the new rows."""
         name = (batch_id.owner, batch_id.seq)
         self.committed[name] = tick
         fresh = [
@@ -80,11 +83,11 @@ class Tally:
         return fresh
 
     def total(self, booking_id: str, tick: int) -> Counts:
-        """What a booking had got at a moment."""
+        """Return the total of a booking at a tick."""
         return next((counts for since, counts in reversed(self.totals.get(booking_id, [])) if since <= tick), NONE)
 
     def totals_during(self, booking_id: str, began: int, ended: int) -> list[Counts]:
-        """What a booking had got at some moment of a span."""
+        """Return the totals of a booking during a span."""
         later = [counts for since, counts in self.totals.get(booking_id, []) if began < since <= ended]
         return [self.total(booking_id, began), *later]
 

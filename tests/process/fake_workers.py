@@ -1,4 +1,4 @@
-"""Workers that are no processes: each starts and ends as a test has planned, and everything is noted with its moment."""
+"""Fake workers that start and end as a test plans. All events are recorded with their time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,23 +11,23 @@ from service.process.supervisor import WorkerFailed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a worker behaves."""
+    """The behaviour of a worker."""
 
     start_seconds: float = 1.0
     failure: str = ""
-    """What it says instead of that it is ready."""
+    """If set, it fails with this text instead of becoming ready."""
     life_seconds: float = inf
-    """After so long it dies by itself."""
+    """Time from ready until it dies by itself."""
     end_seconds: float = 2.0
-    """How long it takes to end when it is told to."""
+    """Time from `end` until it exits."""
 
 
-class Worker:
-    """One that is launched at its making. `name` is its number and which of that number it is, such as `2b`."""
+class FakeWorker:
+    """A worker, launched when created. `name` is its number and its generation, for example `2b`."""
 
-    def __init__(self, plant: "Plant", name: str, plan: Plan) -> None:
+    def __init__(self, launcher: "FakeLauncher", name: str, plan: Plan) -> None:
         self.name = name
-        self._plant = plant
+        self._launcher = launcher
         self._plan = plan
         self._launched = trio.current_time()
         self._dies_at = self._launched + plan.start_seconds + plan.life_seconds
@@ -43,21 +43,21 @@ class Worker:
 
     def _die(self, how: str) -> None:
         if not self.dead.is_set():
-            self._plant.note(how, self.name)
+            self._launcher.note(how, self.name)
             self.dead.set()
 
     async def until_ready(self) -> None:
         await trio.sleep_until(self._launched + self._plan.start_seconds)
         if self._plan.failure:
             raise WorkerFailed(self._plan.failure)
-        self._plant.note("ready", self.name)
+        self._launcher.note("ready", self.name)
 
     async def until_dead(self) -> str:
         await self.dead.wait()
         return "is dead"
 
     def end(self) -> None:
-        self._plant.note("told", self.name)
+        self._launcher.note("told", self.name)
         self._told.set()
 
     def kill(self) -> None:
@@ -65,18 +65,18 @@ class Worker:
 
 
 @dataclass(slots=True)
-class Plant:
-    """Where these workers come from."""
+class FakeLauncher:
+    """Launches fake workers."""
 
     nursery: trio.Nursery
     plan: Callable[[str], Plan] = lambda name: Plan()
     notes: list[tuple[float, str, str]] = field(default_factory=list)
-    workers: dict[str, Worker] = field(default_factory=dict)
+    workers: dict[str, FakeWorker] = field(default_factory=dict)
 
-    async def launch(self, number: int) -> Worker:
+    async def launch(self, number: int) -> FakeWorker:
         generation = sum(1 for name in self.workers if name[:-1] == str(number))
         name = f"{number}{'abcdefghijklmnopqrstuvwxyz'[min(generation, 25)]}"
-        worker = self.workers[name] = Worker(self, name, self.plan(name))
+        worker = self.workers[name] = FakeWorker(self, name, self.plan(name))
         self.note("launched", name)
         self.nursery.start_soon(worker.live)
         return worker
@@ -88,7 +88,7 @@ class Plant:
         self.notes.append((trio.current_time(), what, whom))
 
     def when(self, what: str) -> list[tuple[float, str]]:
-        """The moments of one kind of event, and whom it was about."""
+        """The time and the worker of each event of one kind."""
         return [(at, whom) for at, noted, whom in self.notes if noted == what]
 
     @property

@@ -1,4 +1,4 @@
-"""The engine over streams in memory, and a client that sees every byte."""
+"""The HTTP engine over streams in memory, and a client that sees every byte."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ CLIENT, SERVER = ("203.0.113.7", 50_000), ("192.0.2.1", 80)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer as it stood on the wire, its body unframed. Header names are lower-case."""
+    """One response with its body unframed. Header names are in lower case."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -44,7 +44,7 @@ class Reply:
 
     def header(self, name: str) -> str | None:
         values = [value for key, value in self.headers if key == name]
-        assert len(values) <= 1, f"{name} stands {len(values)} times"
+        assert len(values) <= 1, f"{name} occurs {len(values)} times"
         return values[0] if values else None
 
     @property
@@ -53,11 +53,11 @@ class Reply:
 
 
 def replies(data: bytes, *methods: str) -> list[Reply]:
-    """All answers in `data`, to requests of these methods (GET where none is named). Fails where it is not well formed."""
+    """All responses in `data` to requests of these methods (GET by default). Fails if `data` is malformed."""
     found: list[Reply] = []
     while data:
         head, end, data = data.partition(b"\r\n\r\n")
-        assert end, f"the answers end in the middle of a head: {head!r}"
+        assert end, f"the responses end within a head: {head!r}"
         line, *fields = head.decode("latin-1").split("\r\n")
         version, status, _ = line.split(" ", 2)
         assert version == "HTTP/1.1"
@@ -82,7 +82,7 @@ def _unframed(reply: Reply, method: str, data: bytes) -> tuple[bytes, bytes, boo
         assert length is None
         return _unchunked(data)
     if length is None:
-        assert reply.closes, "an answer whose end nobody can tell"
+        assert reply.closes, "a response without a detectable end"
         return data, b"", True
     size = int(length)
     return data[:size], data[size:], len(data) >= size
@@ -113,7 +113,7 @@ class Client:
         await self.stream.send_all(data)
 
     async def send_until_refused(self, data: bytes, *, every: float) -> int:
-        """Send `data` again and again until the connection breaks; returns how many bytes went out."""
+        """Send `data` repeatedly until the connection breaks. Returns the number of bytes sent."""
         sent = 0
         while True:
             try:
@@ -124,7 +124,7 @@ class Client:
             await trio.sleep(every)
 
     async def receive(self, most: int = 65_536) -> bytes:
-        """The next bytes, none at the end."""
+        """The next bytes; empty at the end."""
         try:
             return bytes(await self.stream.receive_some(most))
         except trio.BrokenResourceError:
@@ -138,11 +138,11 @@ class Client:
         return data
 
     async def replies(self, *methods: str) -> list[Reply]:
-        """All answers until the server closes."""
+        """All responses until the server closes."""
         return replies(await self.rest(), *methods)
 
     async def reply(self, method: str = "GET") -> Reply:
-        """The next answer; there is to be no other behind it yet."""
+        """The next response. No other may follow it yet."""
         data = b""
         while True:
             more = await self.receive()
@@ -154,7 +154,7 @@ class Client:
                     return one
 
     async def ask(self, data: bytes, method: str = "GET") -> Reply:
-        """Send a request and read its answer."""
+        """Send a request and read its response."""
         await self.send(data)
         return await self.reply(method)
 
@@ -163,8 +163,8 @@ Pair = Callable[[], tuple[trio.abc.HalfCloseableStream, trio.abc.HalfCloseableSt
 
 
 @dataclass(slots=True)
-class House:
-    """An engine that serves, and the way to connect to it."""
+class MemoryServer:
+    """A running engine that clients can connect to."""
 
     engine: Engine
     metrics: Metrics
@@ -186,27 +186,29 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(app: App, limits: ServingLimits = LIMITS, *, pair: Pair | None = None) -> AsyncIterator[House]:
-    """Serve `app`, behind an edge as always, over streams in memory."""
+async def open_memory_server(
+    app: App, limits: ServingLimits = LIMITS, *, pair: Pair | None = None
+) -> AsyncIterator[MemoryServer]:
+    """Serve `app` behind the request middleware, over streams in memory."""
     metrics, entropy = Metrics(), SeededEntropy()
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
-    watch = RefusalLog(clock, "n1", lambda: IDLE)
+    refusal_log = RefusalLog(clock, "n1", lambda: IDLE)
     engine = Engine(
         handlers(
-            RequestMiddleware(app, metrics, watch, entropy),
-            RequestMiddleware(reject, metrics, watch, entropy),
+            RequestMiddleware(app, metrics, refusal_log, entropy),
+            RequestMiddleware(reject, metrics, refusal_log, entropy),
         ),
         limits,
         clock,
     )
     async with trio.open_nursery() as nursery:
-        yield House(engine, metrics, nursery, pair or memory_stream_pair)
+        yield MemoryServer(engine, metrics, nursery, pair or memory_stream_pair)
         nursery.cancel_scope.cancel()
 
 
 @dataclass(slots=True)
 class Recorder:
-    """An application that answers 200 to every request, and notes what it was asked and the body that it got."""
+    """Answers 200 to every request, and records each request and its body."""
 
     seen: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)

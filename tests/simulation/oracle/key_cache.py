@@ -1,6 +1,7 @@
-"""The promise of the directory: what is remembered is fresh enough."""
+"""The promise of the key cache: cached keys are fresh enough."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from actors.credentials import digest
 from actors.keys.messages import Claimed, Key, Resolved
@@ -11,7 +12,7 @@ from tests.simulation.rules import LIFE_SECONDS
 
 
 def look_ups_are_fresh(case: Case) -> Iterator[str]:
-    """What a node did itself it knows at once; what another did, within the life of a remembered key."""
+    """A node sees its own changes at once, and those of others within the life of a cached key."""
     claims: dict[str, list[Operation]] = {}
     for operation in case.of("complete"):
         if isinstance(operation.result, Claimed):
@@ -27,11 +28,11 @@ def look_ups_are_fresh(case: Case) -> Iterator[str]:
                 yield f"{operation.node} does not know {minted.key.prefix}"
             continue
         if found.key.hash != digest(operation.about):
-            yield f"{operation.node} answered one key with another"
+            yield f"{operation.node} answered a look-up with another key"
         yield from stale(case, operation, found.key, claims.get(found.key.id, []))
         if found.tier is not Tier.ANONYMOUS and found.key.tenant_id in case.accounts:
             writes = case.tier_writes(found.key.tenant_id)
-            if not possible(writes, found.tier, operation, lambda write, read=operation: _must_see(read, write)):
+            if not possible(writes, found.tier, operation, partial(_must_see, operation)):
                 yield f"{operation.node} saw {found.tier} at {operation.start:.3f} for {found.email}"
 
 
