@@ -59,14 +59,14 @@ from service.user_errors import ConfigError
 
 
 class Database(Protocol):
-    """What health checks and metrics ask of the database."""
+    """The database as health checks and metrics use it."""
 
     async def ping(self) -> None: ...
     def statistics(self) -> Pool: ...
 
 
 class Stores(Protocol):
-    """One store for each concern, and how changes of other nodes are announced. `shards` is None on one Postgres."""
+    """One store for each concern, and the announcements of other nodes. `shards` is None on one Postgres."""
 
     @property
     def database(self) -> Database: ...
@@ -98,7 +98,7 @@ class Stores(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes that are instantiated. The simulation replaces single ones by recording or faulty subclasses."""
+    """The classes to instantiate. The simulation replaces some by recording or faulty subclasses."""
 
     keys: type[KeyKeeper] = KeyKeeper
     key_cache: type[KeyCache] = KeyCache
@@ -254,8 +254,7 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
 
 
 def _prunings(stores: Stores) -> list[Pruning]:
-    """Rows that are deleted after a time. Sign-ins stay for two days: a node whose clock is behind still counts the codes
-    of its day."""
+    """Rows to delete after a time. Sign-ins stay for two days, so that a node with a late clock can count its day's codes."""
     return [
         Pruning("sign-ins", 2 * DAY_MS, stores.sessions.prune_sign_ins),
         Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
@@ -267,8 +266,8 @@ def _metrics(services: Services, pool: Callable[[], Pool]) -> Metrics:
     metrics = Metrics()
     for actor in services.actors:
         actor.observer = partial(metrics.committed, actor.name)
-    metrics.watch(services.health.actors, pool)
-    metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
-    metrics.watch_events(services.events.outcomes)
-    metrics.watch_nodes(services.nodes)
+    metrics.observe_actors(services.health.actors, pool)
+    metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
+    metrics.observe_events(services.events.outcomes)
+    metrics.observe_nodes(services.nodes)
     return metrics

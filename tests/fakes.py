@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 HANGS_SECONDS = 24 * 3_600.0
-"""A call without an answer after a day of virtual time has hung."""
+"""A call that takes longer than a day of virtual time has hung."""
 
 
 class SeededEntropy:

@@ -15,10 +15,6 @@ EventKind = Literal["impression", "click"]
 VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
 
 
-EVENTS_IN_A_REQUEST = 500
-"""The most events of one request; a transaction must have room for them."""
-
-
 class EventBody(Strict):
     """An impression or a click of a visitor on a placement."""
 

@@ -1,55 +1,31 @@
-"""The demo of the sponsorship area at a given time: bookings in every state, and their delivery. Pure.
+"""The demo of the sponsorship area at a given time: slots, campaigns and bookings in every state, and their delivery.
 
-All times are relative to the current week, so the demo of a later week is the same one, moved. Figures come from a hash
-of the booking and the day, so they are the same each time. No brand or person is real.
+Rows come from `demo.toml` and are relative to the current week, so the demo of a later week is the same one, moved.
+Figures come from a hash of the booking and the day, so they are the same each time.
 """
 
+import hashlib
+import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from actors.bookings.demo import DeliveryDay, DemoData
-from actors.bookings.records import OPEN, Booking, BookingStatus, Mode, Slot, YoutubeStatus
+from pydantic import BaseModel
+
+from actors.bookings.demo import DeliveryDay, DemoAccount, DemoData
+from actors.bookings.records import OPEN, Booking, BookingStatus, Campaign, Mode, Slot, Sponsor, YoutubeStatus
 from actors.bookings.reservations import WITH_VIDEO
 from actors.clock import DAY_MS, MINUTE_MS, day_of
 from actors.weeks import WEEK_MS, week_of
-from service.seed.demo_sponsors import (
-    ACCOUNTS,
-    EVENINGS,
-    LEFT_LAUNCH,
-    LEFT_SEASON,
-    LEFT_TOP,
-    RECEIPTS,
-    RETURNS,
-    RIGHT_MONTH,
-    RIGHT_SEASON,
-    RIGHT_TOP,
-    RIGHT_VIDEO,
-    SAME_DAY,
-    SCANNER,
-    YEAR_END,
-    campaigns,
-    share,
-    slots,
-    sponsors,
-    spread,
-)
+
+FILE = Path(__file__).parent / "demo.toml"
 
 HOLD_MS = 7 * DAY_MS
 """How long open bookings hold their weeks. Then they expire like any other."""
 HELD_MS = 30 * MINUTE_MS
 """How long bookings that are no longer open held their weeks."""
 PAID_AFTER_MS, TOO_LATE_MS = 6 * MINUTE_MS, 41 * MINUTE_MS
-
-
-def demo_data(now_ms: int) -> DemoData:
-    """The whole demo at a given time."""
-    this_week = week_of(now_ms)
-    offered, creatives = slots(this_week), campaigns(this_week)
-    by_id = {slot.id: slot for slot in offered}
-    owners = {campaign.id: campaign.tenant_id for campaign in creatives}
-    bookings = tuple(_booking(sold, by_id[sold.slot_id], owners[sold.campaign_id], now_ms) for sold in SOLD)
-    days = tuple(day for booking in bookings for day in _delivered(booking, now_ms))
-    return DemoData(ACCOUNTS, sponsors(this_week), offered, creatives, bookings, days)
+UNPAID = (*OPEN, BookingStatus.EXPIRED, BookingStatus.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,47 +41,37 @@ class _Sold:
     notes: str | None = None
 
 
-SOLD = (
-    # Live now; the long ones stay live for many weeks.
-    _Sold(LEFT_SEASON, -2, RECEIPTS),
-    _Sold(LEFT_TOP, 0, SAME_DAY),
-    _Sold(
-        RIGHT_SEASON,
-        -4,
-        RETURNS,
-        video="https://video.example.org/watch/returns-that-nobody-has-to-dread",
-        notes="Published in the first week, with a link to the pick-up page below it.",
-    ),
-    _Sold(RIGHT_TOP, 0, YEAR_END),
-    _Sold(RIGHT_MONTH, -1, RECEIPTS),
-    # Ended.
-    _Sold(RIGHT_MONTH, -8, EVENINGS),
-    _Sold(RIGHT_TOP, -8, SAME_DAY),
-    _Sold(RIGHT_VIDEO, -7, RECEIPTS, video="https://video.example.org/watch/receipts-that-file-themselves"),
-    _Sold(LEFT_TOP, -7, YEAR_END),
-    _Sold(LEFT_TOP, -6, SAME_DAY),
-    _Sold(RIGHT_TOP, -5, RETURNS),
-    _Sold(LEFT_TOP, -5, RECEIPTS),
-    _Sold(RIGHT_TOP, -4, YEAR_END),
-    _Sold(LEFT_TOP, -3, YEAR_END),
-    _Sold(RIGHT_TOP, -2, SAME_DAY, issue="refund_declined"),
-    _Sold(LEFT_TOP, -2, RETURNS),
-    _Sold(LEFT_TOP, -1, RECEIPTS),
-    # Upcoming.
-    _Sold(LEFT_TOP, 1, YEAR_END),
-    _Sold(RIGHT_VIDEO, 1, SCANNER, notes="The script is agreed; filming is planned for the week before."),
-    _Sold(RIGHT_TOP, 2, SAME_DAY),
-    # Not paid yet, or no longer.
-    _Sold(LEFT_TOP, 2, SCANNER, BookingStatus.RESERVED),
-    _Sold(RIGHT_TOP, 1, RETURNS, BookingStatus.CHECKOUT),
-    _Sold(RIGHT_TOP, 3, YEAR_END, BookingStatus.EXPIRED),
-    _Sold(LEFT_LAUNCH, 1, SAME_DAY, BookingStatus.CANCELLED),
-    _Sold(LEFT_TOP, 3, YEAR_END, BookingStatus.REFUNDING),
-    _Sold(RIGHT_TOP, -1, RECEIPTS, BookingStatus.REFUNDED),
-    _Sold(LEFT_TOP, -4, RETURNS, BookingStatus.REFUNDED, issue="paid_after_expiry"),
-)
+class _File(BaseModel, extra="forbid"):
+    """The contents of `demo.toml`. `impressions` are those of an average day, by slot."""
 
-UNPAID = (*OPEN, BookingStatus.EXPIRED, BookingStatus.CANCELLED)
+    accounts: tuple[DemoAccount, ...]
+    sponsors: tuple[Sponsor, ...]
+    slots: tuple[Slot, ...]
+    campaigns: tuple[Campaign, ...]
+    sold: tuple[_Sold, ...]
+    impressions: dict[str, int]
+
+
+def demo_data(now_ms: int) -> DemoData:
+    """The whole demo at a given time."""
+    file = _read(week_of(now_ms))
+    slots = {slot.id: slot for slot in file.slots}
+    owners = {campaign.id: campaign.tenant_id for campaign in file.campaigns}
+    bookings = tuple(_booking(sold, slots[sold.slot_id], owners[sold.campaign_id], now_ms) for sold in file.sold)
+    paid = [booking for booking in bookings if booking.status is BookingStatus.PAID]
+    days = tuple(day for booking in paid for day in _delivered(booking, file.impressions[booking.slot_id], now_ms))
+    campaigns = tuple(replace(row, created_ms=row.created_ms + _spread(row.id, DAY_MS)) for row in file.campaigns)
+    return DemoData(file.accounts, file.sponsors, file.slots, campaigns, bookings, days)
+
+
+def _read(this_week: int) -> _File:
+    """The file, with each field `…_week` as a time `…_ms`."""
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    for row in (*tables["sponsors"], *tables["slots"], *tables["campaigns"]):
+        row["demo"] = True
+        for name in [name for name in row if name.endswith("_week")]:
+            row[f"{name.removesuffix('week')}ms"] = this_week + row.pop(name) * WEEK_MS
+    return _File.model_validate(tables)
 
 
 def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:
@@ -113,9 +79,10 @@ def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:
     when = "now" if sold.week == 0 else f"in-{sold.week}" if sold.week > 0 else f"{-sold.week}-ago"
     booking_id = f"demo-booking-{sold.slot_id.removeprefix('demo-')}-{when}"
     is_open, paid = sold.status in OPEN, sold.status not in UNPAID
-    created_ms = _made_ms(booking_id, this_week, sold.week)
     if is_open:
         created_ms = now_ms - (35 if sold.status is BookingStatus.CHECKOUT else 20) * MINUTE_MS
+    else:  # some days before the first week, or before the current week if that is earlier
+        created_ms = this_week + min(sold.week, 0) * WEEK_MS - DAY_MS - _spread(booking_id, 9 * DAY_MS)
     late = sold.issue == "paid_after_expiry"
     amount_cents = slot.weeks * slot.week_price_cents
     video = YoutubeStatus.PUBLISHED if sold.video else YoutubeStatus.PLANNED
@@ -149,37 +116,21 @@ def _booking(sold: _Sold, slot: Slot, tenant_id: str, now_ms: int) -> Booking:
     )
 
 
-def _made_ms(booking_id: str, this_week: int, week: int) -> int:
-    """Creation time: some days before the first week, or before the current week if that is earlier."""
-    return this_week + min(week, 0) * WEEK_MS - DAY_MS - spread(booking_id, 9 * DAY_MS)
-
-
 # Delivery.
 
-IMPRESSIONS = {
-    LEFT_TOP: 1_400,
-    LEFT_SEASON: 1_050,
-    RIGHT_TOP: 1_250,
-    RIGHT_SEASON: 900,
-    RIGHT_MONTH: 800,
-    RIGHT_VIDEO: 600,
-}
-"""Impressions on an average day."""
 WEEKDAYS = (1.00, 1.06, 1.08, 1.04, 0.92, 0.58, 0.52)
 """Factors for Monday to Sunday: readers come during working hours."""
 LOWEST_CTR, HIGHEST_CTR = 0.008, 0.024
 """Clicks per impression over a whole booking; a single day varies by up to a fifth."""
 
 
-def _delivered(booking: Booking, now_ms: int) -> Iterator[DeliveryDay]:
-    """Delivery of a paid booking per day up to now; today counts in proportion to its hours."""
-    if booking.status is not BookingStatus.PAID:
-        return
-    ctr = LOWEST_CTR + (HIGHEST_CTR - LOWEST_CTR) * share(booking.id)
+def _delivered(booking: Booking, average: int, now_ms: int) -> Iterator[DeliveryDay]:
+    """Delivery per day up to now, with the impressions of an average day. Today counts in proportion to its hours."""
+    ctr = LOWEST_CTR + (HIGHEST_CTR - LOWEST_CTR) * _share(booking.id)
     first, last = day_of(booking.week_start_ms), day_of(min(now_ms, booking.week_end_ms - 1))
     for day in range(first, last + 1):
         elapsed = min(now_ms - day * DAY_MS, DAY_MS) / DAY_MS
-        ordinary = IMPRESSIONS[booking.slot_id] * WEEKDAYS[(day - first) % 7]
+        ordinary = average * WEEKDAYS[(day - first) % 7]
         impressions = int(ordinary * _around_one(f"{booking.id} {day} impressions", 0.15) * elapsed)
         if impressions:
             clicks = round(impressions * ctr * _around_one(f"{booking.id} {day} clicks", 0.2))
@@ -187,4 +138,14 @@ def _delivered(booking: Booking, now_ms: int) -> Iterator[DeliveryDay]:
 
 
 def _around_one(text: str, width: float) -> float:
-    return 1 - width + 2 * width * share(text)
+    return 1 - width + 2 * width * _share(text)
+
+
+def _share(text: str) -> float:
+    """A number from 0 to below 1, derived from the text."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) / 2**48
+
+
+def _spread(text: str, width_ms: int) -> int:
+    """A time below `width_ms` in whole minutes, derived from the text."""
+    return int(_share(text) * width_ms) // MINUTE_MS * MINUTE_MS

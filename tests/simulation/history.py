@@ -127,7 +127,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What a website or a relay sends. `spoilt` is the index of the event that is malformed."""
+    """A report of a website or a relay. `spoilt` is the index of the event that is malformed."""
 
     events: tuple[Event, ...]
     client: str

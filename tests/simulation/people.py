@@ -276,7 +276,7 @@ async def decider(me: Client) -> None:
             await decide(me, browser, typed.replace("-", " "), approve=not approve)
 
 
-async def _all(me: Client, asks: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
+async def _all(me: Client, asks: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
     answers: list[Any] = []
 
     async def one(ask: Callable[[], Awaitable[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The dashboard: what an account's owner sees there, and what the forms do."""
+"""The dashboard: its content and its forms."""
 
 import re
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def of_ann(world: World) -> set[str]:
 
 
 def text_of(html: str) -> str:
-    """What is read of a page."""
+    """The visible text of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
@@ -123,7 +123,7 @@ async def test_keys_are_listed_with_prefix_scopes_and_last_use_and_never_whole(w
     assert others[:12] not in html
     assert '<span class="badge">library:read</span> <span class="badge">sponsor:read</span>' in html
     assert html.count("18 November 2026, 12:00 UTC") >= 4, "three were created then, and one was used"
-    assert text_of(html).count("no use noted") == 2
+    assert text_of(html).count("not used yet") == 2
 
 
 async def test_a_full_key_is_shown_once_and_works(world: World, ann: Browser) -> None:
@@ -155,8 +155,8 @@ async def test_scopes_of_administrators_are_offered_to_one_only(world: World, an
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"do": "create-scoped", "scoped_name": "Typed before"}, "Choose what the key may do."),
-        ({"do": "create-scoped", "scoped_name": "Typed before", "scope no:such": "on"}, "Choose what the key may do."),
+        ({"do": "create-scoped", "scoped_name": "Typed before"}, "Choose what the key can do."),
+        ({"do": "create-scoped", "scoped_name": "Typed before", "scope no:such": "on"}, "Choose what the key can do."),
         ({"do": "create-scoped", "scoped_name": "", "scope library:read": "on"}, "name"),
         ({"do": "create-scoped", "scoped_name": "x" * 65, "scope library:read": "on"}, "name"),
         ({"do": "create-full", "full_name": "y" * 65}, "name"),

@@ -1,4 +1,4 @@
-"""What holds of every page of the table, whoever wrote it: its head, its markup, its links, and what its forms may do."""
+"""Checks of every page of the table: head, markup, links and forms."""
 
 import re
 from urllib.parse import quote, urljoin, urlsplit
@@ -55,7 +55,7 @@ async def test_a_page_leads_nowhere_that_is_not_there(world: World, page: Page) 
 
 
 def _targets(html: str, path: str) -> set[str]:
-    """The addresses of this service that a page names, but those of its POSTs."""
+    """The local addresses of a page, except the targets of POST forms."""
     targets = set()
     for element in Markup(html).elements:
         named = [element.attributes[name] for name in ("href", "src") if name in element.attributes]

@@ -63,8 +63,8 @@ def of_people(case: Case) -> dict[str, int]:
         **case.world.visits.met,
         **case.world.logins.met,
         "several messages in one batch of people": sum(len(kept.messages) > 1 for kept in register.kept),
-        "kept, and nobody was told": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
-        "a device's key was kept, and nobody was told": sum(key_id not in told for key_id in redeemed),
+        "stored, but never answered": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
+        "a device's key was stored, but never answered": sum(key_id not in told for key_id in redeemed),
         "a session worked": sum(isinstance(each.result, Caller) for each in case.of("enter")),
         "a person created a key": sum(
             isinstance(each.result, Issued) and not each.about.scoped and each.about.key is not None
@@ -115,7 +115,7 @@ def of_site(case: Case) -> dict[str, int]:
         for row in kept:
             by = [each for each in operations if each.node == row.node and each.began < row.tick < each.ended]
             told = [each for each in by if True in events.answers(each, event)]
-            meet("recorded, and nobody was told", not told)
+            meet("recorded, but never answered", not told)
             for each in told:
                 arrived = events.bucket_at(case.now_ms(each.node, each.start), case.world.event_rules.bucket_hours)
                 meet("the day turned before the batch began", arrived.day < row.day)

@@ -81,7 +81,7 @@ PEOPLE = (
     "a poll came from the future",
     "redeemed although early",
     "a promise lapsed, and its place was taken",
-    "a device's key was kept, and nobody was told",
+    "a device's key was stored, but never answered",
     *(f"decided again when {status}" for status in ("approved", "denied", "redeemed")),
     "expired when pending",
     "expired when approved",
@@ -90,7 +90,7 @@ PEOPLE = (
     "a right user code met a lock",
     "wrong user codes were forgiven",
     "several messages in one batch of people",
-    "kept, and nobody was told",
+    "stored, but never answered",
 )
 OFFICE = (
     "turned into a new week",
@@ -144,7 +144,7 @@ SITE = (
     "events refused by a full mailbox",
     "one event recorded on two days",
     "partitions dropped",
-    "recorded, and nobody was told",
+    "recorded, but never answered",
     "the day turned before the batch began",
     "two nodes recorded one event at once",
 )
