@@ -212,7 +212,6 @@ def _prunings(stores: Stores) -> list[Pruning]:
     return [
         Pruning("sign-ins", 2 * DAY_MS, stores.sessions.prune_sign_ins),
         Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
-        Pruning("forms", DAY_MS, stores.sessions.prune_forms),
         Pruning("device logins", DAY_MS, stores.devices.prune),
     ]
 

@@ -41,7 +41,7 @@ STATUSES = {
     "getSponsor": KEYED,
     "saveProfile": KEYED,
     "listCampaigns": KEYED,
-    "createCampaign": KEYED,
+    "createCampaign": KEYED | {409},
     "getCampaign": KEYED | {404},
     "editCampaign": KEYED | {404},
     "submitCampaign": KEYED | {404, 409},

@@ -37,7 +37,7 @@ class LockSet:
     """The rows that a batch names, each sorted; `LedgerStore.transact` says which rows follow from them.
 
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
-    the weeks of named bookings count, too.
+    the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -46,6 +46,7 @@ class LockSet:
     booking_ids: tuple[str, ...] = ()
     keys: tuple[tuple[str, str, str], ...] = ()
     event_ids: tuple[str, ...] = ()
+    audit_ids: tuple[str, ...] = ()
     from_week_ms: int | None = None
 
 
@@ -57,13 +58,16 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     booking_ids: set[str] = set()
     keys: set[tuple[str, str, str]] = set()
     events: set[str] = set()
+    audit_ids: set[str] = set()
     weeks: list[int] = []
     for message in messages:
         match message:
             case SaveProfile(sponsor=sponsor):
                 tenants.add(sponsor.tenant_id)
-            case CreateCampaign(campaign=campaign):
+            case CreateCampaign(campaign=campaign, origin=origin):
                 tenants.add(campaign.tenant_id)
+                campaign_ids.add(campaign.id)
+                audit_ids.add(origin.audit_id)
             case EditCampaign(campaign_id=campaign_id) | MoveCampaign(campaign_id=campaign_id):
                 campaign_ids.add(campaign_id)
             case Reserve():
@@ -100,6 +104,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
         booking_ids=tuple(sorted(booking_ids)),
         keys=tuple(sorted(keys)),
         event_ids=tuple(sorted(events)),
+        audit_ids=tuple(sorted(audit_ids)),
         from_week_ms=min(weeks, default=None),
     )
 

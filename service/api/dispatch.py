@@ -20,7 +20,7 @@ from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.api.rate_limits import rate_limit_headers
-from service.api.validation import FORM, form_as_json, parse_body, parse_query
+from service.api.validation import FORM, form_as_json, parse_body, parse_query, read_idempotency_key
 
 log = logging.getLogger(__name__)
 
@@ -204,6 +204,11 @@ class RequestPipeline:
             if isinstance(body, Refused):
                 return body
             call.body = body
+        if operation.keyed:
+            key = read_idempotency_key(request.headers)
+            if isinstance(key, Refused):
+                return key
+            call.idempotency_key = key
         return call
 
     def _json_body(self) -> bytes | Refused:

@@ -14,7 +14,7 @@ from actors.values import Code
 from service.api.errors import TABLE, Family
 from service.api.operation import Operation
 from service.api.policy import Access
-from service.api.validation import FORM
+from service.api.validation import FORM, IDEMPOTENCY_KEY_PATTERN
 from service.schemas.catalog import Slug
 from service.schemas.fields import Id
 from service.version import VERSION
@@ -67,6 +67,14 @@ HEADERS: Mapping[str, Any] = {
         "Why the event was not recorded. Absent if it was.",
         enum=[str(each) for each in EventOutcome if each is not EventOutcome.RECORDED],
     ),
+}
+
+
+IDEMPOTENCY_KEY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    **_text("Makes a request safe to repeat.", pattern=f"^{IDEMPOTENCY_KEY_PATTERN}$"),
 }
 
 PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
@@ -159,7 +167,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "responses": _responses(operation),
         "security": _security(operation),
     }
-    parameters = [*_path_parameters(operation), *_query_parameters(operation)]
+    keys = [IDEMPOTENCY_KEY] if operation.keyed else []
+    parameters = [*_path_parameters(operation), *_query_parameters(operation), *keys]
     if parameters:
         described["parameters"] = parameters
     if operation.body is not None:

@@ -24,6 +24,7 @@ class Call:
     caller: Caller
     query: Any = None
     body: Any = None
+    idempotency_key: str | None = None
 
     @property
     def path_values(self) -> Mapping[str, str]:
@@ -68,6 +69,7 @@ class Operation:
     cors: bool = False  # any web page may call this, without credentials
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this
+    keyed: bool = False  # reads the header `Idempotency-Key`
     pays: bool = False  # calls the payment processor, so the deadline is longer
 
     @property
@@ -96,6 +98,8 @@ class Operation:
             codes.add(Code.UNAUTHORIZED)
         elif self.access is not Access.PUBLIC:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
+        if self.keyed:
+            codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:
             codes.add(Code.INSUFFICIENT_SCOPE)
         if self.metered:

@@ -1,6 +1,8 @@
 """Parses JSON bodies, forms and query strings into wire models, or refuses them. Pure."""
 
 import json
+import re
+from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -13,8 +15,24 @@ from service.schemas.problems import problems_of
 M = TypeVar("M", bound=BaseModel)
 
 FORM = "application/x-www-form-urlencoded"
+IDEMPOTENCY_KEY = "idempotency-key"
+"""The request header, in lower case as in `Request.headers`."""
+
+IDEMPOTENCY_KEY_PATTERN = "[A-Za-z0-9_-]{1,100}"
+
 MOST_FIELDS = 100
 """Maximum fields of a form or query string."""
+
+
+_IDEMPOTENCY_KEY = re.compile(IDEMPOTENCY_KEY_PATTERN)
+
+
+def read_idempotency_key(headers: Mapping[str, str]) -> str | Refused | None:
+    """The value of `Idempotency-Key`; None if the header is absent."""
+    key = headers.get(IDEMPOTENCY_KEY)
+    if key is None or _IDEMPOTENCY_KEY.fullmatch(key):
+        return key
+    return Refused(Code.INVALID_REQUEST, "Idempotency-Key must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -.")
 
 
 def read_form(body: bytes) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.messages import Answer
-from actors.bookings.records import OPEN, BookingStatus, BookingView
+from actors.bookings.messages import Answer, CreateCampaign
+from actors.bookings.records import OPEN, BookingStatus, BookingView, CampaignView
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.unit_of_work import weeks_of
 from actors.values import Code, Contended, Refused
@@ -24,6 +24,7 @@ from tests.stores.books import (
     beginning,
     booking,
     campaign,
+    origin,
     reserve,
     slot,
     sponsor,
@@ -172,6 +173,31 @@ async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(datab
     assert isinstance(contended, Contended)
     assert await two.send(same[1], batch_id=batch_id) == first
     assert len(await one.stores.sponsorship.bookings(None, None, 10)) == 1
+
+
+@pytest.mark.parametrize("other_body", [False, True])
+async def test_two_nodes_that_create_a_campaign_under_one_key_at_once_make_one(
+    database: Database, other_body: bool
+) -> None:
+    """The key gives the audit record its id, key and body give the campaign its own."""
+    one, two = nodes(database)
+    await one.tenants(1)
+    creations = CreateCampaign(campaign(1), origin(1)), CreateCampaign(campaign(1 + other_body), origin(1))
+    batch_id = two.next_batch_id()
+    first, contended = await while_held(
+        database,
+        "lock table audit in share row exclusive mode",
+        partial(one.send, creations[0]),
+        partial(two.send, creations[1], batch_id=batch_id),
+    )
+    assert first == [CampaignView(campaign(1))]
+    assert isinstance(contended, Contended)
+    again = await two.send(creations[1], batch_id=batch_id)
+    if other_body:
+        assert refusal(again) is Code.IDEMPOTENCY_CONFLICT
+    else:
+        assert again == first
+    assert len(await one.stores.sponsorship.campaigns(None, None, 10)) == 1
 
 
 async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database) -> None:

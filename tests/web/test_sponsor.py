@@ -183,13 +183,25 @@ async def test_a_form_sent_twice_reserves_once(world: World) -> None:
     assert len(world.memory.bookings) == 1
 
 
-async def test_a_campaign_form_sent_twice_makes_one_campaign(world: World) -> None:
+async def test_a_campaign_form_sent_twice_creates_one_campaign_and_leads_to_it_again(world: World) -> None:
     person = browser(world)
     await person.open("/sponsor/campaigns/new")
     form = person.form_with("create")
     await person.send(form, "create", **CAMPAIGN)
+    first = person.at
     await person.send(form, "create", **CAMPAIGN)
-    assert NOTICES["sent_already"] in person.text
+    assert person.at == first
+    assert len(world.memory.campaigns) == 1
+
+
+async def test_a_campaign_form_sent_again_with_another_text_is_refused_and_gets_a_new_key(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/campaigns/new")
+    form = person.form_with("create")
+    await person.send(form, "create", **CAMPAIGN)
+    await person.send(form, "create", **{**CAMPAIGN, "headline": "Another headline"})
+    assert "already used with a different body" in person.text
+    assert person.form_with("create").fields["form_id"] != form.fields["form_id"]
     assert len(world.memory.campaigns) == 1
 
 

@@ -51,7 +51,11 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
     body: AccountKeyRequest | None = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, name=None if body is None else body.name, granted_by=caller.granter
+        caller.email,
+        caller.agent,
+        name=None if body is None else body.name,
+        granted_by=caller.granter,
+        idempotency_key=call.idempotency_key,
     )
     return respond(issued, lambda new: AccountKeyIssued(apiKey=new.api_key, id=new.key.id, keyPrefix=new.key.prefix))
 
@@ -90,7 +94,8 @@ ROWS = (
         method="POST",
         path="/api/v1/account/keys",
         summary="Create a full key",
-        description="Creates a key with all the rights of the account. The key is returned only once. The body is optional.",
+        description="Creates a key with all the rights of the account. The key is returned only once. The body is optional. "
+        "A repeated Idempotency-Key is refused and creates no second key.",
         handler=create_key,
         result=AccountKeyIssued,
         body=AccountKeyRequest,
@@ -98,6 +103,7 @@ ROWS = (
         leads_to={"revokeAccountKey": "/id"},
         example={"name": "Laptop"},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
     ),
     _deciding(
         name="revokeAccountKey",

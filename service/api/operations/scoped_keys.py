@@ -29,7 +29,12 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
     body: ScopedKeyRequest = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, scopes=tuple(body.scopes), name=body.name, granted_by=caller.granter
+        caller.email,
+        caller.agent,
+        scopes=tuple(body.scopes),
+        name=body.name,
+        granted_by=caller.granter,
+        idempotency_key=call.idempotency_key,
     )
     return respond(issued, lambda new: ScopedKeyIssued(apiKey=new.api_key, id=new.key.id, scopes=body.scopes))
 
@@ -75,13 +80,15 @@ ROWS = (
         path="/api/v1/sponsors/keys",
         summary="Create a scoped key",
         description="Creates a key with the given scopes. The key is returned only once. A key can grant only its own "
-        "scopes; a session can grant all. Administrator scopes need an administrator.",
+        "scopes; a session can grant all. Administrator scopes need an administrator. A repeated Idempotency-Key is refused "
+        "and creates no second key.",
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
         leads_to={"revokeScopedKey": "/id"},
         example={"name": "Reporting", "scopes": ["sponsor:read"]},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
     ),
     _managing(
         name="revokeScopedKey",

@@ -57,7 +57,9 @@ def campaign_position(view: CampaignView) -> Before:
 
 async def create_campaign(services: Services, call: Call) -> Answer | Refused:
     body: CampaignBody = call.body
-    view = await services.ledger.create_campaign(call.caller.owner, body.name, body.content(), call.caller.agent)
+    view = await services.ledger.create_campaign(
+        call.caller.owner, body.name, body.content(), call.caller.agent, call.idempotency_key
+    )
     return respond(view, campaign_answer)
 
 
@@ -153,7 +155,8 @@ ROWS = (
         method="POST",
         path="/api/v1/sponsors/campaigns",
         summary="Create a campaign",
-        description="Creates a campaign and submits it for review. You can book it immediately; it is shown after approval.",
+        description="Creates a campaign and submits it for review. You can book it immediately; it is shown after approval. "
+        "A repeated Idempotency-Key with the same body returns the campaign as it is now.",
         handler=create_campaign,
         body=CampaignBody,
         leads_to=dict.fromkeys(("getCampaign", "editCampaign", "withdrawCampaign", "reviewCampaign"), "/campaign/id"),
@@ -165,6 +168,7 @@ ROWS = (
             "targetUrl": "https://tools.example.com/start",
             "logoText": "ET",
         },
+        keyed=True,
     ),
     _campaigns(
         name="getCampaign",

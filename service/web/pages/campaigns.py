@@ -19,7 +19,7 @@ async def new(request: PageRequest) -> Template:
 
 
 async def create(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("createCampaign", body=_typed(request))
+    result = await request.ask("createCampaign", body=_typed(request), idempotency_key=request.form.get("form_id"))
     if result.refused is not None:
         return FormError(result.refused)
     return SeeOther(f"/sponsor/campaigns/{result.json['campaign']['id']}", "campaign_created")

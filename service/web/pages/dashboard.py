@@ -55,25 +55,31 @@ def _chart(days: list[dict[str, int]]) -> Chart:
     return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
 
 
-async def create_full(request: PageRequest) -> Template | FormError:
+async def create_full(request: PageRequest) -> Template | SeeOther | FormError:
     """Create a full key. Only the answer to this form shows it."""
     name = request.form.get("full_name", "").strip()
-    result = await request.ask("createAccountKey", body={"name": name} if name else {})
-    if result.refused is not None:
-        return FormError(result.refused)
-    return Template("key_made.html", {"api_key": result.json["apiKey"], "name": name, "scopes": None})
+    return await _created(request, "createAccountKey", {"name": name} if name else {}, name)
 
 
-async def create_scoped(request: PageRequest) -> Template | FormError:
+async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError:
     """Create a key with the chosen scopes. Only the answer to this form shows it."""
     name = request.form.get("scoped_name", "").strip()
     scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
         return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key can do."))
-    result = await request.ask("createScopedKey", body={"name": name, "scopes": scopes})
-    if result.refused is not None:
-        return FormError(result.refused)
-    return Template("key_made.html", {"api_key": result.json["apiKey"], "name": name, "scopes": result.json["scopes"]})
+    return await _created(request, "createScopedKey", {"name": name, "scopes": scopes}, name)
+
+
+async def _created(
+    request: PageRequest, operation: str, body: Mapping[str, object], name: str
+) -> Template | SeeOther | FormError:
+    result = await request.ask(operation, body=body, idempotency_key=request.form.get("form_id"))
+    if result.refused is None:
+        values = {"api_key": result.json["apiKey"], "name": name, "scopes": result.json.get("scopes")}
+        return Template("key_made.html", values)
+    if result.refused.code is Code.IDEMPOTENCY_CONFLICT:
+        return SeeOther("/dashboard", "key_created_already")
+    return FormError(result.refused)
 
 
 async def revoke(request: PageRequest) -> SeeOther | FormError:

@@ -32,5 +32,6 @@ NOTICES: Mapping[str, str] = {
     "tier_set": "The tier is set. Every node applies it within a second.",
     "device_approved": "The device is approved. It gets its key within seconds, and the dashboard shows the key.",
     "device_denied": "The device is denied. It gets no key.",
-    "sent_already": "That form was sent already; nothing was done twice.",
+    "key_created_already": "This form has already created its key. A key is shown only once. Create another one if you "
+    "did not save it.",
 }

@@ -19,6 +19,7 @@ from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.internal import INTERNAL, outbox_is_open
+from service.api.validation import IDEMPOTENCY_KEY
 from service.config import Config
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
@@ -142,16 +143,20 @@ class PageRequest:
         path: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
         body: Any = None,
+        idempotency_key: str | None = None,
     ) -> OperationResult:
         """Call an operation of the API as the visitor of this page. Query parameters that are None are left out."""
         operation = BY_NAME[name]
+        headers = {**self.request.headers, "content-type": "application/json", "if-none-match": ""}
+        if idempotency_key is not None:
+            headers[IDEMPOTENCY_KEY] = idempotency_key
         request = replace(
             self.request,
             method=operation.method,
             path=operation.path.format(**(path or {})),
             path_values=path or {},
             query=urlencode({key: value for key, value in (query or {}).items() if value is not None}),
-            headers={**self.request.headers, "content-type": "application/json", "if-none-match": ""},
+            headers=headers,
             body=b"" if body is None else json.dumps(body).encode(),
         )
         answer = await dispatch(self._services, operation, request, self.caller)

@@ -33,7 +33,8 @@ async def create(request: PageRequest) -> SeeOther | FormError:
     body = _body(request.form, FIELDS)
     if isinstance(body, Refused):
         return FormError(body)
-    slot_id = text_of(request.form, "id")
+    # A slot without an id takes one from the form, so that a form sent twice creates one slot.
+    slot_id = text_of(request.form, "id") or request.form.get("form_id")
     result = await request.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
     return result.see_other("/admin/slots", "slot_created")
 
