@@ -32,7 +32,7 @@ class PoolStatistics:
 
 
 class Database(Protocol):
-    """What health checks and metrics ask of the database."""
+    """The database, as health checks and metrics see it."""
 
     async def ping(self) -> None: ...
     def statistics(self) -> PoolStatistics: ...

@@ -7,7 +7,8 @@ from typing import Any
 
 import trio
 
-from actors.codes import EmailedCode, guess, send
+from actors import codes
+from actors.codes import EmailedCode
 from actors.ids import fingerprint
 from actors.keys import actor as key_actor
 from actors.sessions import messages as sessions
@@ -24,7 +25,7 @@ from tests.simulation.reception import LinkedSessions
 from tests.simulation.rules import SESSIONS, Scene
 
 _Batch: Any = state._Batch
-_guess, _send = guess, send
+_guess, _send = codes.guess, codes.send
 _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
