@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage import asyncio_border
 from storage.asyncio_border import Deadline
@@ -65,21 +66,6 @@ class Target:
         if self.url is not None:
             return {"dsn": self.url}
         return {"host": self.host, "user": self.user, "database": self.database, "ssl": False}
-
-
-@dataclass(frozen=True, slots=True)
-class PoolStatistics:
-    """A snapshot of the pool. Counts are since it was opened."""
-
-    open: int
-    busy: int
-    waiting: int
-    transactions: int
-    contended: int
-    unavailable: int
-    unknown: int
-    refused: int
-    loop_errors: int
 
 
 @dataclass(slots=True)

@@ -6,38 +6,15 @@ It holds no addresses, keys, ids or client texts, only operations and codes from
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from actors.clock import MINUTE_MS, Clock
+from actors.stores import PoolStatistics
 
 RECENT = 100
 MINUTES = 60
 
 LEFT = 499
 """The status of a request whose client disconnected before the response. It is not a refusal."""
-
-
-class Pool(Protocol):
-    """Statistics of the database's connection pool. Counts are since it was opened."""
-
-    @property
-    def open(self) -> int: ...
-    @property
-    def busy(self) -> int: ...
-    @property
-    def waiting(self) -> int: ...
-    @property
-    def transactions(self) -> int: ...
-    @property
-    def contended(self) -> int: ...
-    @property
-    def unavailable(self) -> int: ...
-    @property
-    def unknown(self) -> int: ...
-    @property
-    def refused(self) -> int: ...
-    @property
-    def loop_errors(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +30,7 @@ class Refusal:
 class RefusalLog:
     """The node's start time and refusals. Written by the request middleware, read by the operations page."""
 
-    def __init__(self, clock: Clock, node: str, pool: Callable[[], Pool]) -> None:
+    def __init__(self, clock: Clock, node: str, pool: Callable[[], PoolStatistics]) -> None:
         self.node = node
         self.pool = pool
         self.started_ms = clock.now_ms()

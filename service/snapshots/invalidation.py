@@ -1,24 +1,17 @@
 """Handles announcements of other nodes and commands: changed keys, tenants, catalog and placements."""
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 import trio
 
 from actors.keys.cache import KeyCache
+from actors.stores import Announcements
 from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
 
 CHANNEL = "catalog"
 
 log = logging.getLogger(__name__)
-
-
-class Announcements(Protocol):
-    """The source of announcements."""
-
-    def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
 
 
 class CacheInvalidator:

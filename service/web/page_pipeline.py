@@ -31,7 +31,7 @@ PAGE_POLICY = (
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
 
 
-async def visited(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
+async def handle_page(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
     """The outcome of a page request, within `http.answer_seconds` and what an operation adds. Raises nothing but
     cancellation."""
     note(operation="page")
@@ -71,7 +71,7 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
 
 async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
     posted = visit.request.method not in SAFE
-    if posted and not page.sealed and not from_our_page(visit.request, visit.base_url):
+    if posted and not page.capability and not from_our_page(visit.request, visit.base_url):
         words = "This form must be sent from a page of this service. Reload that page and send the form again."
         raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
@@ -85,7 +85,7 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
 
 async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     visit = replace(visit, form=read_form(visit.request.body))
-    act = page.acts.get(visit.form.get("do", ""))
+    act = page.actions.get(visit.form.get("do", ""))
     if act is None:
         raise PageRefused(not_valid())
     done = await act(visit)

@@ -14,7 +14,7 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.http.asgi import Scope
 from service.web.negotiation import wants_page
-from service.web.page_pipeline import PAGE_HEADERS, refused_page, visited
+from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.page import Page, SeeOther, Template
 from service.web.requests import headers_of, request_of
@@ -33,7 +33,7 @@ def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Respons
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
         scope = cast(Scope, request.scope)
         page_request = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
-        outcome = await visited(services, page, page_request)
+        outcome = await handle_page(services, page, page_request)
         if isinstance(outcome, Refused):
             return await refusal_response(services, outcome, page_request.headers)
         return await _rendered(outcome)

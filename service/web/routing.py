@@ -45,7 +45,7 @@ class Routing:
         for path in DOCUMENTS:
             url_map.add(QuartRule(path, endpoint=path, methods=["GET"]))
         for page in pages:
-            methods = ["GET", "POST"] if page.acts else ["GET"]
+            methods = ["GET", "POST"] if page.actions else ["GET"]
             url_map.add(QuartRule(_rule(page.path, ()), endpoint=page_endpoint(page), methods=methods))
         return cls(url_map)
 

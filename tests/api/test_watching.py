@@ -5,10 +5,9 @@ import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
 from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
-from storage.memory.stores import IDLE
 from tests.api.sponsors import add_slot, administrator, sponsor
 from tests.api.world import NOON_MS, World, away
-from tests.fakes import HandClock
+from tests.fakes import IDLE, HandClock
 
 STATUS = "/api/v1/admin/operations/status"
 

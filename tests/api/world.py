@@ -19,6 +19,7 @@ from actors.keys.messages import Key
 from actors.mail.messages import Mail
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session
+from actors.stores import Stores
 from actors.supervision import running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from service.api.context import Services
@@ -43,11 +44,10 @@ from storage.memory.mail import MemoryOutbox
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.sessions import MemorySessions
-from storage.memory.stores import MemoryDatabase, MemoryStores
 from storage.memory.tables import Memory
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
-from tests.fakes import HandClock, SeededEntropy
+from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.snapshots.rows import Rows
 
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
@@ -298,7 +298,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     async def ping() -> None:
         await memory.before()
 
-    stores = MemoryStores(
+    stores = Stores(
         database=MemoryDatabase(ping),
         announcements=Announcer((memory, catalog_memory)),
         keys=MemoryKeys(memory),

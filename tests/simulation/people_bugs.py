@@ -7,6 +7,7 @@ from typing import Any
 
 import trio
 
+from actors import codes
 from actors.codes import EmailedCode
 from actors.ids import fingerprint
 from actors.keys import actor as key_actor
@@ -24,7 +25,7 @@ from tests.simulation.reception import LinkedSessions
 from tests.simulation.rules import SESSIONS, Scene
 
 _Batch: Any = state._Batch
-_guess, _send = state.guess, state.send
+_guess, _send = codes.guess, codes.send
 _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 

@@ -66,6 +66,7 @@ def test_a_refused_grant_names_the_scopes_and_leaves_no_trace(registry: Registry
     before = len(registry.audits)
     answer = registry.one(registry.issue("4", scopes=(Scope.SPONSOR_READ, *READ, Scope.BILLING_WRITE), by="2"))
     assert isinstance(answer, Refused)
+    assert answer.message.startswith("This key ")
     assert answer.message.endswith(": sponsor:read, billing:write.")
     assert len(registry.audits) == before
 

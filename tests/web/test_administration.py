@@ -16,7 +16,7 @@ from tests.web.visitors import Seen, Visitor
 BOSS = "boss@example.com"
 ADMINISTRATORS = {page.path.replace("{id}", "left-top"): page for page in PAGES if page.who is Audience.ADMIN}
 OURS = list(ADMINISTRATORS)
-WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.acts]
+WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.actions]
 HOSTILE = "</p><script>alert(1)</script><b>&amp;"
 
 
@@ -67,7 +67,7 @@ async def test_forms_of_others_change_nothing(world: World, path: str) -> None:
     ordinary = Visitor(world, world.session("ann@example.com"))
     headers = {"Cookie": f"__Host-session={boss(world).token}", "Sec-Fetch-Site": "cross-site"}
     before = tables(world)
-    for act in ADMINISTRATORS[path].acts:
+    for act in ADMINISTRATORS[path].actions:
         assert (await ordinary.send(path, do=act)).status == 403
         assert (await Visitor(world).send(path, do=act)).status == 303
         assert (await world.client.post(path, headers=headers, body=f"do={act}".encode())).status == 403

@@ -4,6 +4,7 @@ from actors.actor import ActorStatistics
 from actors.clock import SECOND_MS
 from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
+from actors.stores import PoolStatistics
 from actors.values import Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
@@ -11,7 +12,7 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.observability.health import not_ready
-from service.observability.refusal_log import Pool, RefusalLog
+from service.observability.refusal_log import RefusalLog
 from service.schemas.watching import (
     ActorStatus,
     EventsStatus,
@@ -89,7 +90,7 @@ def _actor(actor: ActorStatistics) -> ActorStatus:
     )
 
 
-def _pool(pool: Pool) -> PoolStatus:
+def _pool(pool: PoolStatistics) -> PoolStatus:
     return PoolStatus(
         open=pool.open,
         busy=pool.busy,

@@ -68,7 +68,7 @@ async def cancelled(request: PageRequest) -> Template:
 
 
 PAGES = (
-    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, sealed=True),
-    Page("/receipt/{token}", receipt, sealed=True),
+    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, capability=True),
+    Page("/receipt/{token}", receipt, capability=True),
     Page("/checkout-cancelled", cancelled),
 )

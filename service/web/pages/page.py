@@ -169,12 +169,15 @@ Act = Callable[[PageRequest], Awaitable[Template | SeeOther | FormError]]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One row of the table of pages. `path` has parameters in braces, as in operations. `acts` holds the actions of its
-    forms by the value of their field `do`; without any, the page accepts no POST. If a page is `sealed`, its address is
-    the permission, and its forms may be sent from any site."""
+    """One row of the table of pages.
+
+    `path` has parameters in braces, as in operations. `actions` holds the actions of its forms by the value of their field
+    `do`; without any, the page accepts no POST. The address of a `capability` page is the permission: its forms may be sent
+    from any site.
+    """
 
     path: str
     show: Show
-    acts: Mapping[str, Act] = field(default_factory=dict)
+    actions: Mapping[str, Act] = field(default_factory=dict)
     who: Audience = Audience.ANYBODY
-    sealed: bool = False
+    capability: bool = False
