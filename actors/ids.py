@@ -1,5 +1,8 @@
 """Public identifiers from entropy, in base62. Pure."""
 
+import hashlib
+import json
+
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ID_BYTES = 16
 
@@ -14,5 +17,10 @@ def base62(number: int, length: int) -> str:
 
 
 def new_id(prefix: str, entropy: bytes) -> str:
-    """A public identifier such as `ten_...` from 16 random bytes: 22 base62 digits."""
+    """A public identifier such as `ten_...`: 22 base62 digits from 16 random bytes, or of a fingerprint."""
     return f"{prefix}_{base62(int.from_bytes(entropy[:ID_BYTES]), 22)}"
+
+
+def fingerprint(*parts: str | int) -> bytes:
+    """A hash that tells request bodies and idempotency keys apart."""
+    return hashlib.sha256(json.dumps(parts).encode()).digest()

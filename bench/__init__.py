@@ -1,1 +1,1 @@
-"""Benchmarks: the service against plain programs that do the same over the same Postgres. See README.md."""
+"""Benchmarks: the service against plain programs that do the same work on the same Postgres. See README.md."""

@@ -1,4 +1,4 @@
-"""`python -m bench`: measure the service against its peers, side by side, and print and plot what came out."""
+"""`python -m bench`: measure the service against its peers side by side, then print and plot the results."""
 
 import argparse
 import asyncio
@@ -20,11 +20,11 @@ from bench.setting import generator_version, kernel, setting_of
 from bench.stage import set_up, tell
 
 RESULTS = Path(__file__).parent / "results"
-PREFACE = "# Results of the benchmark\n\nWhat was measured, and how: [README.md](../README.md).\n\n"
+PREFACE = "# Results of the benchmark\n\nMethod: [README.md](../README.md).\n\n"
 
 
 async def run(plan: Plan, only: re.Pattern[str], data_dir: Path | None, directory: Path | None) -> bool:
-    """Measure and tell; whether every count fits what was answered. Writes to `directory` where there is one."""
+    """Measure, print, and write to `directory` if there is one. Returns whether all counts match the responses."""
     async with set_up(plan.entries, data_dir) as stage:
         wanted = [each for each in plan.scenarios() if only.search(f"{each.kind.name.lower()} {each.load}")]
         results: list[Result] = [await compare(stage, plan, scenario) for scenario in wanted]
@@ -41,7 +41,7 @@ async def run(plan: Plan, only: re.Pattern[str], data_dir: Path | None, director
 
 
 async def follow_memory(minutes: float, data_dir: Path | None, directory: Path) -> bool:
-    """Write how memory went; whether it stayed flat and every count fits."""
+    """Measure and write the memory report. Returns whether memory stayed flat and the count matches."""
     course = await follow(minutes, data_dir)
     setting = (
         f"{os.cpu_count() or 1} cores, Python {platform.python_version()}, Linux {kernel()}, {generator_version()}."
@@ -57,12 +57,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds of each scenario (3)")
     parser.add_argument("--connections", default="32,128,512", help="numbers of connections (32,128,512)")
     parser.add_argument("--entries", type=int, default=100_000, help="size of the generated catalog (100000)")
-    parser.add_argument("--only", default="", help="scenarios that this pattern is found in: 'event unique', 'list'")
-    parser.add_argument("--data-dir", type=Path, help="keep the data here, and find the catalog there the next time")
-    parser.add_argument("--results", type=Path, help="where tables and plots go (bench/results; nowhere with --quick)")
-    parser.add_argument("--no-audit", action="store_true", help="leave out the runs that wait for their last answer")
-    parser.add_argument("--quick", action="store_true", help="one short round of a few: does it work at all?")
-    parser.add_argument("--memory", type=float, metavar="MINUTES", help="follow the service's memory, nothing else")
+    parser.add_argument("--only", default="", help="scenarios that match this pattern: 'event unique', 'list'")
+    parser.add_argument("--data-dir", type=Path, help="keep the data in this directory and reuse its catalog")
+    parser.add_argument("--results", type=Path, help="directory of tables and plots (bench/results; none with --quick)")
+    parser.add_argument("--no-audit", action="store_true", help="skip the runs that wait for their last response")
+    parser.add_argument("--quick", action="store_true", help="one short round of a few scenarios, as a smoke test")
+    parser.add_argument("--memory", type=float, metavar="MINUTES", help="only follow the service's memory")
     given = parser.parse_args()
     connections = tuple(int(number) for number in given.connections.split(","))
     plan = Plan(given.entries, given.seconds, given.rounds, connections, not given.no_audit)

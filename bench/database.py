@@ -1,8 +1,8 @@
-"""The database's ceiling: batches of events written by statements alone, without a service: `python -m bench.database`.
+"""The database's ceiling: batches of events written without a service: `python -m bench.database`.
 
-`insert` is `INSERT ... SELECT FROM unnest(...)` and nothing else; `record` is the service's whole statement, which also
-journals its turn, counts, and fails on a duplicate. Each statement is a transaction and is waited for. Finds Postgres by
-PGHOST, PGUSER and PGDATABASE.
+`insert` is only `INSERT ... SELECT FROM unnest(...)`. `record` is the service's own statement, which also journals its
+batch id, counts, and fails on a duplicate. Each statement is one transaction. PGHOST, PGUSER and PGDATABASE name the
+database.
 """
 
 import argparse
@@ -29,7 +29,7 @@ INSERT = """
 
 
 class Writers:
-    """Some connections that write batches at the same time, so that one makes its batch while another's is written."""
+    """Several connections, so that one builds its batch while another writes."""
 
     def __init__(self, statement: str, size: int, bookings: Sequence[str], seed: int) -> None:
         self._statement = statement
@@ -40,18 +40,18 @@ class Writers:
         self.seconds: list[float] = []
 
     async def write(self, number: int, ends: float) -> None:
-        """Write batches over one connection until `ends`."""
+        """Write batches over one connection until the time `ends`."""
         connection = await asyncpg.connect(ssl=False, server_settings={"jit": "off"})
         try:
-            turn = 0
+            seq = 0
             while (started := time.perf_counter()) < ends:
-                turn += 1
-                await self._batch(connection, number, turn)
+                seq += 1
+                await self._batch(connection, number, seq)
                 self.seconds.append(time.perf_counter() - started)
         finally:
             await connection.close()
 
-    async def _batch(self, connection: Any, number: int, turn: int) -> None:
+    async def _batch(self, connection: Any, number: int, seq: int) -> None:
         made = [(self._chance.choice(self._bookings), self._chance.randbytes(KEY_BYTES)) for _ in range(self._size)]
         made.sort()
         day = int(time.time() // DAY_SECONDS)
@@ -60,11 +60,11 @@ class Writers:
             await connection.execute(INSERT, day, *columns)
         else:
             batch = packed([Row(booking, key, Kind.IMPRESSION) for booking, key in made])
-            await connection.fetchval(SQL.record_new, f"bench-{self._seed}-{number}/events", turn, day, *batch)
+            await connection.fetchval(SQL.record_new, f"bench-{self._seed}-{number}/events", seq, day, *batch)
 
 
 async def run(given: argparse.Namespace) -> dict[str, float]:
-    """Write for some seconds; the fields of `load.Measured`, where an answer is a batch."""
+    """Write for `seconds`. Returns the fields of `load.Measured`; each answer is a batch."""
     writers = Writers(given.statement, given.size, given.bookings.split(","), given.seed)
     started = time.perf_counter()
     async with asyncio.TaskGroup() as tasks:

@@ -1,7 +1,7 @@
 """Write a made-up catalog of any size as JSON lines: `python bench/generate_catalog.py 100000 > catalog.jsonl`.
 
-The same size and seed give the same bytes. Words are drawn by Zipf's law from 20,000, so that a few are in nearly every
-entry and most are rare; every entry holds the word `sample`. One entry in five is a bot template.
+The same size and seed give the same bytes. Words are drawn from 20,000 by Zipf's law: a few are in nearly every entry,
+most are rare. Every entry contains the word `sample`. One entry in five is a bot template.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Our own load generator, a process over raw sockets: `python -m bench.generator`.
+"""A load generator over raw sockets, in its own process: `python -m bench.generator`.
 
-Slower than wrk, but it waits for every answer before it ends, so that what it counts is exact.
+Slower than wrk, but it waits for every response before it ends, so its counts are exact.
 """
 
 import argparse
@@ -23,7 +23,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 class _Connection:
-    """One connection with one request under way."""
+    """One connection with one request in flight."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection((HOST, port))
@@ -37,7 +37,7 @@ class _Connection:
         self.socket.sendall(request)
 
     def receive(self) -> int | None:
-        """The status once the whole answer is there."""
+        """The status once the response is complete, otherwise None."""
         chunk = self.socket.recv(262_144)
         if not chunk:
             raise ConnectionResetError("the server closed the connection")
@@ -51,12 +51,12 @@ class _Connection:
 
     @property
     def recorded(self) -> int:
-        """Events that the answer says are recorded."""
+        """Number of events that the response reports as recorded."""
         return self._received.count(b'"recorded":true')
 
 
 class _Run:
-    """Keeps all connections busy until `ends` or the last request, then waits for the answers that are still due."""
+    """Keeps all connections busy until `ends` or the last request, then waits for the outstanding responses."""
 
     def __init__(self, port: int, connections: int, requests: Iterator[bytes]) -> None:
         self._requests = requests
@@ -103,13 +103,13 @@ class _Run:
 
 
 def requests_of(workload: Workload) -> Iterator[bytes]:
-    """Requests without an end: reads in turn, events each made when it is due."""
+    """Endless requests: reads in rotation; events are made on demand."""
     lines = workload.requests() if isinstance(workload, Events) else cycle(workload.lines)
     return (line.replace("~", "\r\n").encode() for line in lines)
 
 
 def run(port: int, connections: int, seconds: float, requests: Iterator[bytes]) -> dict[str, float]:
-    """Load `port` from this process until the time or the requests are over; the fields of `load.Measured`."""
+    """Load `port` until the time or the requests run out. Returns the fields of `load.Measured`."""
     load = _Run(port, connections, requests)
     started = time.perf_counter()
     load.until(started + seconds)

@@ -1,4 +1,4 @@
-"""The figures that are to be reached, as ratios of medians of one run, and whether they were."""
+"""The goals, as ratios of medians of one run, and whether they were reached."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FAST_READS = (Kind.PLACEMENTS, Kind.INVENTORY, Kind.LIST, Kind.ITEM)
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A ratio of the service to another program that is to be `bound` at least, or at most."""
+    """A lower or upper bound for a ratio of the service to another program."""
 
     figure: str
     bound: float
@@ -28,7 +28,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A goal, and what was measured."""
+    """A goal and its measured ratio."""
 
     goal: Goal
     result: Result
@@ -37,14 +37,14 @@ class Outcome:
 
     @property
     def words(self) -> str:
-        """Reached, or by how much it was missed."""
+        """ "reached", or the margin by which the goal was missed."""
         if self.goal.reached(self.ratio):
             return "reached"
         return f"**missed** by {abs(1 - self.ratio.value / self.goal.bound):.0%}"
 
 
 def outcomes(results: Sequence[Result], connections: int) -> list[Outcome]:
-    """Every goal that the results tell about; those of events and reads at this number of connections."""
+    """All goals that the results cover. Goals for events and reads apply at this number of connections."""
     measured = []
     for result in results:
         for other, goal in _goals(result, connections):

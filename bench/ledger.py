@@ -1,4 +1,4 @@
-"""What Postgres says was done: the other side of every count of the load generator."""
+"""Counts from Postgres, to compare with those of the load generator."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 SETTLED_SECONDS = 0.3
 STATISTICS_SECONDS = 11.0
-"""An idle backend of Postgres reports its commits after 10 s at the latest."""
+"""Idle Postgres backends report their commits within 10 s."""
 WEEK_MS = 7 * 86_400_000
 MONDAY_MS = 4 * 86_400_000
-"""The epoch began on a Thursday; this was its first Monday."""
+"""The first Monday after the epoch, which began on a Thursday."""
 
 BOOK = (
-    # Two weeks, so that a run over a week's turn has live bookings to its end.
+    # Two weeks: bookings stay live if the week changes during a run.
     """
     insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon)
     select id, id, 'left', 10000, $2, true, 2, false from unnest($1::text[]) as id on conflict do nothing
@@ -42,7 +42,7 @@ BOOK = (
 
 @dataclass(frozen=True, slots=True)
 class Charges:
-    """Requests that are counted in Postgres, and in how many transactions of the service's accountant."""
+    """Charged requests in Postgres, and the transactions of the service's accountant that wrote them."""
 
     counted: int
     transactions: int
@@ -56,7 +56,7 @@ class Charges:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Events in Postgres, the sum of the counts by booking and day, and in how many transactions of the deduper."""
+    """Events in Postgres, the sum of the counts by booking and day, and the transactions of the deduper."""
 
     rows: int
     counted: int
@@ -70,13 +70,13 @@ class Recorded:
 
 
 class Ledger:
-    """Reads the counters over a connection of its own."""
+    """Reads the counters over its own connection."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     async def charges(self) -> Charges:
-        """What is counted once nothing moves any more: a generator that stops leaves requests in flight."""
+        """The charges once they stop changing, because a stopped generator leaves requests in flight."""
         return await _settled(self._charges)
 
     async def _charges(self) -> Charges:
@@ -90,7 +90,7 @@ class Ledger:
         return Charges(row["counted"], row["transactions"])
 
     async def recorded(self) -> Recorded:
-        """The events once nothing moves any more."""
+        """The events once they stop changing."""
         return await _settled(self._recorded)
 
     async def _recorded(self) -> Recorded:
@@ -102,7 +102,7 @@ class Ledger:
         return Recorded(row["rows"], row["counted"], row["transactions"])
 
     async def commits(self) -> int:
-        """Transactions that all backends have committed; waits until every one has reported."""
+        """Number of commits of all backends. Waits until every backend has reported."""
         await asyncio.sleep(STATISTICS_SECONDS)
         return int(
             await self._connection.fetchval(
@@ -111,7 +111,7 @@ class Ledger:
         )
 
     async def deadlocks(self) -> int:
-        """That Postgres has ended in this database; waits until every backend has reported."""
+        """Number of deadlocks in this database. Waits until every backend has reported."""
         await asyncio.sleep(STATISTICS_SECONDS)
         return int(
             await self._connection.fetchval("select deadlocks from pg_stat_database where datname = current_database()")
@@ -121,12 +121,12 @@ class Ledger:
         return int(await self._connection.fetchval("select count(*) from catalog"))
 
     async def slugs(self, count: int) -> list[str]:
-        """Slugs of use cases, spread over the whole catalog."""
+        """Slugs of use cases spread over the whole catalog."""
         rows = await self._connection.fetch("select slug from usecases order by hashtext(slug), slug limit $1", count)
         return [row["slug"] for row in rows]
 
     async def book(self, count: int, now_ms: int) -> Sequence[str]:
-        """Live bookings of slots of their own, made as the service keeps them; their ids."""
+        """Insert live bookings, each with its own slot, as the service stores them. Returns their ids."""
         ids = [f"bench-{number:03}" for number in range(count)]
         async with self._connection.transaction():
             for statement in BOOK:
@@ -135,12 +135,12 @@ class Ledger:
         return ids
 
     async def clear_events(self) -> None:
-        """Every scenario begins with no rows and a checkpoint behind it. Counts stay: only what is added is looked at."""
+        """Delete all events and run a checkpoint. Counts stay, because only their growth is compared."""
         await self._connection.execute("truncate events")
         await self._connection.execute("checkpoint")
 
     async def settle(self) -> None:
-        """Leave no work of the import to the time of the measurement."""
+        """Finish the work that the import leaves behind (vacuum, checkpoint), so that it does not disturb the measurement."""
         await self._connection.execute("vacuum analyze")
         await self._connection.execute("checkpoint")
 

@@ -1,11 +1,11 @@
--- What wrk sends and counts: `requests FILE` sends the lines of a file in turn; `events SEED SIZE REPEATS PATH BOOKINGS`
--- makes events of random visitors, SIZE a request, REPEATS of 100 of them the same as one of the newest before.
+-- Requests and counts for wrk: `requests FILE` sends the lines of a file in rotation; `events SEED SIZE REPEATS PATH BOOKINGS`
+-- makes events of random visitors, SIZE per request, with REPEATS percent duplicates of recent ones.
 
 local RECENT = 8192
 local random, format, find = math.random, string.format, string.find
 local threads = {}
 
--- Of one thread; `done` gets them from there.
+-- Counts of one thread, which `done` reads.
 recorded = 0
 
 function setup(thread)

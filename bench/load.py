@@ -1,7 +1,7 @@
-"""The load generator: many connections that each send the next request as soon as the answer is there.
+"""The load generator: many connections, each of which sends its next request as soon as the response is complete.
 
-`wrk` where it is installed, else a process of our own over raw sockets (`bench.generator`), which is slower but waits for
-every answer before it ends, so that what it counts is exact.
+Uses `wrk` if it is installed, otherwise `bench.generator`, which is slower. The latter waits for every response before
+it ends, so its counts are exact.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from bench.workloads import HOST, Events, Workload
 
 SCRIPT = ROOT / "bench" / "load.lua"
 EXACT_EVENTS = 20_000
-"""Events of an exact run, whose answers are all waited for."""
+"""Events of an exact run, which waits for all responses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run. `failures` are answers above 399 and broken connections, and are not among the `answers`; `recorded` are
-    the events that were answered so; `generator_cpu` is how much of its core the generator used, 0 to 1."""
+    """One run. `failures` are responses above 399 and broken connections; `answers` does not include them. `recorded` counts
+    events answered as recorded. `generator_cpu` is the generator's share of its core, 0 to 1."""
 
     answers: int
     failures: int
@@ -43,7 +43,7 @@ def generator(*, exact: bool = False) -> str:
 async def measure(
     port: int, workload: Workload, connections: int, seconds: float, core: int | None, *, exact: bool = False
 ) -> Measured:
-    """Load `port` for `seconds`. `exact` waits for every answer, so that none is in flight at the end."""
+    """Load `port` for `seconds`. `exact` waits for every response, so that none is in flight at the end."""
     before = _children_cpu()
     measured = await _generate(port, workload, connections, seconds, core, exact=exact)
     return replace(measured, generator_cpu=(_children_cpu() - before) / measured.seconds)
@@ -52,8 +52,8 @@ async def measure(
 async def measure_all(
     ports: Sequence[int], workloads: Sequence[Workload], connections: int, seconds: float
 ) -> Measured:
-    """Load all ports at the same moment, each by a generator of its own with a workload and so many connections of its own.
-    Nothing is kept on a core, so the generators may use more than one."""
+    """Load all ports at once, each with its own generator, workload and `connections`. The generators are not pinned, so
+    together they may use more than one core."""
     before = _children_cpu()
     async with asyncio.TaskGroup() as tasks:
         runs = [
@@ -65,7 +65,7 @@ async def measure_all(
 
 
 def together(runs: Sequence[Measured]) -> Measured:
-    """Runs beside one another as one: what they did in all, the time of the longest, the latency of the slowest."""
+    """Parallel runs as one: the sums, the time of the longest and the latency of the slowest."""
     return Measured(
         answers=sum(run.answers for run in runs),
         failures=sum(run.failures for run in runs),
@@ -85,7 +85,7 @@ async def _generate(
 
 
 async def run_on(core: int | None, *command: str, environment: dict[str, str] | None = None) -> str:
-    """What a command writes; raises when it fails."""
+    """The output of a command. Raises if it fails."""
     with pinned_to(core):
         process = await asyncio.create_subprocess_exec(
             *command, cwd=ROOT, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -110,7 +110,7 @@ def _command(
         most = ["--most", str(EXACT_EVENTS // workload.size)] if exact and isinstance(workload, Events) else []
         numbers = [str(port), str(connections), str(seconds)]
         return [sys.executable, "-m", "bench.generator", *numbers, str(described), *most]
-    # wrk knows whole seconds only.
+    # wrk takes whole seconds only.
     options = ["-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "20s", "-s", str(SCRIPT)]
     return ["wrk", *options, f"http://{HOST}:{port}", "--", *_arguments(directory, workload)]
 
@@ -125,6 +125,6 @@ def _arguments(directory: Path, workload: Workload) -> list[str]:
 
 
 def _children_cpu() -> float:
-    """Seconds of children that have ended; while a run lasts that is the generator alone."""
+    """CPU seconds of ended children. During a run, only the generator ends."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -1,4 +1,4 @@
-"""Whether memory stays flat: single events for minutes, and the service's resident memory all the while."""
+"""Does memory stay flat? Sends single events for minutes and samples the service's resident memory."""
 
 import asyncio
 import math
@@ -12,19 +12,19 @@ from bench.usage import memory_bytes
 
 CONNECTIONS = 128
 ENTRIES = 2_000
-"""A small catalog: beside a large one growth would not be seen."""
+"""A small catalog, because a large one would hide growth."""
 WARM_UP_SECONDS = 30.0
 REMEMBERED = 100_000
-"""The default of `events.remember`: the warm-up goes on until as many are recorded, so that the memory of keys is full."""
+"""The default of `events.remember`. The warm-up records as many events, to fill the memory of keys."""
 SAMPLE_SECONDS = 1.0
 WINDOW = 30
-"""Samples at the start and at the end that are compared."""
+"""Number of samples that are compared, at the start and at the end."""
 MOST_GROWTH = 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Resident memory by the second after the warm-up, over its median in the first `WINDOW` samples."""
+    """Resident memory by second after the warm-up, divided by the median of the first `WINDOW` samples."""
 
     seconds: list[float]
     shares: list[float]
@@ -38,7 +38,7 @@ class Course:
 
     @property
     def long_enough(self) -> bool:
-        """Whether the two windows are different samples, and load was there to make memory grow."""
+        """Whether the windows do not overlap and the load was enough to make memory grow."""
         return len(self.shares) >= 2 * WINDOW and self.answers >= REMEMBERED
 
     @property
@@ -53,7 +53,7 @@ class Course:
 
 
 async def follow(minutes: float, data_dir: Path | None) -> Course:
-    """Load the service with single events of unique visitors, and sample its memory."""
+    """Send single events of unique visitors and sample the service's memory."""
     async with set_up(ENTRIES, data_dir, alone=True) as stage:
         tell(f"single events over {CONNECTIONS} connections: a warm-up, then {minutes:g} minutes")
         warm = 0
@@ -88,15 +88,15 @@ async def _sample(pid: int, samples: list[int]) -> None:
 
 
 def publish(course: Course, setting: str, directory: Path) -> str:
-    """Write the words that stand beside the plot `memory.svg`; returns them."""
+    """Write `memory.md`, the text around the plot `memory.svg`, and return it."""
     directory.mkdir(parents=True, exist_ok=True)
-    kept = "as many as were answered, but for those in flight at the end" if course.kept_right else "WRONG"
+    kept = "as many as answered, apart from those in flight at the end" if course.kept_right else "WRONG"
     words = (
         f"# Memory\n\n{setting}\n\nSingle events of unique visitors over {CONNECTIONS} connections for "
         f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of at least {REMEMBERED:,} events: "
-        f"{course.answers:,} answers, {course.failures:,} failures, events in Postgres: {kept}.\n\n"
-        f"Resident memory in the last {WINDOW} s over the first {WINDOW} s: **{course.growth:.3f}**, at its highest "
-        f"{max(course.shares):.3f}; wanted: at most {MOST_GROWTH:g}. Flat: {course.verdict}.\n\n"
+        f"{course.answers:,} responses, {course.failures:,} failures, events in Postgres: {kept}.\n\n"
+        f"Resident memory in the last {WINDOW} s over the first {WINDOW} s: **{course.growth:.3f}**; highest: "
+        f"{max(course.shares):.3f}; goal: at most {MOST_GROWTH:g}. Flat: {course.verdict}.\n\n"
         "![Resident memory over time](memory.svg)\n"
     )
     (directory / "memory.md").write_text(words)

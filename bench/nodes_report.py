@@ -1,4 +1,4 @@
-"""What three nodes were to one, in Markdown: ratios, shares of the machine's cores, counts, and what kept it from growing."""
+"""The report on three nodes against one, in Markdown: ratios, shares of the machine's cores, counts, and bottlenecks."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -8,13 +8,13 @@ from bench.results import Cell, Result, Run, Setting
 
 FIGURES = ("Throughput", "CPU", "CPU of Postgres", "p99")
 FULL = 0.9
-"""A machine, or a core, that is busy for more of the time than this has nothing left to give."""
+"""A machine or core that is busy for more than this share of the time is saturated."""
 SHARED = 0.25
-"""What others take of a machine that is not for this measurement alone, or more."""
+"""If other processes use this share of the machine or more, the measurement does not have it to itself."""
 
 
 def published(setting: Setting, results: Sequence[Result], deadlocks: int) -> str:
-    """The Markdown that may be published: ratios, shares and counts."""
+    """Publishable Markdown: ratios, shares and counts."""
     parts = [
         _setting(setting),
         _growth(results),
@@ -23,16 +23,16 @@ def published(setting: Setting, results: Sequence[Result], deadlocks: int) -> st
         counts(results),
     ]
     words = f"{WRONG}: {deadlocks:,}" if deadlocks else "0"
-    return "\n\n".join([*parts, f"## Deadlocks\n\nThat Postgres has ended in all of this: {words}."]) + "\n"
+    return "\n\n".join([*parts, f"## Deadlocks\n\nReported by Postgres during all runs: {words}."]) + "\n"
 
 
 def _setting(setting: Setting) -> str:
     return (
-        f"Ratios of one run: {setting.entries:,} catalog entries, {setting.bookings} bookings that events are about, "
-        f"{setting.rounds} interleaved rounds of {setting.seconds:g} s each, load by three of {setting.generator}; "
-        f"{setting.cores} cores for all of it, Python {setting.python}, PostgreSQL {setting.postgres}, Linux "
-        f"{setting.kernel}. Ratios are three nodes / one node: of the medians of all rounds, and in brackets the smallest "
-        "and the largest within one round."
+        f"Ratios of one run: {setting.entries:,} catalog entries, {setting.bookings} bookings with events, "
+        f"{setting.rounds} interleaved rounds of {setting.seconds:g} s each, load by three times {setting.generator}; "
+        f"{setting.cores} cores in total, Python {setting.python}, PostgreSQL {setting.postgres}, Linux "
+        f"{setting.kernel}. Ratios are three nodes / one node, from the medians of all rounds. In brackets: the smallest "
+        "and the largest ratio within one round."
     )
 
 
@@ -43,8 +43,8 @@ def _growth(results: Sequence[Result]) -> str:
         for other in result.scenario.programs[1:]
     ]
     return (
-        "## Three nodes over one\n\nCPU is of the nodes together and of Postgres for the same number of requests (of events, "
-        "for batches); p99 is that of the slowest generator.\n\n"
+        "## Three nodes over one\n\nCPU is that of all nodes, and of Postgres, for the same number of requests (batches: of "
+        "events). p99 is that of the slowest generator.\n\n"
         + table(("Operation", "Load", "Connections", *FIGURES), rows)
     )
 
@@ -55,16 +55,16 @@ def _cores(results: Sequence[Result], cores: int) -> str:
         for name, cell in result.cells.items():
             spent = shares(cell, cores)
             rows.append((*place(result), name, *(f"{share:.0%}" for share in spent.values()), limit(cell, cores)))
-    head = ("Operation", "Load", "Connections", "Who", "Nodes", "Postgres", "Generators", "Others", "Limited by")
+    head = ("Operation", "Load", "Connections", "Loaded", "Nodes", "Postgres", "Generators", "Others", "Limited by")
     return (
-        f"## Where the cores went\n\nShares of the time of all {cores} cores, medians of the rounds. What others on the "
-        "machine take includes the kernel's own work and nodes that are not asked. Limited by the machine means that its "
-        "cores are full, so that no number of nodes brings more on it.\n\n" + table(head, rows)
+        f"## Use of the cores\n\nShares of the time of all {cores} cores, medians of the rounds. Others include the "
+        "kernel's own work and idle nodes. Limited by the machine means that its cores are full, so that more nodes on it "
+        "do not help.\n\n" + table(head, rows)
     )
 
 
 def shares(cell: Cell, cores: int) -> dict[str, float]:
-    """Who has had how much of the machine: nodes, Postgres, generators, others; 1 is all of it."""
+    """Shares of the machine's CPU time, 0 to 1: nodes, Postgres, generators, others."""
 
     def of(run: Run) -> tuple[float, float, float, float]:
         generators = run.measured.generator_cpu * run.measured.seconds
@@ -81,7 +81,7 @@ def shares(cell: Cell, cores: int) -> dict[str, float]:
 
 
 def limit(cell: Cell, cores: int) -> str:
-    """What had nothing left to give, as far as the use of cores tells."""
+    """The saturated resource, as far as the use of cores shows it."""
     spent = shares(cell, cores)
     if sum(spent.values()) >= FULL:
         return "the machine" if spent["others"] < SHARED else "the machine, which others use"
@@ -99,6 +99,6 @@ def _group_commit(results: Sequence[Result]) -> str:
             if transactions:
                 rows.append((*place(result), name, f"{done / transactions:.1f}"))
     return (
-        "## Group commit\n\nCharges or events in one transaction: the same load in more mailboxes makes smaller batches.\n\n"
-        + table(("Operation", "Load", "Connections", "Who", "In one transaction"), rows)
+        "## Group commit\n\nCharges or events per transaction. The same load in more mailboxes makes smaller batches.\n\n"
+        + table(("Operation", "Load", "Connections", "Nodes", "Per transaction"), rows)
     )

@@ -19,21 +19,21 @@ TICKS = [digit * 10**power for power in (-3, -2, -1, 0, 1, 2) for digit in (1, 2
 
 
 def write_plots(results: Sequence[Result], directory: Path) -> list[Path]:
-    """A plot each of events, of batches and of reads; returns their files."""
+    """Write one plot each for events, batches and reads. Returns the files."""
     events = [result for result in results if result.scenario.kind is Kind.EVENT]
     batches = [result for result in results if result.scenario.kind is Kind.BATCH]
     reads = [result for result in results if result.scenario.kind not in EVENT_KINDS]
     made = [
-        ratios(events, "Single events: the service's throughput over that of ...", directory / "events.svg"),
-        ratios(events, "Single events: the service's p99 over that of ...", directory / "events-p99.svg", figure="p99"),
-        ratios(batches, "Batches: the service's events over what Postgres takes", directory / "batches.svg"),
-        ratios(reads, "Reads: the service's throughput over that of ...", directory / "reads.svg"),
+        ratios(events, "Single events: the service's throughput, relative to ...", directory / "events.svg"),
+        ratios(events, "Single events: the service's p99, relative to ...", directory / "events-p99.svg", figure="p99"),
+        ratios(batches, "Batches: the service's events, relative to Postgres alone", directory / "batches.svg"),
+        ratios(reads, "Reads: the service's throughput, relative to ...", directory / "reads.svg"),
     ]
     return [path for path in made if path is not None]
 
 
 def ratios(results: Sequence[Result], title: str, path: Path, *, figure: str = "Throughput") -> Path | None:
-    """Bars of the subject's figure over each other program's, with the range of the rounds, on a logarithmic scale."""
+    """Bars of the ratios to each other program, with the range of the rounds, on a logarithmic scale."""
     others = list(dict.fromkeys(name for result in results for name in result.cells if name != result.subject))
     bars = [
         (result, other, ratio)
@@ -49,7 +49,7 @@ def ratios(results: Sequence[Result], title: str, path: Path, *, figure: str = "
         places = [place for place, (_, name, _) in enumerate(bars) if name == other]
         mine = [bars[place][2] for place in places]
         low, high = [max(each.value - each.low, 0) for each in mine], [max(each.high - each.value, 0) for each in mine]
-        # From 1, where both are alike, to either side.
+        # Bars start at 1, which means equal.
         widths = [each.value - 1 for each in mine]
         axes.barh(places, widths, left=1, color=colour, label=other, xerr=(low, high), ecolor="#444444", capsize=2)
     axes.axvline(1, color="#222222", linewidth=0.8)
@@ -67,14 +67,14 @@ def ratios(results: Sequence[Result], title: str, path: Path, *, figure: str = "
 
 
 def memory(seconds: Sequence[float], shares: Sequence[float], path: Path) -> Path:
-    """Resident memory over its value when the warm-up had ended, by time."""
+    """Plot resident memory relative to its value after the warm-up."""
     canvas = Figure(figsize=(9, 3.5), layout="constrained")
     axes = canvas.add_subplot()
     axes.plot(seconds, shares, color=COLOURS[0])
     axes.axhline(1, color="#222222", linewidth=0.8)
     axes.set_ylim(0, max(1.2, *shares) * 1.05)
     axes.set_xlabel("seconds since the warm-up")
-    axes.set_title("Resident memory of the service under single events, over what it was after the warm-up")
+    axes.set_title("Resident memory of the service under single events, relative to its value after the warm-up")
     return _saved(canvas, path)
 
 

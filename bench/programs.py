@@ -1,4 +1,4 @@
-"""Starts the service and its peers, finds where they listen, and keeps each on its core. Knows nothing of what is sent."""
+"""Starts the service and its peers, finds their addresses, and pins each to its core."""
 
 import asyncio
 import json
@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 READY = re.compile(r"(?:listening|running) on http://\S+:(\d+)", re.IGNORECASE)
-"""What a program writes when it takes connections."""
+"""A program writes this line when it accepts connections."""
 
 PLENTY = 1_000_000_000
-"""No limit of the service or cap of a key is to be met."""
+"""High enough that no run reaches a limit of the service or the cap of a key."""
 
 LIMITS = {
     "KEYLESS__PER_MINUTE": PLENTY,
@@ -28,7 +28,7 @@ LIMITS = {
     "TIERS__ANONYMOUS__DAILY": PLENTY,
     "TIERS__ANONYMOUS__PER_MINUTE": PLENTY,
     "TIERS__ANONYMOUS__USECASE_READS": PLENTY,
-    # 512 connections with 500 events each are to wait, not to be refused.
+    # 512 connections with 500 events each must wait, not be refused.
     "EVENTS__MAILBOX": 300_000,
 }
 PEER_CAPS = {"anonymous": {"lifetime": PLENTY, "daily": PLENTY, "usecase_reads": PLENTY}}
@@ -36,7 +36,7 @@ PEER_CAPS = {"anonymous": {"lifetime": PLENTY, "daily": PLENTY, "usecase_reads":
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that is up."""
+    """A running program."""
 
     name: str
     port: int
@@ -45,7 +45,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Where the program under load and the load generator run; None where there is only one core. Postgres floats."""
+    """Cores of the program under load and of the load generator; None if there is only one core. Postgres is not pinned."""
 
     server: int | None
     load: int | None
@@ -58,7 +58,7 @@ class Cores:
 
 @contextmanager
 def pinned_to(core: int | None) -> Iterator[None]:
-    """Children that are started in the block run on `core`."""
+    """Pin children that are started in the block to `core`."""
     if core is None:
         yield
         return
@@ -71,7 +71,7 @@ def pinned_to(core: int | None) -> Iterator[None]:
 
 
 def _pin(pid: int, core: int | None) -> None:
-    """Move a process with all of its threads; not its children, which is where the embedded Postgres is."""
+    """Pin a process with all of its threads, but not its children: the embedded Postgres is one."""
     if core is not None:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {core})
@@ -79,17 +79,17 @@ def _pin(pid: int, core: int | None) -> None:
 
 OURS, QUART, ENGINE = "service", "Quart and Hypercorn", "bare engine"
 IDIOMS = {"FastAPI models": "models", "FastAPI raw": "raw"}
-"""Names of the peers in FastAPI, by which the tables call them."""
+"""Names of the FastAPI peers in the tables."""
 
 
 def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
-    """The service over its embedded Postgres in `data_dir`."""
+    """The service on its embedded Postgres in `data_dir`."""
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
     return _running(OURS, command, _configuration(), logs, core)
 
 
 def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManager[Program]:
-    """One more node of the service over the Postgres of the one in `data_dir`, on any core."""
+    """One more node on the Postgres of the service in `data_dir`, not pinned."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url_of(data_dir),
         "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
@@ -99,7 +99,7 @@ def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManage
 
 
 def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
-    """The FastAPI program over the same Postgres."""
+    """The FastAPI program on the same Postgres."""
     environment = database_of(data_dir) | {"PEER_CAPS": json.dumps(PEER_CAPS)}
     options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
     command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{IDIOMS[name]}", *options]
@@ -107,28 +107,28 @@ def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Abstract
 
 
 def quart(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
-    """The service's own application without the lane, under Hypercorn, over the same Postgres."""
+    """The service's application without the fast path, under Hypercorn, on the same Postgres."""
     environment = _configuration() | {"CATALOG__DATABASE__URL": url_of(data_dir)}
     return _running(QUART, ["-m", "bench.peers.quart_node", str(data_dir)], environment, logs, core)
 
 
 def engine(logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
-    """The service's HTTP with a constant behind it."""
+    """The service's HTTP engine with a constant response."""
     return _running(ENGINE, ["-m", "bench.peers.constant"], _configuration(), logs, core)
 
 
 def url_of(data_dir: Path) -> str:
-    """Where a node finds the embedded Postgres of another."""
+    """The setting that points a node to another node's embedded Postgres."""
     return f"postgresql://catalog@/catalog?host={quote(str(data_dir / 'run'), safe='')}"
 
 
 def database_of(data_dir: Path) -> dict[str, str]:
-    """Where a child finds the embedded Postgres of `data_dir`."""
+    """The environment that points a child to the embedded Postgres of `data_dir`."""
     return {"PGHOST": str(data_dir / "run"), "PGUSER": "catalog", "PGDATABASE": "catalog"}
 
 
 def postmaster_of(data_dir: Path) -> int:
-    """The process whose children are the embedded Postgres."""
+    """The postmaster of the embedded Postgres."""
     return int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
 
 

@@ -1,4 +1,4 @@
-"""From results to Markdown: ratios and counts, which may be published, and the figures behind them, which may not."""
+"""Results as Markdown: publishable ratios and counts, and the figures behind them, which are not for publication."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,13 +8,13 @@ from bench.results import FIGURES, Audit, Ratio, Result, Setting, verdict
 from bench.scenarios import CEILING_SIZE
 
 WRONG = "WRONG"
-"""Stands in the verdict of a count that does not fit."""
+"""The verdict on a count that does not match."""
 BUSY = 0.9
-"""A generator that used more of its core than this may have been the bound."""
+"""A generator that used more of its core than this may have been the bottleneck."""
 
 
 def published(setting: Setting, results: Sequence[Result], audits: Sequence[Audit], middle: int) -> str:
-    """The Markdown that may be published: ratios and counts, no time of one machine."""
+    """Publishable Markdown: ratios and counts, no times of one machine."""
     parts = [_setting(setting), _goals(outcomes(results, middle)), _ratios(results), _group_commit(results)]
     parts.append(counts(results))
     if audits:
@@ -23,7 +23,7 @@ def published(setting: Setting, results: Sequence[Result], audits: Sequence[Audi
 
 
 def absolute(results: Sequence[Result]) -> str:
-    """The figures behind the ratios, for whoever sits at this machine."""
+    """The figures behind the ratios, which only describe this machine."""
     rows = []
     for result in results:
         for name, cell in result.cells.items():
@@ -38,21 +38,21 @@ def absolute(results: Sequence[Result]) -> str:
                     f"{cell.median('CPU'):.3f}",
                     f"{cell.median('CPU of Postgres'):.3f}",
                     f"{cell.median('Peak memory') / 2**20:.0f}",
-                    f"{busy:.0%}{' (the bound?)' if busy > BUSY else ''}",
+                    f"{busy:.0%}{' (bottleneck?)' if busy > BUSY else ''}",
                 )
             )
     head = ("Program", "A second", "p50 ms", "p99 ms", "CPU s/1,000", "of Postgres", "Peak MiB", "Generator")
-    return "Of this machine at this hour, not for publication (median of the rounds):\n\n" + table(
+    return "Figures of this machine, not for publication (medians of the rounds):\n\n" + table(
         ("Operation", "Load", "Connections", *head), rows
     )
 
 
 def _setting(setting: Setting) -> str:
     return (
-        f"Ratios of one run: {setting.entries:,} catalog entries, {setting.bookings} bookings that events are about, "
+        f"Ratios of one run: {setting.entries:,} catalog entries, {setting.bookings} bookings with events, "
         f"{setting.rounds} interleaved rounds of {setting.seconds:g} s each, load by {setting.generator}; {setting.cores} "
-        f"cores, Python {setting.python}, PostgreSQL {setting.postgres}, Linux {setting.kernel}. Ratios are service / other: "
-        "of the medians of all rounds, and in brackets the smallest and the largest within one round."
+        f"cores, Python {setting.python}, PostgreSQL {setting.postgres}, Linux {setting.kernel}. Ratios are service / other, "
+        "from the medians of all rounds. In brackets: the smallest and the largest ratio within one round."
     )
 
 
@@ -67,9 +67,9 @@ def _goals(measured: Sequence[Outcome]) -> str:
         )
         for each in measured
     ]
-    head = ("Operation", "Load", "Connections", "Figure", "Wanted", "Measured", "Verdict")
+    head = ("Operation", "Load", "Connections", "Figure", "Goal", "Measured", "Verdict")
     reached = sum(each.goal.reached(each.ratio) for each in measured)
-    return f"## Figures to reach\n\n{reached} of {len(measured)} are reached.\n\n" + table(head, rows)
+    return f"## Figures to reach\n\n{reached} of {len(measured)} goals are reached.\n\n" + table(head, rows)
 
 
 def _ratios(results: Sequence[Result]) -> str:
@@ -80,9 +80,9 @@ def _ratios(results: Sequence[Result]) -> str:
         if other != OURS
     ]
     return (
-        "## Ratios\n\nThroughput above 1 and all else below 1 are in the service's favour. CPU is of the program and of "
-        "Postgres for the same number of requests (of events, for batches); peak memory is the program's. The database's "
-        f"ceilings write batches of {CEILING_SIZE} whatever the service is sent.\n\n"
+        "## Ratios\n\nThe service does better where throughput is above 1 and all else is below 1. CPU is that of the "
+        "program and of Postgres for the same number of requests (batches: of events). Peak memory is the program's. The "
+        f"database's ceilings always write batches of {CEILING_SIZE}.\n\n"
         + table(("Operation", "Load", "Connections", "Other", *FIGURES), rows)
     )
 
@@ -99,14 +99,14 @@ def _group_commit(results: Sequence[Result]) -> str:
                 seconds = sum(run.measured.seconds for run in cell.runs)
                 rows.append((*place(result), f"{done / transactions:.1f}", f"{transactions / seconds:.1f}"))
     return (
-        "## Group commit\n\nCharges or events from the tables, transactions from the journal that each batch writes; the "
-        "peers commit once for each.\n\n"
-        + table(("Operation", "Load", "Connections", "In one transaction", "Transactions/s"), rows)
+        "## Group commit\n\nCharges or events from the tables, transactions from the journal that each batch writes. The "
+        "peers commit each charge or event by itself.\n\n"
+        + table(("Operation", "Load", "Connections", "Per transaction", "Transactions/s"), rows)
     )
 
 
 def counts(results: Sequence[Result]) -> str:
-    """What was answered against what Postgres has, program by program."""
+    """Responses against rows in Postgres, for each program."""
     rows = []
     for result in results:
         for name, cell in result.cells.items():
@@ -128,9 +128,9 @@ def counts(results: Sequence[Result]) -> str:
             )
     head = ("Program", "Failed", "Answered", "In Postgres", "Counted", "Verdict")
     return (
-        "## Counts\n\nFor events: those answered `recorded: true`, new rows, and what the counts have grown by. For keyed "
-        "reads: answers and charges. A run that ends leaves at most one request in flight on each connection: kept, never "
-        "seen answered.\n\n" + table(("Operation", "Load", "Connections", *head), rows)
+        "## Counts\n\nFor events: responses with `recorded: true`, new rows, and the growth of the counts. For keyed "
+        "reads: responses and charges. At the end of a run each connection may have one request in flight, which is stored "
+        "but whose response is never seen.\n\n" + table(("Operation", "Load", "Connections", *head), rows)
     )
 
 
@@ -150,17 +150,27 @@ def _audits(audits: Sequence[Audit]) -> str:
         )
         for audit in audits
     ]
-    head = ("Program", "Load", "Answers", "Failed", "Said", "In Postgres", "Counted", "Verdict", "In one transaction")
+    head = (
+        "Program",
+        "Load",
+        "Responses",
+        "Failed",
+        "Reported",
+        "In Postgres",
+        "Counted",
+        "Verdict",
+        "Per transaction",
+    )
     return (
-        "## The same, exactly\n\nOne run each that waits for its last answer. Said: the charged answers, or the events "
-        "answered `recorded: true`. All commits: `xact_commit` of `pg_stat_database` around a run of reads, which counts "
-        "also those that write nothing, as the service's look at the catalog's revision twice a second.\n\n"
-        + table((*head, "All commits of Postgres"), rows)
+        "## The same, exactly\n\nOne run each that waits for its last response. Reported: the charged responses, or the "
+        "events answered with `recorded: true`. All commits: the growth of `xact_commit` in `pg_stat_database` during a run "
+        "of reads, including commits that write nothing, such as the service's check of the catalog's revision twice a "
+        "second.\n\n" + table((*head, "All commits of Postgres"), rows)
     )
 
 
 def place(result: Result) -> tuple[str, str, int]:
-    """Where a row of a table belongs: operation, load and connections."""
+    """The first columns of a row: operation, load and connections."""
     scenario = result.scenario
     return scenario.kind.value, scenario.load, scenario.connections
 
@@ -175,7 +185,7 @@ def shown_ratio(ratio: Ratio | None) -> str:
 
 
 def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    """In Markdown."""
+    """A Markdown table."""
     lines = [[_shown(cell) for cell in row] for row in (head, *rows)]
     lines.insert(1, ["---"] * len(lines[0]))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

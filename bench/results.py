@@ -1,4 +1,4 @@
-"""What was measured, as the tables and plots need it. Only data, and the arithmetic that belongs to it."""
+"""Measurements as the tables and plots need them: data and its arithmetic."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from bench.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one program. `size` is how many events an answer stands for, 1 for reads."""
+    """One run of one program. `size` is the number of events per response, 1 for reads."""
 
     measured: Measured
     usage: Usage
@@ -21,7 +21,7 @@ class Run:
 
     @property
     def done(self) -> int:
-        """Requests that were answered, or events where a request carries many."""
+        """Answered requests, or answered events for batches."""
         return self.measured.answers * self.size
 
 
@@ -35,19 +35,19 @@ FIGURES: dict[str, Figure] = {
     "CPU of Postgres": lambda run: 1_000 * run.usage.postgres_cpu / max(run.done, 1),
     "Peak memory": lambda run: float(run.usage.peak_bytes),
 }
-"""By the words of the tables. CPU is in seconds for 1,000 requests (or events of batches), memory in bytes."""
+"""Figures by their names in the tables. CPU is in seconds per 1,000 requests (batches: events), memory in bytes."""
 
 NOT_COMPARED = {
     ENGINE: {"CPU of Postgres"},
     INSERT: {"p50", "p99", "Peak memory"},
     RECORD: {"p50", "p99", "Peak memory"},
 }
-"""Figures that mean nothing of these: the engine asks no database, and the database's ceilings answer no requests."""
+"""Figures without a meaning: the engine uses no database, and the database's ceilings answer no requests."""
 
 
 @dataclass(slots=True)
 class Cell:
-    """All runs of one program in one scenario, and what Postgres has got of them."""
+    """All runs of one program in one scenario, and the rows they left in Postgres."""
 
     runs: list[Run] = field(default_factory=list)
     charges: Charges = field(default_factory=lambda: Charges(0, 0))
@@ -63,7 +63,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """One program's figure over another's: of the medians, and the smallest and largest of the rounds."""
+    """One program's figure divided by another's: from the medians, and the smallest and largest of the rounds."""
 
     value: float
     low: float
@@ -72,18 +72,18 @@ class Ratio:
 
 @dataclass(slots=True)
 class Result:
-    """One scenario over its programs; the runs of one round lie at the same place of each list."""
+    """One scenario of all its programs. The runs of one round have the same index in each list."""
 
     scenario: Scenario
     cells: dict[str, Cell]
 
     @property
     def subject(self) -> str:
-        """Whose figures are held against those of the others: the first program's."""
+        """The first program, which is compared with the others."""
         return self.scenario.programs[0]
 
     def ratio(self, other: str, figure: str) -> Ratio | None:
-        """The subject's figure over that of `other`; None where there is none to compare with."""
+        """The subject's figure divided by that of `other`; None if they cannot be compared."""
         ours, theirs = self.cells[self.subject], self.cells[other]
         of = FIGURES[figure]
         if figure in NOT_COMPARED.get(other, ()) or not all(map(of, theirs.runs)):
@@ -94,10 +94,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """One run that waited for its last answer: what was said to be done, and what Postgres has.
+    """One run that waited for its last response, and the rows in Postgres.
 
-    For reads: answers, charges and the accountant's transactions (0 for a peer), and all commits of Postgres. For events:
-    those answered `recorded: true`, rows and the deduper's transactions, and the sum of the counts.
+    For reads: responses, charges, the accountant's transactions (0 for a peer), and all commits of Postgres. For events:
+    responses with `recorded: true`, rows, the deduper's transactions, and the sum of the counts.
     """
 
     program: str
@@ -117,7 +117,7 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether Postgres has what was answered, and at most what was in flight when the runs ended beside it."""
+    """Whether Postgres has everything answered, and beyond it at most the requests in flight when the runs ended."""
 
     said: int
     kept: int
@@ -130,7 +130,7 @@ class Verdict:
 
 
 def verdict(result: Result, name: str) -> Verdict | None:
-    """None where nothing is counted: reads without a key, and the bare engine."""
+    """None if nothing is counted: for keyless reads and the bare engine."""
     scenario, cell = result.scenario, result.cells[name]
     requests = scenario.connections * len(cell.runs) + cell.total("failures")
     if scenario.kind in EVENT_KINDS:
@@ -145,7 +145,7 @@ def verdict(result: Result, name: str) -> Verdict | None:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the figures depend on. Names no machine."""
+    """The environment of the figures. Names no machine."""
 
     entries: int
     bookings: int

@@ -1,4 +1,4 @@
-"""The measurement: all programs of a scenario in turn, round by round, and what Postgres counts held against it."""
+"""The measurement: all programs of a scenario in turn, round by round, with the counts of Postgres."""
 
 import asyncio
 import json
@@ -17,11 +17,11 @@ from bench.usage import Meter, Usage, family_cpu_seconds
 
 WARM_UP_SECONDS = 1.0
 REST_SECONDS = 0.2
-"""Between two runs: what the last one left in flight is none of the next one's."""
+"""Pause between two runs, so that requests in flight do not count in the next one."""
 CEILINGS = {INSERT: "insert", RECORD: "record"}
 Counted = Charges | Recorded | None
 Runner = Callable[[Stage, Scenario, str, float], Awaitable[Run]]
-"""One run of one program, by its name, for so many seconds."""
+"""Runs the named program for a number of seconds."""
 
 
 async def run_program(stage: Stage, scenario: Scenario, name: str, seconds: float, *, exact: bool = False) -> Run:
@@ -36,7 +36,7 @@ async def run_program(stage: Stage, scenario: Scenario, name: str, seconds: floa
 
 
 async def write(stage: Stage, name: str, seconds: float) -> Run:
-    """One run of a ceiling of the database, on the core of the programs."""
+    """One run of a ceiling of the database, on the programs' core."""
     events = stage.events(CEILING_SIZE, 0)
     words = [CEILINGS[name], f"--seconds={seconds}", f"--size={CEILING_SIZE}", f"--seed={events.seed}"]
     command = [sys.executable, "-m", "bench.database", *words, f"--bookings={','.join(events.bookings)}"]
@@ -50,7 +50,7 @@ async def write(stage: Stage, name: str, seconds: float) -> Run:
 
 
 async def compare(stage: Stage, plan: Plan, scenario: Scenario, run: Runner = run_program) -> Result:
-    """All programs in turn, round by round, so that a machine that grows slower does so for all of them."""
+    """Run all programs in turn, round by round, so that a machine that slows down affects all of them."""
     result = Result(scenario, {name: Cell() for name in scenario.programs})
     if scenario.kind in EVENT_KINDS:
         await stage.ledger.clear_events()
@@ -69,7 +69,7 @@ async def compare(stage: Stage, plan: Plan, scenario: Scenario, run: Runner = ru
 
 
 async def _counted(stage: Stage, scenario: Scenario) -> Counted:
-    """What Postgres has counted of such a load so far; waits until nothing moves any more."""
+    """The counts of this kind of load in Postgres, once they stop changing."""
     if scenario.kind in EVENT_KINDS:
         return await stage.ledger.recorded()
     if scenario.keys:
@@ -90,7 +90,7 @@ def _add(cell: Cell, before: Counted, after: Counted) -> None:
 
 
 async def audit_reads(stage: Stage, plan: Plan) -> list[Audit]:
-    """For each program one run without anything left in flight, and every commit of Postgres around it."""
+    """One run per program with nothing left in flight, and the commits of Postgres during it."""
     scenario = Scenario(Kind.ITEM, plan.middle, (OURS, *IDIOMS), keys=KEYS)
     audits = []
     commits = await stage.ledger.commits()
@@ -117,7 +117,7 @@ async def audit_reads(stage: Stage, plan: Plan) -> list[Audit]:
 
 
 async def audit_events(stage: Stage, plan: Plan) -> list[Audit]:
-    """For each program one run with duplicates and without anything left in flight."""
+    """One run per program with duplicates and nothing left in flight."""
     programs = (OURS, *IDIOMS, QUART)
     single = Scenario(Kind.EVENT, plan.middle, programs, repeats=REPEATS)
     batches = [Scenario(Kind.BATCH, plan.middle, (OURS,), size=size, repeats=REPEATS) for size in (50, 500)]

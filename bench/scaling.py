@@ -1,7 +1,7 @@
-"""A model of the events on paper: from a rate to bytes, memory, log, workers and transactions: `python -m bench.scaling`.
+"""A model of events: computes bytes, memory, log, workers and transactions from a rate. `python -m bench.scaling`
 
-It writes the table of `docs/scaling.md`. `MEASURED` is what `python -m bench.sizes` and `bench/results` say; `ASSUMED` is for
-whoever builds to put in, and is in no way measured here.
+It prints the table of `docs/scaling.md`. `MEASURED` comes from `python -m bench.sizes` and `bench/results`. `ASSUMED` is not
+measured: operators put in their own values.
 """
 
 import math
@@ -16,7 +16,7 @@ GB, TB = 10**9, 10**12
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes of an event, its log in batches of ten; events a second of one core of a node that are answered one by one."""
+    """Bytes of an event, with its log in batches of ten. `of_a_core`: single events per second of one core of a node."""
 
     row: float = 84.5
     index: float = 101.2
@@ -27,9 +27,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """Bytes of memory that a worker has for the index of the day; seconds between checkpoints and of one transaction; the
-    share of a core that is planned with; transactions for events that a node has at once, half of `database.connections`;
-    shards, of which a worker has two or more; days that keys are kept, at the most."""
+    """Assumptions: a worker's bytes of memory for the index of the day; seconds between checkpoints and per transaction; the
+    planned share of a core; concurrent event transactions of a node, half of `database.connections`; shards, at least two
+    per worker; the most days that keys are kept."""
 
     memory: float = 64 * GB
     checkpoint_seconds: float = 900.0
@@ -42,8 +42,8 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a steady rate of events takes, all workers together. Bytes of log and of pages are those of a second, and
-    `wait_seconds` is how long a shard's next batch of a node waits for the transactions of the others."""
+    """Needs of a steady rate of events, for all workers together. Bytes of log and of pages are per second. `wait_seconds`
+    is how long a node's next batch for a shard waits for the transactions of the other shards."""
 
     events_a_day: float
     index_of_a_day: float
@@ -62,12 +62,12 @@ RATES = (1_000, 7_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def whole_pages(leaves: float, events: float) -> float:
-    """Pages that go to the log whole after a checkpoint, by event, where each touches one of so many leaves at random."""
+    """Full-page writes per event after a checkpoint, if each event touches one of `leaves` pages at random."""
     return leaves * -math.expm1(-events / leaves) / events
 
 
 def needs(rate: float, measured: Measured = MEASURED, assumed: Assumed = ASSUMED) -> Needs:
-    """What so many events a second take, at the end of a day of them."""
+    """Needs of `rate` events per second, at the end of a day."""
     events_a_day = rate * DAY_SECONDS
     index = events_a_day * measured.index
     pages = whole_pages(index / PAGE_BYTES, rate * assumed.checkpoint_seconds)

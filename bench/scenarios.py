@@ -1,4 +1,4 @@
-"""What is measured: operations under a kind of load, and which programs take part in each. Only data."""
+"""The scenarios: operations under a kind of load, with the programs that take part. Only data."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -6,17 +6,17 @@ from enum import Enum
 from bench.programs import ENGINE, IDIOMS, OURS, QUART
 
 INSERT, RECORD = "INSERT alone", "record statement"
-"""The database's ceilings: what `bench.database` writes."""
+"""The database's ceilings, measured by `bench.database`."""
 CEILING_SIZE = 500
-"""Events a statement of the database's ceilings."""
+"""Events per statement of the database's ceilings."""
 KEYS = 64
 SEARCH_CONNECTIONS = 16
 REPEATS = 20
-"""Events of 100 that are sent again, where some are."""
+"""Percentage of duplicates in scenarios that have any."""
 
 
 class Kind(Enum):
-    """An operation, as the tables call it."""
+    """An operation by its name in the tables."""
 
     EVENT = "`POST /api/v1/sponsors/events`"
     BATCH = "`POST /api/v1/sponsors/events/batch`"
@@ -32,7 +32,7 @@ EVENT_KINDS = (Kind.EVENT, Kind.BATCH)
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """An operation under one kind of load, by all programs in turn; the service is the first of them."""
+    """An operation under one kind of load. The service is the first of the programs."""
 
     kind: Kind
     connections: int
@@ -45,7 +45,7 @@ class Scenario:
 
     @property
     def load(self) -> str:
-        """What the tables say beside operation and connections."""
+        """The column between operation and connections."""
         match self.kind:
             case Kind.EVENT | Kind.BATCH:
                 visitors = f"{self.repeats} % duplicates" if self.repeats else "unique"
@@ -56,7 +56,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured."""
+    """The extent of a measurement."""
 
     entries: int
     seconds: float
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def middle(self) -> int:
-        """Where what is not measured at every number of connections is measured."""
+        """The number of connections of scenarios that use only one."""
         return sorted(self.connections)[len(self.connections) // 2]
 
     def scenarios(self) -> list[Scenario]:
@@ -79,7 +79,7 @@ class Plan:
 
     def _batches(self) -> list[Scenario]:
         programs = (OURS, INSERT, RECORD)
-        # 500 connections with 500 events each would wait for one another for seconds, whoever serves them.
+        # 500 connections with 500 events each would wait for one another for seconds, in any program.
         few = [each for each in self.connections if each <= self.middle]
         return [
             *(Scenario(Kind.BATCH, each, programs, size=50) for each in self.connections),

@@ -1,4 +1,4 @@
-"""What the figures of a run depend on: the machine, and the versions of what took part."""
+"""The environment of a run: the machine, and the versions of all programs."""
 
 import os
 import platform
@@ -36,6 +36,6 @@ def generator_version() -> str:
 
 
 def kernel() -> str:
-    """Its version without what a machine's builder has added to it."""
+    """The version of the kernel, without the distribution's suffix."""
     version = re.match(r"\d+\.\d+", platform.release())
     return version[0] if version else platform.system()

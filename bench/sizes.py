@@ -1,8 +1,8 @@
-"""What an event costs in bytes: of the table, of its index and of the log: `python -m bench.sizes`.
+"""Bytes of an event in the table, its index and the log: `python -m bench.sizes`.
 
-Bytes are those of the disk and of the statements, not of the machine's speed: they are the same wherever it runs. A fresh
-Postgres is filled with a day's events in steps. After each step a checkpoint, and then some batches more: a page that is
-touched for the first time after a checkpoint goes to the log whole, so the log of an event grows with the day.
+The results do not depend on the machine. A fresh Postgres is filled with a day's events in steps. Each step is followed
+by a checkpoint and some more batches: the first change of a page after a checkpoint writes the whole page to the log, so
+the log of an event grows with the day.
 """
 
 import argparse
@@ -28,26 +28,26 @@ DAY = 20_000
 BOOKINGS = 200
 KEY_BYTES = 16
 FILLING = 2_000
-"""Events of a batch while the table is filled."""
+"""Batch size while the table is filled."""
 SETTINGS = {"max_wal_size": "64GB", "checkpoint_timeout": "1d", "autovacuum": "off", "shared_buffers": "512MB"}
-"""No checkpoint but those that are asked for."""
+"""Settings that leave only explicit checkpoints."""
 LOG = "select wal_bytes::bigint as all, wal_fpi::bigint as pages from pg_stat_wal"
 
 
 class Writer:
-    """Batches of new events about bookings of ids as long as this service's, each a transaction."""
+    """Writes batches of new events, one per transaction, with booking ids as long as the service's."""
 
     def __init__(self, database: Database, seed: int = 1) -> None:
         self._database = database
         self._chance = random.Random(seed)
         self._bookings = [new_id("bok", self._chance.randbytes(ID_BYTES)) for _ in range(BOOKINGS)]
-        self._turn = 0
+        self._seq = 0
 
     async def write(self, events: int, size: int) -> None:
         for _ in range(math.ceil(events / size)):
-            self._turn += 1
+            self._seq += 1
             rows = sorted(self._row() for _ in range(size))
-            batch = "0123456789ab/events", self._turn, DAY, *packed(rows)
+            batch = "0123456789ab/events", self._seq, DAY, *packed(rows)
 
             async def work(connection: Connection, batch: tuple[object, ...] = batch) -> None:
                 await connection.fetchval(SQL.record_new, *batch)
@@ -69,7 +69,7 @@ async def ask(database: Database, text: str) -> tuple[int, ...]:
 
 
 class Log(NamedTuple):
-    """What came to the log, by event: bytes, and pages that were written whole."""
+    """The log per event: bytes, and full-page writes."""
 
     bytes: float
     pages: float
@@ -97,11 +97,11 @@ async def main(most: int, after: int, data_dir: Path) -> None:
             create = f"create table events_{DAY} partition of events for values in ({DAY})"
             await database.read(lambda connection: connection.execute(create))
             writer = Writer(database)
-            tell("by batch: bytes of the log an event, where each page of it was written since the last checkpoint")
+            tell("log bytes per event by batch size, with no full-page writes")
             for size in (1, 10, 100, 500, 2_000):
                 tell(f"  {size:>5}: {(await logged(database, writer, max(2_000, size), size)).bytes:8.0f}")
             tell(
-                f"by events of the day: bytes an event, and the log of {after} events, in batches of 500, after a checkpoint"
+                f"by events of the day: bytes per event, and the log of {after} events in batches of 500 after a checkpoint"
             )
             kept = 0
             for events in doubling(most):
@@ -122,11 +122,9 @@ SIZES = f"""select count(*), pg_relation_size('events_{DAY}'), pg_indexes_size('
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=1_600_000, help="how far the day is filled")
-    parser.add_argument(
-        "--after", type=int, default=20_000, help="events between a checkpoint and the reading of the log"
-    )
-    parser.add_argument("--data-dir", type=Path, help="where the database lies; default: a temporary directory")
+    parser.add_argument("--events", type=int, default=1_600_000, help="most events of the day")
+    parser.add_argument("--after", type=int, default=20_000, help="events after each checkpoint whose log is measured")
+    parser.add_argument("--data-dir", type=Path, help="directory of the database; default: a temporary one")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.data_dir) as place:
         Path(place).chmod(0o711)

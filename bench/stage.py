@@ -1,4 +1,4 @@
-"""Everything that is up while it is measured: the service with a catalog and bookings, its peers over the same Postgres."""
+"""The programs under measurement: the service with a catalog and bookings, and its peers on the same Postgres."""
 
 import asyncio
 import itertools
@@ -36,7 +36,7 @@ from bench.workloads import Events, Reads, Workload, read
 
 SLUGS = 256
 BOOKINGS = 16
-"""Live bookings that events are about, beside the demo's placements: a page or two of a site with many."""
+"""Live bookings with events, in addition to the demo's placements."""
 RELOAD_SECONDS = 60.0
 
 LIST = "/api/v1/usecases?limit=20"
@@ -49,7 +49,7 @@ PATHS = {
 
 @dataclass(slots=True)
 class Stage:
-    """What is up, and what it is asked about. `chance` gives every run of events other visitors."""
+    """The running programs and the subjects of requests. `chance` gives every run its own visitors."""
 
     programs: dict[str, Program]
     ledger: Ledger
@@ -66,7 +66,7 @@ class Stage:
         return self.programs[OURS]
 
     def workload(self, scenario: Scenario) -> Workload:
-        """What is sent in one run; every run searches in another order, so that few answers are remembered."""
+        """The workload of one run. Every run searches in another order, so that few responses come from a cache."""
         match scenario.kind:
             case Kind.EVENT | Kind.BATCH:
                 return self.events(scenario.size, scenario.repeats)
@@ -92,8 +92,8 @@ class Stage:
 async def set_up(
     entries: int, data_dir: Path | None, *, alone: bool = False, anywhere: bool = False
 ) -> AsyncIterator[Stage]:
-    """The service over a catalog of `entries`, and the peers over the same Postgres, unless it is to be `alone`. Programs and
-    generator run on cores of their own, or `anywhere`."""
+    """Start the service with a catalog of `entries` and, unless `alone`, the peers on the same Postgres. Programs and
+    generator are pinned to different cores unless `anywhere`."""
     cores = Cores(None, None) if anywhere else Cores.of_this_machine()
     async with AsyncExitStack() as stack:
         place = stack.enter_context(temporary_place())
@@ -121,7 +121,7 @@ async def set_up(
 
 
 def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
-    """What starts each peer; the bookings that they remember are there by then."""
+    """A starter for each peer. The peers read the live bookings at their start, so those must exist."""
     return [
         *(partial(fastapi, name, data_dir, place, core) for name in IDIOMS),
         partial(quart, data_dir, place, core),
@@ -136,7 +136,7 @@ def write_catalog(file: Path, entries: int) -> None:
 
 @contextmanager
 def temporary_place() -> Iterator[Path]:
-    """A directory on a disk, since a commit costs nothing on a file system in memory."""
+    """A directory on a disk, because a commit costs nothing on a file system in memory."""
     disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as directory:
         place = Path(directory).resolve()
@@ -145,13 +145,13 @@ def temporary_place() -> Iterator[Path]:
 
 
 async def check_that_answers_agree(stage: Stage) -> None:
-    """All programs must give the same bodies. The service may still be loading what was imported."""
+    """Assert that all programs return the same bodies. Waits for the service to load the import."""
     asked = [program for program in stage.programs.values() if program.name != ENGINE]
     for path in [*PATHS.values(), search_path("invoice report"), f"/api/v1/usecases/{stage.slugs[0]}"]:
         for attempt in itertools.count():
             bodies = [json.loads(await fetch(program, path)) for program in asked]
             for body in bodies:
-                body.pop("nextCursor", None)  # each has its own spelling
+                body.pop("nextCursor", None)  # programs differ in spelling
             if all(body == bodies[0] for body in bodies):
                 break
             if attempt >= RELOAD_SECONDS:
@@ -170,7 +170,7 @@ async def check_that_an_event_is_recorded(stage: Stage, program: Program) -> Non
 
 
 async def fetch(program: Program, path: str, *, method: str = "GET", body: bytes | None = None) -> bytes:
-    """One answer of a program; raises when it is no 2xx."""
+    """The body of one response. Raises unless it is 2xx."""
     headers = {} if body is None else {"content-type": "application/json"}
     url = f"http://127.0.0.1:{program.port}{path}"
     request = urllib.request.Request(url, data=body, method=method, headers=headers)

@@ -1,4 +1,4 @@
-"""What a run costs beside time: CPU seconds and memory of processes, read from /proc (Linux; elsewhere all is 0)."""
+"""CPU seconds and memory of processes in a run, from /proc (Linux; 0 elsewhere)."""
 
 import os
 import time
@@ -10,13 +10,13 @@ from pathlib import Path
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 RESET_PEAK = "5"
-"""Written to `clear_refs`, it makes the kernel begin anew with the peak."""
+"""Written to `clear_refs`, it resets the kernel's peak."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds of the program and of Postgres in a run, and the program's highest resident memory in bytes: of all its
-    processes, where it has several. `machine_cpu` is of all that runs on the machine, `seconds` how long all was metered."""
+    """CPU seconds of the program and of Postgres in a run, and the peak resident memory of all the program's processes in
+    bytes. `machine_cpu` covers everything on the machine, `seconds` is the measured time."""
 
     server_cpu: float
     postgres_cpu: float
@@ -26,7 +26,7 @@ class Usage:
 
 
 class Meter:
-    """Measures one run of a program's processes; made at its start."""
+    """Measures one run of a program's processes, from the moment it is created."""
 
     def __init__(self, pids: Sequence[int], postmaster: int) -> None:
         self._pids, self._postmaster = pids, postmaster
@@ -50,7 +50,7 @@ class Meter:
 
 
 def cpu_seconds(pid: int, *, reaped: bool = False) -> float:
-    """Of a process with all its threads; `reaped` adds the children that it has waited for."""
+    """CPU seconds of a process with all its threads. `reaped` adds the children that it has waited for."""
     fields = _stat(pid)
     if not fields:
         return 0.0
@@ -58,13 +58,13 @@ def cpu_seconds(pid: int, *, reaped: bool = False) -> float:
 
 
 def family_cpu_seconds(pid: int) -> float:
-    """Of a process and its children, dead ones too: Postgres has a process for each connection."""
+    """CPU seconds of a process and its children, including ended ones: Postgres has a process per connection."""
     children = [int(path.name) for path in PROC.glob("[0-9]*") if (_stat(int(path.name)) or ["", "0"])[1] == str(pid)]
     return cpu_seconds(pid, reaped=True) + sum(cpu_seconds(child) for child in children)
 
 
 def machine_cpu_seconds() -> float:
-    """Of all processes and the kernel since the machine's start: neither idle nor waiting for a disk."""
+    """CPU seconds of all processes and the kernel since boot, without idle time and disk waits."""
     try:
         user, nice, system, _, _, *interrupts = (PROC / "stat").read_text().split("\n", 1)[0].split()[1:8]
     except OSError:
@@ -73,7 +73,7 @@ def machine_cpu_seconds() -> float:
 
 
 def memory_bytes(pid: int, what: str = "VmRSS") -> int:
-    """Resident memory now (`VmRSS`) or at its highest (`VmHWM`)."""
+    """Resident memory in bytes: current (`VmRSS`) or peak (`VmHWM`)."""
     with suppress(OSError):
         for line in (PROC / str(pid) / "status").read_text().splitlines():
             if line.startswith(f"{what}:"):
@@ -82,7 +82,7 @@ def memory_bytes(pid: int, what: str = "VmRSS") -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of `stat` from the state on, which comes third; empty for a process that is gone."""
+    """The fields of `stat` from the third, the state; empty if the process has ended."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""What is sent: reads from a list, or events of visitors that nobody has seen before. Knows no program and no generator."""
+"""The workloads: reads from a list, or events of new visitors."""
 
 import json
 import random
@@ -11,12 +11,12 @@ HOST = "127.0.0.1"
 EVENT = "/api/v1/sponsors/events"
 BATCH = "/api/v1/sponsors/events/batch"
 RECENT = 8_192
-"""A repeated event is one of this many newest ones."""
+"""A duplicate repeats one of this many newest events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """GETs, sent in turn: each a line with `~` for line ends."""
+    """GETs, sent in rotation. Each is one line with `~` for line ends."""
 
     lines: Sequence[str]
     size: int = 1
@@ -24,7 +24,7 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Events of random visitors, `size` a request; `repeats` of 100 are sent before. Every seed has other visitors."""
+    """Events of random visitors, `size` per request; `repeats` percent are duplicates. Every seed gives other visitors."""
 
     bookings: Sequence[str]
     seed: int
@@ -36,7 +36,7 @@ class Events:
         return EVENT if self.size == 1 else BATCH
 
     def requests(self) -> Iterator[str]:
-        """For a generator that cannot make them itself, in the spelling of `Reads.lines`. Without an end."""
+        """Endless requests in the format of `Reads.lines`, for a generator that cannot make them itself."""
         chance = random.Random(self.seed)
         sent: deque[dict[str, str]] = deque(maxlen=RECENT)
         while True:
@@ -62,7 +62,7 @@ Workload = Reads | Events
 
 
 def read(path: str, authorization: str | None = None) -> str:
-    """A GET as it goes over the wire."""
+    """A GET as sent over the wire."""
     assert "~" not in f"{path}{authorization}"
     key = "" if authorization is None else f"Authorization: {authorization}~"
     return f"GET {path} HTTP/1.1~Host: {HOST}~{key}~"

@@ -1,1 +1,1 @@
-"""The HTTP edge and the composition root: the only code that knows Quart, Hypercorn and pydantic."""
+"""HTTP service and composition root: the only code that uses Quart, Hypercorn and pydantic."""

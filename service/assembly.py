@@ -6,22 +6,16 @@ They differ only in the arguments: stores in Postgres or in memory, real or simu
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 from actors.bookings.actor import BookingLedger
-from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.bookings.sweeper import HoldAndRefundSweeper
-from actors.catalog.store import CatalogStore
 from actors.clock import DAY_MS, Clock, Entropy
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
-from actors.devices.store import DeviceStore
 from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
 from actors.events.router import EventRouter
-from actors.events.shards import ShardMap
 from actors.events.state import VisitorHasher
-from actors.events.store import EventStore
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
@@ -32,13 +26,11 @@ from actors.mail.rendering import MailRenderer
 from actors.mail.store import Outbox, Transport
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
-from actors.nodes.store import NodeStore
 from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
-from actors.quota.store import QuotaStore
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
-from actors.sessions.store import SessionStore
+from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
 from service.api.context import Services
 from service.api.rate_limits import Budgets
@@ -46,59 +38,21 @@ from service.config import Config
 from service.limits import Limits
 from service.observability.health import Health
 from service.observability.metrics import Metrics
-from service.observability.refusal_log import Pool, RefusalLog
+from service.observability.refusal_log import RefusalLog
 from service.payments.factory import PaymentGateway, payment_gateway
 from service.server_secret import Secrets
 from service.smtp import ConsoleTransport, SmtpTransport
 from service.snapshots.catalog import Catalog
-from service.snapshots.invalidation import Announcements, CacheInvalidator
+from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
 from service.user_errors import ConfigError
 
 
-class Database(Protocol):
-    """What health checks and metrics ask of the database."""
-
-    async def ping(self) -> None: ...
-    def statistics(self) -> Pool: ...
-
-
-class Stores(Protocol):
-    """One store for each concern, and how changes of other nodes are announced. `shards` is None on one Postgres."""
-
-    @property
-    def database(self) -> Database: ...
-    @property
-    def announcements(self) -> Announcements: ...
-    @property
-    def keys(self) -> KeyStore: ...
-    @property
-    def quota(self) -> QuotaStore: ...
-    @property
-    def sessions(self) -> SessionStore: ...
-    @property
-    def devices(self) -> DeviceStore: ...
-    @property
-    def outbox(self) -> Outbox: ...
-    @property
-    def catalog(self) -> CatalogStore: ...
-    @property
-    def sponsorship(self) -> SponsorshipStore: ...
-    @property
-    def ledger(self) -> LedgerStore: ...
-    @property
-    def events(self) -> EventStore: ...
-    @property
-    def nodes(self) -> NodeStore: ...
-    @property
-    def shards(self) -> ShardMap | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes that are instantiated. The simulation replaces single ones by recording or faulty subclasses."""
+    """The classes to instantiate. The simulation replaces some by recording or faulty subclasses."""
 
     keys: type[KeyKeeper] = KeyKeeper
     key_cache: type[KeyCache] = KeyCache
@@ -254,22 +208,20 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
 
 
 def _prunings(stores: Stores) -> list[Pruning]:
-    """Rows that are deleted after a time. Sign-ins stay for two days: a node whose clock is behind still counts the codes
-    of its day."""
+    """Rows to delete after a time. Sign-ins stay for two days, so that a node with a late clock can count its day's codes."""
     return [
         Pruning("sign-ins", 2 * DAY_MS, stores.sessions.prune_sign_ins),
         Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
-        Pruning("forms", DAY_MS, stores.sessions.prune_forms),
         Pruning("device logins", DAY_MS, stores.devices.prune),
     ]
 
 
-def _metrics(services: Services, pool: Callable[[], Pool]) -> Metrics:
+def _metrics(services: Services, pool: Callable[[], PoolStatistics]) -> Metrics:
     metrics = Metrics()
     for actor in services.actors:
         actor.observer = partial(metrics.committed, actor.name)
-    metrics.watch(services.health.actors, pool)
-    metrics.watch_snapshots(services.catalog.statistics, services.placements.statistics)
-    metrics.watch_events(services.events.outcomes)
-    metrics.watch_nodes(services.nodes)
+    metrics.observe_actors(services.health.actors, pool)
+    metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
+    metrics.observe_events(services.events.outcomes)
+    metrics.observe_nodes(services.nodes)
     return metrics

@@ -1,4 +1,4 @@
-"""The configuration: one frozen model. Its validators check how settings relate, and say why."""
+"""The configuration model. Its validators check the relations between settings."""
 
 import sys
 from typing import Annotated, Literal, Self
@@ -28,12 +28,12 @@ class Server(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if int(self.bind.rpartition(":")[2]) > 65_535:
-            # The system would take the number's lower 16 bits, and listen somewhere else.
+            # The system would use the lower 16 bits.
             raise ValueError(f"server.bind: there is no port above 65535, as in {self.bind}")
         if self.secret and len(self.secret) < 32:
             raise ValueError("server.secret is shorter than 32 characters")
         if self.workers > 1 and sys.platform != "linux":
-            raise ValueError("server.workers: more than 1 needs Linux, which divides connections among them")
+            raise ValueError("server.workers: more than 1 needs Linux, which distributes connections among them")
         return self
 
 
@@ -78,7 +78,7 @@ class Nodes(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        # One beat that is lost must not lose a node, and a node forgets the others no sooner than they forget it.
+        # One lost heartbeat must not drop a node, and a node must not forget the others before they forget it.
         _at_most("twice nodes.beat_seconds", 2 * self.beat_seconds, "nodes.live_seconds", self.live_seconds)
         _at_most("nodes.live_seconds", self.live_seconds, "nodes.keep_seconds", self.keep_seconds)
         return self
@@ -240,7 +240,7 @@ class Http(Section):
 
 
 class Config(Section):
-    """All settings. Relations that must hold between limits are checked here, each with its reason."""
+    """All settings, and the checks of relations between sections."""
 
     server: Server
     tls: Tls
@@ -272,7 +272,7 @@ class Config(Section):
         _below("database.statement_seconds", database.statement_seconds, "database.command_seconds", command_seconds)
         _below("database.command_seconds", command_seconds, "actors.drain_seconds", actors.drain_seconds)
         _below("database.command_seconds", command_seconds, "actors.answer_seconds", actors.answer_seconds)
-        # What an actor gives up is told by the actor, which undoes what it finds to be done later.
+        # An actor must time out before HTTP does, because it compensates for late commits.
         _below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         _below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         _below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)

@@ -1,4 +1,4 @@
-"""Reads the configuration: the shipped `config.toml`, over it a file, over both the environment."""
+"""Loads the configuration: the shipped `config.toml`, overridden by a file, then by the environment."""
 
 import json
 import tomllib
@@ -18,7 +18,7 @@ PREFIX = "CATALOG__"
 
 
 def _defaults() -> Path:
-    """The project's `config.toml`: in an installed package beside this file, in a checkout at its root."""
+    """The path of the shipped `config.toml`: beside this file if installed, at the root of a checkout."""
     here = Path(__file__).resolve().parent
     installed = here / "config.toml"
     return installed if installed.exists() else here.parent / "config.toml"
@@ -28,10 +28,7 @@ DEFAULTS = _defaults()
 
 
 def load(path: Path | None, environment: Mapping[str, str]) -> Config:
-    """The configuration: the project's `config.toml`, over it `path` where given, over both the environment.
-
-    Raises `ConfigError`.
-    """
+    """The shipped `config.toml`, overridden by `path` (if any), then by `environment`. Raises `ConfigError`."""
     settings = deepcopy(_shipped())
     if path is not None:
         _overlay(settings, _read(path), str(path))
@@ -44,7 +41,6 @@ def load(path: Path | None, environment: Mapping[str, str]) -> Config:
 
 @cache
 def _shipped() -> dict[str, Any]:
-    """The settings of the project's own `config.toml`, for copies."""
     return _read(DEFAULTS)
 
 
@@ -60,7 +56,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, place: str = "") -> None:
-    """Lay `over` onto `settings` in place; what `settings` does not have is unknown."""
+    """Override `settings` in place. Raises `ConfigError` for settings that it does not have."""
     for name, value in over.items():
         where = f"{place}.{name}" if place else name
         if name not in settings:
@@ -76,7 +72,7 @@ def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, pla
 
 
 def _like(default: Any, value: Any) -> Any:
-    """A text from the environment as a list where the setting is one: JSON, or words between commas."""
+    """`value`, or a list if the setting is one and `value` is a text: JSON, or words separated by commas."""
     if not isinstance(default, list) or not isinstance(value, str):
         return value
     if value.startswith("["):
@@ -103,7 +99,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _lines(error: ValidationError) -> list[str]:
-    """One line for each problem. An alternative of a union that does not fit is not a problem of its own."""
+    """One line for each problem."""
     lines = {
         each.field: f"{each.field}: {each.message}" if each.field and each.field not in each.message else each.message
         for each in problems_of(error)

@@ -1,4 +1,4 @@
-"""From the configuration to the rules and limits of every concern. Pure."""
+"""Converts the configuration to the rules and limits of each component. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,10 +26,7 @@ from service.snapshots.placements import PlacementsLimits
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Rules and limits of every concern of one node.
-
-    The simulation passes smaller ones than a configuration can express, so that each limit is met within seconds.
-    """
+    """Rules and limits of one node. The simulation passes smaller ones than a configuration allows, to reach each limit."""
 
     actors: ActorLimits
     intensity: Intensity

@@ -1,4 +1,4 @@
-"""The life of a node: storage around actors, actors around the server. Leaving a block stops its layer."""
+"""Starts and stops a node: storage, then actors, then the server. Leaving a block stops its layer."""
 
 import gc
 import logging
@@ -27,7 +27,7 @@ from service.limits import Limits, serving_limits
 from service.observability.health import Health
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
-from service.signals import heed_signals, not_renewed
+from service.signals import handle_signals, warn_no_reload
 from service.version import VERSION
 from service.web.app import build_app
 from service.web.error_responses import handlers, reject
@@ -42,11 +42,11 @@ log = logging.getLogger(__name__)
 
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
-    """Run a whole node until it is told to stop. Calls `ready` with its URLs once it accepts connections."""
+    """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
     stop = trio.Event()
     addresses = listen_addresses(config)
     async with trio.open_nursery() as nursery:
-        await nursery.start(heed_signals, stop, not_renewed)
+        await nursery.start(handle_signals, stop, warn_no_reload)
         async with (
             open_storage(storage_options(config), data_dir) as opened,
             open_listeners(addresses, serving_limits(config), SystemClock()) as server,
@@ -58,7 +58,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
 
 @asynccontextmanager
 async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
-    """What all nodes of this machine share, for the life of the block: Postgres, its schema and the first rows."""
+    """Provide what all nodes of this machine share: Postgres, its schema and the first rows."""
     async with open_storage(storage_options(config), data_dir) as opened:
         await prepare(config, data_dir, opened)
         yield
@@ -71,10 +71,10 @@ async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event,
 
 
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
-    """Create what a first start needs: the samples, the demo, the secret, the first administrators."""
+    """Create the rows of a first start: samples, demo, secret and first administrators."""
     await load_samples(opened.catalog)
     if config.billing.mode == "test":
-        # In live mode the demo's slots would be for sale.
+        # Not in live mode, where the demo's slots would be for sale.
         await load_demo(opened.demo, SystemClock(), SystemEntropy())
     keys = await lone_key_keeper(config, data_dir, opened, f"start-{secrets.token_hex(6)}")
     async with running([keys]):
@@ -148,21 +148,21 @@ def _allow_open_files(connections: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < needed:
         log.warning(
-            "http.connections = %d cannot be reached: the system allows %d open files; raise its limit",
+            "http.connections = %d needs more open files than the system's limit of %d: raise the limit",
             connections,
             allowed,
         )
 
 
 def _freeze_garbage_collector() -> None:
-    """Exempt what exists after the start: it lives as long as the process, and full collections would stall the loop."""
+    """Exempt all objects of the start, which live as long as the process, from collections that would stall the loop."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
 
 
 def listen_addresses(config: Config) -> list[ListenAddress]:
-    """Where the node listens. Raises `ListenError` if the TLS files cannot be used."""
+    """The addresses to listen on. Raises `ListenError` if the TLS files cannot be used."""
     addresses = [ListenAddress(*address_of(config.server.bind))]
     if config.tls.bind:
         context = tls_context(Path(config.tls.certificate), Path(config.tls.key))

@@ -1,4 +1,4 @@
-"""The server's secret, and what is derived from it: one key a purpose."""
+"""The server's secret, and the keys derived from it for each purpose."""
 
 import hmac
 import os
@@ -12,14 +12,14 @@ from service.user_errors import ConfigError
 
 
 class SecretIdentity(Protocol):
-    """Where the fingerprint of a database's secret is kept."""
+    """Stores the fingerprint of a database's secret."""
 
     def claim(self, fingerprint: bytes) -> Awaitable[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Keys derived from the server's secret. Nothing here is ever logged or stored."""
+    """Keys derived from the server's secret. They are never logged or stored."""
 
     codes: bytes = field(repr=False)
     cursors: bytes = field(repr=False)
@@ -28,11 +28,11 @@ class Secrets:
 
     @classmethod
     async def load(cls, configured: str, data_dir: Path, identity: SecretIdentity) -> "Secrets":
-        """From the configuration, or made once and kept in the data directory.
+        """Derive the keys from the configured secret, or from one created once in the data directory.
 
-        Raises `ConfigError` when the database is used with another secret: nodes that share one must share the other.
+        Raises `ConfigError` if the database belongs to another secret, because all its nodes must share one.
         """
-        root = configured.encode() if configured else kept(data_dir / "secret")
+        root = configured.encode() if configured else _stored(data_dir / "secret")
         fingerprint = derived(root, "fingerprint")
         if not hmac.compare_digest(await identity.claim(fingerprint), fingerprint):
             where = "server.secret" if configured else f"{data_dir / 'secret'}"
@@ -43,8 +43,8 @@ class Secrets:
         return cls(**{purpose: derived(root, purpose) for purpose in ("codes", "cursors", "links", "visitors")})
 
 
-def kept(path: Path) -> bytes:
-    """The secret in a file, made with mode 0600 where there is none. Raises `ConfigError`."""
+def _stored(path: Path) -> bytes:
+    """The secret in a file, created with mode 0600 if missing. Raises `ConfigError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
@@ -55,20 +55,19 @@ def kept(path: Path) -> bytes:
         finally:
             os.close(descriptor)
         try:
-            # A link never replaces: of two processes that start at once, one file wins whole.
-            os.link(fresh, path)
+            os.link(fresh, path)  # never replaces, so processes that start together agree on one file
         except FileExistsError:
             pass
         finally:
             os.unlink(fresh)
         text = path.read_bytes().strip()
     except OSError as error:
-        raise ConfigError(f"cannot keep the server's secret in {path}: {error.strerror}") from None
+        raise ConfigError(f"cannot store the server's secret in {path}: {error.strerror}") from None
     if len(text) < 32:
         raise ConfigError(f"{path} is damaged: it must hold the server's secret of at least 32 characters")
     return text
 
 
 def derived(root: bytes, purpose: str) -> bytes:
-    """The key of 32 bytes for one purpose."""
+    """The 32-byte key for one purpose."""
     return hmac.digest(root, b"catalog " + purpose.encode(), "sha256")

@@ -1,7 +1,4 @@
-"""Signals: what tells a process to end in order, to end now, or to renew itself.
-
-Knows nothing of what ends.
-"""
+"""Handles the signals for a graceful stop, an immediate stop, and a reload."""
 
 import logging
 import os
@@ -13,27 +10,23 @@ import trio
 log = logging.getLogger(__name__)
 
 
-def _nothing() -> None:
-    """There is nobody else to be told."""
+def warn_no_reload() -> None:
+    """Handle SIGHUP in a process without workers."""
+    log.warning("SIGHUP does nothing here: restart the service, or set server.workers to 2 or more to enable reloads")
 
 
-def not_renewed() -> None:
-    """What SIGHUP does to a process that serves by itself."""
-    log.warning("SIGHUP does nothing here: restart the service, or let server.workers be 2 or more, which renews them")
-
-
-async def heed_signals(
+async def handle_signals(
     stop: trio.Event,
     on_hangup: Callable[[], None],
-    on_second: Callable[[], None] = _nothing,
+    on_second: Callable[[], None] = lambda: None,
     *,
     terminal: int = 0,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """The first SIGTERM or SIGINT sets `stop`; the second calls `on_second` and raises `KeyboardInterrupt`, which cuts
-    requests off, while actors still drain. SIGHUP calls `on_hangup`.
+    """The first SIGTERM or SIGINT sets `stop`. The second calls `on_second` and raises `KeyboardInterrupt`, which aborts
+    requests, while actors still drain. SIGHUP calls `on_hangup`.
 
-    But where it says that the terminal of the descriptor `terminal` is gone, it is a stop: nobody is left to give one.
+    If SIGHUP arrives because the terminal at descriptor `terminal` closed, it is treated as SIGTERM.
     """
     had_terminal = os.isatty(terminal)
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:

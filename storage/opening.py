@@ -9,6 +9,7 @@ from pathlib import Path
 import trio
 
 from actors.events.shards import ShardMap
+from actors.stores import Stores
 from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
@@ -77,25 +78,13 @@ class Identity(Store):
         return await self._database.transact(work)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """Storage that is migrated and checked, with one store per concern. `shards` is None on a single Postgres."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened(Stores):
+    """Storage that is migrated and checked, with what only the start and the commands use."""
 
     database: Database
-    announcements: Listener
-    quota: PostgresQuota
-    keys: PostgresKeys
-    catalog: PostgresCatalog
-    outbox: PostgresOutbox
     demo: PostgresDemo
-    devices: PostgresDevices
-    events: PostgresEvents
-    ledger: PostgresLedger
-    nodes: PostgresNodes
-    sessions: PostgresSessions
-    sponsorship: PostgresSponsorship
     identity: Identity
-    shards: ShardMap | None = None
 
 
 @asynccontextmanager

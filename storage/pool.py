@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage import asyncio_border
 from storage.asyncio_border import Deadline
@@ -65,21 +66,6 @@ class Target:
         if self.url is not None:
             return {"dsn": self.url}
         return {"host": self.host, "user": self.user, "database": self.database, "ssl": False}
-
-
-@dataclass(slots=True)
-class PoolStatistics:
-    """The connections of a pool now, and its counts since it was opened."""
-
-    open: int = 0
-    busy: int = 0
-    waiting: int = 0
-    transactions: int = 0
-    contended: int = 0
-    unavailable: int = 0
-    unknown: int = 0
-    refused: int = 0
-    loop_errors: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -1,7 +1,7 @@
-"""Fixtures that all tests share: one Postgres a run, one fresh migrated database a test.
+"""Fixtures of all tests: one Postgres per run, one fresh migrated database per test.
 
-`CATALOG_TEST_DATABASE_URL` names an existing server (its role must be allowed to create databases) instead of the
-embedded one.
+`CATALOG_TEST_DATABASE_URL` names an existing server to use instead of the embedded one. Its role must be allowed to create
+databases.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from tests.memory import in_memory
 
 TEMPLATE = "catalog_template"
 PROCESSES = ("tests/acceptance/", "tests/browser/")
-"""The rooms whose tests are about real processes. Those of one never run beside one another."""
-LONG = (*PROCESSES, "tests/http/test_schemathesis.py", "tests/simulation/test_simulation.py")
-"""What takes longest, and would be waited for if it began late."""
+"""Folders of tests with real processes. Tests of one folder never run in parallel."""
+LONG = (*PROCESSES, "tests/api/test_schemathesis.py", "tests/simulation/test_simulation.py")
+"""The longest tests, which start first."""
 _numbers = itertools.count(1)
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported and collected out of garbage collections, and collect less often: a fifth of a test's time."""
+    """Exclude imported objects from garbage collection, and collect less often. Saves a fifth of a test's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
@@ -44,13 +44,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: tests of real processes mostly wait, and leave a core to the others."""
+    """One worker more than cores, because tests with real processes mostly wait."""
     return max(3, (os.cpu_count() or 1) + 1)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where workers share the tests: a file stays together, as a room of real processes does, and the longest come first."""
+    """Keep each file, and each folder with real processes, on one worker, and start the longest first."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -71,8 +71,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 class Server:
     """A Postgres server for tests. `target` leads to its maintenance database.
 
-    `copying` is how a database is made of a template. File by file is by far the quickest in memory, and the slowest on a
-    disk, where each copy waits for a checkpoint.
+    `copying` is the strategy for creating a database from a template. Copying files is by far the fastest in memory, and the
+    slowest on a disk, because each copy waits for a checkpoint.
     """
 
     target: Target
@@ -97,15 +97,15 @@ class Server:
 
 @pytest.fixture(autouse=True)
 def logging_left_alone() -> Iterator[None]:
-    """A handler that stays behind writes to the closed output of a test that is over."""
+    """Fail a test that leaves a log handler behind, which would write to the closed output of an ended test."""
     handlers = list(logging.getLogger().handlers)
     yield
-    assert logging.getLogger().handlers == handlers, "what set logging up needs the fixture `own_logging`"
+    assert logging.getLogger().handlers == handlers, "a test that sets up logging needs the fixture `own_logging`"
 
 
 @pytest.fixture
 def own_logging() -> Iterator[None]:
-    """For a test that runs the program, or sets logging up, in its own process: nothing of it stays behind."""
+    """Restore logging after a test that runs the program, or sets up logging, in the test process."""
     root, hypercorn = logging.getLogger(), logging.getLogger("hypercorn")
     handlers, levels = list(root.handlers), (root.level, hypercorn.level)
     yield
@@ -144,7 +144,7 @@ class ExistingServer:
 
 
 class EmbeddedServer:
-    """The embedded Postgres, in a thread of its own: Trio fixtures cannot outlive a test."""
+    """The embedded Postgres in its own thread, because Trio fixtures cannot outlive a test."""
 
     def __enter__(self) -> Server:
         place = in_memory()
@@ -183,7 +183,7 @@ class EmbeddedServer:
 
 @pytest.fixture
 def database_target(postgres_server: Server) -> Iterator[Target]:
-    """A fresh migrated database of this test alone."""
+    """A fresh migrated database."""
     name = f"test_{os.getpid()}_{next(_numbers)}"
     postgres_server.run(f"create database {name} template {TEMPLATE}_{os.getpid()} {postgres_server.copying}")
     yield postgres_server.named(name)

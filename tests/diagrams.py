@@ -1,4 +1,4 @@
-"""State diagrams of a transition table, for the documents: a picture in Mermaid and a plain table. Pure."""
+"""State diagrams of a transition table for the documents: a Mermaid diagram and a plain table. Pure."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -11,7 +11,7 @@ M = TypeVar("M", CampaignMove, BookingMove)
 
 
 def picture(table: Mapping[S, Mapping[M, S]], first: S) -> str:
-    """A `stateDiagram-v2`: an arrow a move, in the order of the table. States without a move are ends."""
+    """A `stateDiagram-v2` with an arrow per move, in the order of the table. States without a move are final."""
     lines: list[str] = [f"[*] --> {first}"]
     for status, moves in table.items():
         lines += [f"{status} --> {there}: {words(move)}" for move, there in moves.items()]
@@ -20,7 +20,7 @@ def picture(table: Mapping[S, Mapping[M, S]], first: S) -> str:
 
 
 def listing(table: Mapping[S, Mapping[M, S]]) -> str:
-    """The same as a table: a row a state, its moves and where each leads to."""
+    """A Markdown table with a row per state: its moves and their targets."""
     rows = ["| State | What may happen, and the state that follows |", "|---|---|"]
     for status, moves in table.items():
         leads = "; ".join(f"{words(move)} -> {there}" for move, there in moves.items())

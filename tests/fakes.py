@@ -2,14 +2,17 @@
 
 import random
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import trio
 
+from actors.stores import PoolStatistics
+
 HANGS_SECONDS = 24 * 3_600.0
-"""A call without an answer after a day of virtual time has hung."""
+"""A call that takes longer than a day of virtual time has hung."""
 
 
 class SeededEntropy:
@@ -90,3 +93,19 @@ def kinds(results: Iterable[Any]) -> list[type]:
 def utc_ms(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0) -> int:
     """A moment in UTC, in milliseconds since the epoch."""
     return int(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()) * 1_000
+
+
+IDLE = PoolStatistics(open=1)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDatabase:
+    """A database whose ping calls `before`, and whose pool is idle."""
+
+    before: Callable[[], Awaitable[None]]
+
+    async def ping(self) -> None:
+        await self.before()
+
+    def statistics(self) -> PoolStatistics:
+        return IDLE

@@ -1,4 +1,4 @@
-"""A place in memory for the data of the tests' own Postgres servers."""
+"""A directory in memory for the data of the tests' Postgres servers."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ ROOM_BYTES = 4 * 1024**3
 
 
 def in_memory() -> Path | None:
-    """A file system in memory where there is a roomy one: what tests kill are processes, not the machine."""
+    """An in-memory file system with enough room, or None. Safe, because tests kill processes, not the machine."""
     place = Path("/dev/shm")
     roomy = place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > ROOM_BYTES
     return place if roomy else None

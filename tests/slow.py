@@ -1,15 +1,15 @@
-"""What `make test` leaves to `make thorough`, so that it takes about two minutes: nothing that is not shown in part."""
+"""The switch between `make test`, about two minutes, and `make thorough`, which extends some of its tests."""
 
 import os
 
 import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""45 seeds of the simulation instead of 5, every planted bug instead of every tenth, more generated requests, all attacks
-instead of the slow ones, every page as everybody who may see it, at night, and with a picture, the installation anew, and
-kills of three nodes."""
+"""Whether to run 45 seeds of the simulation instead of 5, every planted bug instead of every tenth, more generated requests,
+all attacks instead of the slow ones, every page for every audience, in the dark scheme and with screenshots, a fresh
+installation, and kills of three nodes."""
 
 
 def repeats(other: str) -> pytest.MarkDecorator:
-    """Leave a test to `make thorough`. `other` is where the default suite shows the same."""
+    """Leave a test to `make thorough`. `other` names the place where the default suite shows the same."""
     return pytest.mark.skipif(not SLOW, reason=f"make thorough; by default {other}")

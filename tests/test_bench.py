@@ -1,4 +1,4 @@
-"""The arithmetic of the benchmark: what it calls wrong, and what it calls reached."""
+"""The arithmetic of the benchmark: wrong counts and reached goals."""
 
 import itertools
 import json
@@ -123,7 +123,7 @@ def test_the_own_generator_sends_reads_in_turn_and_events_that_differ_without_an
 
 
 def nodes_run(*, nodes: float, postgres: float, generators: float, machine: float) -> Run:
-    """A run of two seconds, by the CPU seconds that each has used."""
+    """A run of two seconds with these CPU seconds."""
     measured = Measured(100, 0, 100, 2.0, p50_ms=1.0, p99_ms=2.0, generator_cpu=generators / 2.0)
     return Run(measured, Usage(nodes, postgres, 1, machine, seconds=2.0))
 

@@ -1,4 +1,4 @@
-"""Validation messages are the project's own, whatever a model rejects."""
+"""All validation messages are the project's own."""
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError

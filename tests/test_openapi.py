@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, complete, and the one that is served. Answers are held to it in `tests/api`."""
+"""The OpenAPI document is valid, complete and served. `tests/api` checks responses against it."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.api.world import open_world
 
 KEYED = {200, 401, 403, 429}
 STATUSES = {
-    # What each operation can answer with (specification, "Endpoints"), beside 413, 400, 500 and 503 of any.
+    # Statuses of each operation (specification, "Endpoints"), in addition to 413, 400, 500 and 503.
     "mintKey": {200, 429},
     "startClaim": {200, 409, 429},
     "completeClaim": {200, 409, 429},
@@ -41,7 +41,7 @@ STATUSES = {
     "getSponsor": KEYED,
     "saveProfile": KEYED,
     "listCampaigns": KEYED,
-    "createCampaign": KEYED,
+    "createCampaign": KEYED | {409},
     "getCampaign": KEYED | {404},
     "editCampaign": KEYED | {404},
     "submitCampaign": KEYED | {404, 409},
@@ -171,7 +171,7 @@ def test_an_operation_names_every_status_and_code(operation: Operation) -> None:
     assert {code for codes in named for code in codes} == {str(code) for code in operation.all_codes}
     if "403" in responses:
         admin, changes = operation.path.startswith("/api/v1/admin"), operation.method != "GET"
-        # What a session changes has to come from a page of this service.
+        # A session's changes must come from a page of this service.
         of_the_area = ADMINISTRATOR if admin or changes else ACCOUNT
         assert set(_codes(responses["403"])) == CODES_OF_403.get(operation.name, of_the_area)
 
@@ -212,7 +212,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
 
 
 def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:
-    """A made-up one that looks otherwise need not be asked for: it is 404."""
+    """An id in another format needs no request: it is 404."""
     patterns = {"id": "bok_1B2c3D4e5F6g7H8i9J0kLm", "slug": "chasing-late-invoices"}
     for operation in OPERATIONS:
         for each in described(operation).get("parameters", ()):
@@ -231,7 +231,7 @@ def test_an_edit_names_something_and_what_it_leaves_out_is_not_null(name: str) -
 
 
 def test_the_document_tells_what_no_text_may_hold() -> None:
-    """Every text of a sponsor but addresses: what breaks the pattern is refused, and what keeps it is not blank."""
+    """All texts of sponsors except addresses: their patterns refuse blank and invalid texts."""
     texts = DOCUMENT["components"]["schemas"]["CampaignBody"]["properties"]
     for name in ("name", "headline", "body", "cta", "logoText"):
         for bad in ("a\nb", "\x00", "\u202e", "\ufeff"):
@@ -249,7 +249,7 @@ def test_links_lead_to_operations_that_take_what_they_carry() -> None:
 
 
 def _at(schema: Any, pointer: str) -> Any:
-    """The schema of what a pointer leads to in an answer."""
+    """The schema at a pointer into a response."""
     found = schema
     for name in pointer.split("/")[1:]:
         found = found["properties"][name]
@@ -417,7 +417,7 @@ def test_every_example_is_valid() -> None:
 
 
 def _examples(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
-    """Each media type's example, with the pointer to the media type."""
+    """The example of each media type, with a pointer to the media type."""
     if isinstance(value, dict):
         if "example" in value:
             yield pointer, value["example"]

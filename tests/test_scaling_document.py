@@ -1,4 +1,4 @@
-"""`docs/scaling.md` says what the model says, and names the tables that are distributed."""
+"""`docs/scaling.md` agrees with the model and names the distributed tables."""
 
 import re
 from pathlib import Path

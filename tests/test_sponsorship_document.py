@@ -1,4 +1,4 @@
-"""`docs/sponsorship.md` draws the states from the tables that the ledger moves by."""
+"""`docs/sponsorship.md` shows the state diagrams of the ledger's transition tables."""
 
 import re
 from pathlib import Path

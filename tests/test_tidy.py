@@ -44,7 +44,7 @@ def test_the_package_holds_all_that_it_reads() -> None:
 
 
 def test_chance_and_wall_clocks_come_through_their_ports() -> None:
-    """`actors.clock` holds both ports; the composition roots and the secret's file are where the system's own is used."""
+    """`actors.clock` has both ports. Only the composition roots and the secret's file use the system's own."""
     allowed = {"actors.clock", "service.main", "service.server_secret", "service.catalogctl.main"}
     for path in modules(*PACKAGES):
         if name_of(path) not in allowed:

@@ -1,4 +1,4 @@
-"""What this service relies on in Trio, trio-asyncio and asyncpg: an upgrade that changes it fails here."""
+"""Behaviour of Trio, trio-asyncio and asyncpg on which the service relies. An upgrade that changes it fails here."""
 
 import pytest
 import trio
@@ -9,7 +9,7 @@ from storage.pool import Connection, Database
 
 
 async def test_leaving_a_memory_channel_by_a_plain_with_keeps_the_error(autojump_clock: trio.testing.MockClock) -> None:
-    """`async with` on a channel is a checkpoint, where a cancellation may replace the error; `with` is not."""
+    """`async with` on a channel is a checkpoint, so a cancellation can replace the error. `with` is not."""
     send, receive = trio.open_memory_channel[int](0)
 
     def leave_cancelled() -> None:
@@ -47,7 +47,7 @@ async def test_a_shielded_scope_outlives_the_cancellation_around_it(autojump_clo
 
 
 async def test_an_asyncio_error_that_nobody_awaits_reaches_the_loops_handler() -> None:
-    """Left to trio-asyncio's own handler it would end the process."""
+    """trio-asyncio's own handler would end the process."""
     heard = []
     async with trio_asyncio.open_loop() as loop:
         loop.set_exception_handler(lambda loop, context: heard.append(context["exception"]))
@@ -63,7 +63,7 @@ def _fail() -> None:
 
 
 async def test_a_cancelled_caller_leaves_its_transaction_whole(database: Database) -> None:
-    """Cancelled is not undone: the crossing is shielded, so the transaction ends by itself and commits."""
+    """Cancellation does not roll back: the call into asyncio is shielded, so the transaction completes and commits."""
 
     async def slow(connection: Connection) -> None:
         await connection.execute("insert into journal (owner, seq) select 'cancelled', 1 from pg_sleep(0.2)")
@@ -75,7 +75,7 @@ async def test_a_cancelled_caller_leaves_its_transaction_whole(database: Databas
 
 
 async def test_a_unix_socket_connection_of_asyncpg_tells_when_it_is_closed(database: Database) -> None:
-    """The pool throws closed connections away by `is_closed`, so it has to be right after the server ended one."""
+    """The pool discards closed connections by `is_closed`, which must be right after the server has ended one."""
 
     async def pid(connection: Connection) -> int:
         return int(await connection.fetchval("select pg_backend_pid()"))

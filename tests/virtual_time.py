@@ -1,5 +1,5 @@
 """Runs the tests of a folder on a clock that jumps when all tasks wait. The fixture `autojump_clock` does so only for
-tests that name it."""
+tests that request it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import iscoroutinefunction
@@ -19,7 +19,7 @@ def _in_virtual_time(
 
 
 def mark_virtual(items: Sequence[pytest.Item], room: Path) -> None:
-    """Run each asynchronous test of this folder in virtual time, unless it says otherwise."""
+    """Run each asynchronous test of this folder in virtual time, unless it requests a clock."""
     for item in items:
         if item.path.parent == room and iscoroutinefunction(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.trio(run=_in_virtual_time))

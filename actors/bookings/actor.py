@@ -1,8 +1,7 @@
 """The booking ledger: owns slots, sponsors, campaigns and bookings, and commits changes, one transaction per batch."""
 
-import hashlib
-import json
 from collections.abc import Sequence
+from dataclasses import astuple, replace
 from typing import Any
 
 from actors.actor import Actor, ActorLimits
@@ -45,7 +44,7 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
-from actors.ids import ID_BYTES, new_id
+from actors.ids import ID_BYTES, fingerprint, new_id
 from actors.mailbox import request_id
 from actors.values import Agent, BatchId, Refused
 
@@ -84,11 +83,16 @@ class BookingLedger(Actor[Message, Answer]):
         assert isinstance(answer, ProfileKept)
         return answer.sponsor
 
-    async def create_campaign(self, owner: str, name: str, content: Content, agent: Agent) -> CampaignView:
-        """Create a campaign, which waits for review."""
-        return await self.ask_for(
-            CreateCampaign(self._campaign(owner, name, content), self._origin(agent)), CampaignView
-        )
+    async def create_campaign(
+        self, owner: str, name: str, content: Content, agent: Agent, key: str | None = None
+    ) -> CampaignView | Refused:
+        """Create a campaign, which waits for review. Repeating it with the same idempotency `key` returns the same
+        campaign: the key gives the id of its audit record, key and body give its own."""
+        campaign, origin = self._campaign(owner, name, content), self._origin(agent)
+        if key is not None:
+            campaign = replace(campaign, id=new_id("cmp", fingerprint(owner, key, name, *astuple(content))))
+            origin = replace(origin, audit_id=new_id("aud", fingerprint(owner, "campaigns", key)))
+        return _campaign(await self.ask(CreateCampaign(campaign, origin)))
 
     async def edit_campaign(self, owner: str, campaign_id: str, agent: Agent, **fields: Any) -> CampaignView | Refused:
         """Change fields of `EditCampaign`. Absent ones and None stay as they are."""
@@ -269,11 +273,6 @@ class BookingLedger(Actor[Message, Answer]):
 
     def _campaign(self, owner: str, name: str, content: Content) -> Campaign:
         return Campaign(self._id("cmp"), owner, name, content, CampaignStatus.PENDING, self._clock.now_ms())
-
-
-def fingerprint(*parts: str | int) -> bytes:
-    """A hash that tells request bodies apart."""
-    return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
 def initials(name: str) -> str:

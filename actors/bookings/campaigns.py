@@ -50,8 +50,18 @@ def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
 
 
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
-    keep_new(unit, message.campaign, message.origin)
-    return unit.campaign_view(message.campaign)
+    """Store a campaign, or answer a repetition. The audit is never deleted, so its record tells what a key created."""
+    created = unit.audited(message.origin.audit_id)
+    if created is None:
+        keep_new(unit, message.campaign, message.origin)
+        return unit.campaign_view(message.campaign)
+    if created != message.campaign.id:
+        return Refused(
+            Code.IDEMPOTENCY_CONFLICT, "This Idempotency-Key was already used with a different body. Use a new one."
+        )
+    known = unit.campaign(created, message.campaign.tenant_id)
+    assert known is not None, "an audited campaign exists"
+    return unit.campaign_view(known)
 
 
 def keep_new(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:

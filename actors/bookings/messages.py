@@ -40,7 +40,7 @@ class SaveProfile:
 
 @dataclass(frozen=True, slots=True)
 class CreateCampaign:
-    """Store a new campaign, which waits for review."""
+    """Store a new campaign, which waits for review. If it exists under the same audit id, the request is a repetition."""
 
     campaign: Campaign
     origin: Origin

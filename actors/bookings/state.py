@@ -39,7 +39,7 @@ class LockSet:
     """The rows that a batch names, each sorted; `LedgerStore.transact` says which rows follow from them.
 
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
-    the weeks of named bookings count, too.
+    the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -48,6 +48,7 @@ class LockSet:
     booking_ids: tuple[str, ...] = ()
     keys: tuple[tuple[str, str, str], ...] = ()
     event_ids: tuple[str, ...] = ()
+    audit_ids: tuple[str, ...] = ()
     from_week_ms: int | None = None
 
 
@@ -59,8 +60,10 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
         match message:
             case SaveProfile(sponsor=sponsor):
                 rows["tenant_ids"].add(sponsor.tenant_id)
-            case CreateCampaign(campaign=campaign):
+            case CreateCampaign(campaign=campaign, origin=origin):
                 rows["tenant_ids"].add(campaign.tenant_id)
+                rows["campaign_ids"].add(campaign.id)
+                rows["audit_ids"].add(origin.audit_id)
             case EditCampaign(campaign_id=campaign_id) | MoveCampaign(campaign_id=campaign_id):
                 rows["campaign_ids"].add(campaign_id)
             case Reserve():

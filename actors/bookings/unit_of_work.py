@@ -41,7 +41,8 @@ class BookingRules:
 @dataclass(slots=True)
 class Snapshot:
     """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
-    has the impressions and clicks of bookings, `events` the named events that were already handled."""
+    has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
+    of the named audit records."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Snapshot:
     remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
+    audited: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -132,6 +134,11 @@ class UnitOfWork:
 
     def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
         return self._remembered.get((tenant_id, operation, key))
+
+    def audited(self, audit_id: str) -> str | None:
+        """The target of an audit record, if there is such a record."""
+        new = (audit.target_id for audit in self.decision.audits if audit.id == audit_id)
+        return next(new, self._snapshot.audited.get(audit_id))
 
     def view(self, booking: Booking) -> BookingView:
         campaign = self.campaign(booking.campaign_id, None)

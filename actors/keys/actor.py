@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.actor import Actor, ActorLimits
@@ -18,7 +18,7 @@ from actors.credentials import (
     new_key,
     prefix_of,
 )
-from actors.ids import ID_BYTES, new_id
+from actors.ids import ID_BYTES, fingerprint, new_id
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
@@ -133,12 +133,18 @@ class KeyKeeper(Actor[Message, Answer]):
         scopes: tuple[Scope, ...] | None = None,
         name: str | None = None,
         granted_by: Granter | None = None,
+        idempotency_key: str | None = None,
     ) -> Issued | Refused:
         """Create a key for the account of `email`: full, or limited to `scopes`. `granted_by` can grant only scopes
-        that it holds at commit time. Without it, the account is created if it does not exist."""
+        that it holds at commit time. Without it, the account is created if it does not exist.
+
+        Each `idempotency_key` creates one full and one scoped key of an account, because their ids derive from it.
+        """
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
         key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name)
+        if idempotency_key is not None:
+            key = replace(key, id=new_id("key", fingerprint(email, kind, idempotency_key)))
         changes = {"scopes": None if scopes is None else list(scopes), "name": name}
         changes = {field: value for field, value in changes.items() if value is not None}
         audit = self._audit(agent, "key.issued", "key", key.id, changes)

@@ -67,8 +67,9 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
             case CompleteClaim(token_hash=token_hash, email=email):
                 token_hashes.add(token_hash)
                 emails.add(email)
-            case Issue(email=email, granted_by=granter):
+            case Issue(key=key, email=email, granted_by=granter):
                 emails.add(email)
+                key_ids.add(key.id)
                 if granter is not None:
                     admin_emails.add(email)
                 if isinstance(granter, ByKey):
@@ -224,6 +225,12 @@ class _Batch(UnitOfWork):
             account = Account(issue.email, issue.key.tenant_id, self._now_ms)
             self._keep_account(account)
             self._keep_tenant(Tenant(account.tenant_id, Tier.CLAIMED))
+        if self._key(issue.key.id) is not None:
+            return Refused(
+                Code.IDEMPOTENCY_CONFLICT,
+                "A key was already created with this Idempotency-Key. Its text is shown only once; create another key if "
+                "you did not save it.",
+            )
         scoped = issue.key.scopes is not None
         most = self._rules.scoped_keys_per_account if scoped else self._rules.full_keys_per_account
         if self._live_keys(account.tenant_id, scoped=scoped) >= most:

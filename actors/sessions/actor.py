@@ -1,5 +1,4 @@
-"""The session keeper: sends sign-in codes, starts, touches and ends sessions, and consumes forms, one transaction per
-batch."""
+"""The session keeper: sends sign-in codes, and starts, touches and ends sessions, one transaction per batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +12,9 @@ from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
-    ConsumeForm,
     EndSession,
-    FormConsumed,
     Kept,
     Message,
-    ReleaseForm,
     Session,
     StartSignIn,
     Touch,
@@ -45,7 +41,7 @@ class StartedSession:
 
 
 class SessionKeeper(Actor[Message, Answer]):
-    """Owns sign-ins, sessions and consumed forms."""
+    """Owns sign-ins and sessions."""
 
     def __init__(
         self,
@@ -119,15 +115,6 @@ class SessionKeeper(Actor[Message, Answer]):
             EndSession(session_id, email, self._audit(agent, "session.ended", session_id)), Kept, Refused
         )
 
-    async def consume_form(self, session_id: str, form_id: str) -> FormConsumed | Refused:
-        """Mark a form of a session as submitted. Refused if the session has ended."""
-        return await self.ask_for(ConsumeForm(session_id, form_id), FormConsumed, Refused)
-
-    async def release_form(self, session_id: str, form_id: str) -> None:
-        """Allow a form to be submitted again, because its action failed. Has no timeout once posted; the caller bounds
-        the wait."""
-        await self.ask(ReleaseForm(session_id, form_id), no_timeout=True)
-
     async def sessions_of(self, email: str) -> Sequence[Session]:
         """The live sessions of an account, last used first. Raises `StorageUnavailable`."""
         return await self._store.of_email(email, self._clock.now_ms())
@@ -141,11 +128,6 @@ class SessionKeeper(Actor[Message, Answer]):
             return decide(snapshot, messages, now_ms, self.rules)
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
-
-    def undo(self, message: Message, answer: Answer) -> None:
-        """Release a form whose caller was told meanwhile that the submission failed."""
-        if isinstance(message, ConsumeForm) and isinstance(answer, FormConsumed) and answer.first:
-            self.tell(ReleaseForm(message.session_id, message.form_id))
 
     # Making records.
 

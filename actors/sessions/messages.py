@@ -83,23 +83,7 @@ class EndSession:
     audit: AuditRecord
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeForm:
-    """Mark a form of a session as submitted, which works once."""
-
-    session_id: str
-    form_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseForm:
-    """Allow a form to be submitted again."""
-
-    session_id: str
-    form_id: str
-
-
-Message = StartSignIn | CompleteSignIn | Touch | EndSession | ConsumeForm | ReleaseForm
+Message = StartSignIn | CompleteSignIn | Touch | EndSession
 
 
 # Answers.
@@ -117,16 +101,4 @@ class Kept:
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
-class FormConsumed:
-    """Committed. `first` says whether the form was submitted for the first time."""
-
-    first: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FormReleased:
-    """Committed: the form counts as not submitted."""
-
-
-Answer = CodeSent | Kept | FormConsumed | FormReleased | Refused
+Answer = CodeSent | Kept | Refused

@@ -1,4 +1,4 @@
-"""The rules of sign-ins, sessions and forms that may be submitted once. Pure; source: ADR 0011 to 0013.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011 and 0012.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
@@ -13,13 +13,9 @@ from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
-    ConsumeForm,
     EndSession,
-    FormConsumed,
-    FormReleased,
     Kept,
     Message,
-    ReleaseForm,
     Session,
     SignIn,
     StartSignIn,
@@ -42,22 +38,19 @@ class SessionRules:
 @dataclass(slots=True)
 class Snapshot:
     """The rows of a batch. The same class holds the changes of a decision. `sessions` has the named ones, and all live
-    ones of emails that complete a sign-in. `forms` maps submitted forms to when they were submitted."""
+    ones of emails that complete a sign-in."""
 
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
-    forms: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Decision:
-    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts.
-    `released_forms` are deleted before the forms of `changed` are inserted."""
+    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts."""
 
     changed: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
-    released_forms: set[tuple[str, str]] = field(default_factory=set)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -71,7 +64,6 @@ class LockSet:
     emails: tuple[str, ...]
     entering: tuple[str, ...]
     session_ids: tuple[str, ...]
-    forms: tuple[tuple[str, str], ...]
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
@@ -79,7 +71,6 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     emails: set[str] = set()
     entering: set[str] = set()
     session_ids: set[str] = set()
-    forms: set[tuple[str, str]] = set()
     for message in messages:
         match message:
             case StartSignIn(email=email):
@@ -89,15 +80,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 entering.add(session.email)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
                 session_ids.add(session_id)
-            case ConsumeForm(session_id=session_id, form_id=form_id) | ReleaseForm(session_id, form_id):
-                session_ids.add(session_id)
-                forms.add((session_id, form_id))
-    return LockSet(
-        tuple(sorted(emails)),
-        tuple(sorted(entering)),
-        tuple(sorted(session_ids)),
-        tuple(sorted(forms)),
-    )
+    return LockSet(tuple(sorted(emails)), tuple(sorted(entering)), tuple(sorted(session_ids)))
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -127,10 +110,6 @@ class _Batch:
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
-            case ConsumeForm():
-                return self._spend(message)
-            case ReleaseForm():
-                return self._give_back(message)
 
     def _start(self, start: StartSignIn) -> Answer:
         row = self._sign_in(start.email) or SignIn(start.email)
@@ -201,23 +180,6 @@ class _Batch:
     def _ended(self, session: Session) -> Session:
         return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
 
-    def _spend(self, spend: ConsumeForm) -> Answer:
-        session = self._session(spend.session_id)
-        if session is None or not session.is_live(self._now_ms):
-            return _not_signed_in()
-        place = spend.session_id, spend.form_id
-        if self._was_sent(place):
-            return FormConsumed(first=False)
-        self.decision.changed.forms[place] = self._now_ms
-        return FormConsumed(first=True)
-
-    def _give_back(self, given: ReleaseForm) -> Answer:
-        place = given.session_id, given.form_id
-        self.decision.changed.forms.pop(place, None)
-        if place in self._snapshot.forms:
-            self.decision.released_forms.add(place)
-        return FormReleased()
-
     # Rows, overlaid with the changes of this batch.
 
     def _sign_in(self, email: str) -> SignIn | None:
@@ -228,10 +190,6 @@ class _Batch:
 
     def _session(self, session_id: str) -> Session | None:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
-
-    def _was_sent(self, place: tuple[str, str]) -> bool:
-        before = place in self._snapshot.forms and place not in self.decision.released_forms
-        return before or place in self.decision.changed.forms
 
     def _keep_sign_in(self, row: SignIn) -> None:
         self.decision.changed.sign_ins[row.email] = row

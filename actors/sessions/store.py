@@ -11,7 +11,7 @@ Decide = Callable[[Snapshot], Decision]
 
 
 class SessionStore(Protocol):
-    """Sign-ins, sessions and their submitted forms; accounts, the outbox and the audit."""
+    """Sign-ins, sessions, accounts, the outbox and the audit."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
@@ -34,10 +34,5 @@ class SessionStore(Protocol):
         ...
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sessions that ended before `before_ms`, with their forms and guesses; returns how
-        many."""
-        ...
-
-    async def prune_forms(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` forms that were submitted before `before_ms`; returns how many."""
+        """Delete at most `limit` sessions that ended before `before_ms`, with their guesses; returns how many."""
         ...

@@ -1,1 +1,1 @@
-"""The programs that the service is measured against."""
+"""The programs with which the service is compared."""

@@ -1,6 +1,6 @@
-"""The service's HTTP with a constant behind it: the ceiling of every answer. Run by `python -m bench.peers.constant`.
+"""The service's HTTP engine with a constant response: the ceiling of every response. `python -m bench.peers.constant`
 
-It takes the body of a request and answers what an event that is recorded is answered.
+It reads the body of each request and sends the response to a recorded event.
 """
 
 import gc

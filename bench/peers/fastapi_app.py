@@ -1,6 +1,6 @@
-"""The peer: a plain FastAPI program over asyncpg that does what the service's hot operations do, in two idioms.
+"""A plain FastAPI program on asyncpg with the service's high-volume operations, in two idioms.
 
-Run by uvicorn: `uvicorn bench.peers.fastapi_app:models`, or `:raw`. What the idioms are: see the modules of the operations.
+Run `uvicorn bench.peers.fastapi_app:models`, or `:raw`. The modules of the operations describe the idioms.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence

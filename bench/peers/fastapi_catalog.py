@@ -1,8 +1,8 @@
-"""The peer's catalog reads: the same operations as a plain FastAPI program over asyncpg, in two idioms.
+"""Catalog reads of the FastAPI program, in two idioms.
 
-`models` is what most people would write: a transaction with one statement for each step, pydantic models on the way out.
-`raw` is what remains when it is written for speed: one statement for a request, and the text that Postgres holds goes out
-as it is. Both authenticate, hold the same caps, count in the same columns and answer after the commit.
+`models` is what most people would write: a transaction with one statement per step, and pydantic models for output.
+`raw` is written for speed: one statement per request, and Postgres's text is sent unchanged. Both authenticate, enforce
+the same caps, count in the same columns and respond after the commit.
 
 The caps of each tier are in PEER_CAPS.
 """
@@ -20,12 +20,12 @@ from pydantic import BaseModel
 from bench.peers.pool import Pool
 
 CANDIDATES = 2_000
-"""How many matches of a search are ranked, as in the service."""
+"""Number of matches that a search ranks, as in the service."""
 
 NO_CAP = 2**62
 
 CAPS: dict[str, dict[str, int]] = json.loads(os.environ.get("PEER_CAPS", "{}"))
-"""By tier: `lifetime`, `usecase_reads`, `monthly` and `daily`, each where there is one."""
+"""Caps by tier: `lifetime`, `usecase_reads`, `monthly` and `daily`, each optional."""
 
 READ = "select document::text from usecases where kind = 'usecases' and slug = $1"
 
@@ -72,7 +72,7 @@ COUNT_DAY = """
     on conflict (tenant_id, day) do update set used = excluded.used
 """
 
-# All of the above in one round trip; `answer` stands for the statement that reads what was asked for.
+# All of the above in one round trip. `answer` is the statement that reads the requested rows.
 ALL_AT_ONCE = """
     with caller as (
         select tenants.id, tier from api_keys join tenants on tenants.id = api_keys.tenant_id
@@ -145,7 +145,7 @@ def key_hash(authorization: str | None) -> bytes:
 
 
 def windows() -> tuple[int, int, int]:
-    """Now in epoch milliseconds, the month and the day, as the tables count them."""
+    """Now in epoch milliseconds, with the month and the day as numbered in the tables."""
     now = time.time()
     utc = time.gmtime(now)
     return int(now * 1000), utc.tm_year * 12 + utc.tm_mon - 1, int(now // 86_400)
@@ -167,18 +167,18 @@ def position_of(cursor: str | None) -> tuple[int, str]:
 
 
 def next_cursor(rows: list[Any], limit: int) -> str | None:
-    """Where the next page begins, when one row more than `limit` was found."""
+    """The start of the next page if more than `limit` rows were found."""
     if len(rows) <= limit:
         return None
     last = rows[limit - 1]
     return urlsafe_b64encode(json.dumps([last["added_ms"], last["slug"]]).encode()).decode()
 
 
-# What both do: a page of the list, or of what a search finds, with or without a key.
+# Shared by both idioms: a page of the list or of a search, with or without a key.
 
 
 async def charge(connection: Any, authorization: str) -> None:
-    """Count one read of a use case in the transaction of the caller; raises where the key or a cap forbids it."""
+    """Count one read of a use case in the caller's transaction. Raises if the key or a cap forbids it."""
     now_ms, month, day = windows()
     tenant = await connection.fetchrow(AUTHENTICATE, key_hash(authorization), now_ms)
     if tenant is None:
@@ -203,7 +203,7 @@ async def rows_of_page(
         return rows
 
 
-# The idiom of models.
+# `models`.
 
 
 def add_models(app: FastAPI) -> None:
@@ -232,7 +232,7 @@ def add_models(app: FastAPI) -> None:
         return UseCase.model_validate_json(document)
 
 
-# The idiom of raw text.
+# `raw`.
 
 
 def add_raw(app: FastAPI) -> None:

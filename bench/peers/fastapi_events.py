@@ -1,8 +1,7 @@
-"""The peer's placement events: one transaction an event, in the same tables, answered after its commit.
+"""Placement events of the FastAPI program: one transaction per event, in the same tables, with the response after the commit.
 
-`models` inserts, and counts in a second statement of the transaction what was new. `raw` does both in one statement, which
-is a transaction of its own and one round trip. Both remember which bookings are live from the start of the program, which
-is in their favour: the service follows every change.
+`models` inserts, then counts a new event in a second statement of the transaction. `raw` does both in one statement and
+one round trip. Both read the live bookings once at their start. That favours them: the service follows every change.
 """
 
 import time
@@ -66,7 +65,7 @@ Windows = Mapping[str, tuple[int, int]]
 
 
 async def load_windows(pool: Any) -> Windows:
-    """When the placement of each booking is shown."""
+    """The times at which each booking's placement is shown."""
     return {row["id"]: (row["start_ms"], row["end_ms"]) for row in await pool.fetch(WINDOWS)}
 
 
@@ -86,7 +85,7 @@ def is_live(windows: Windows, booking_id: str, now: float) -> bool:
 
 
 def row_of(event: Event, now: float) -> tuple[str, int, bytes, int]:
-    """The event as it is kept: its booking, its day, its key and its kind."""
+    """The stored event: booking, day, key and kind."""
     day, kind = int(now // DAY_SECONDS), int(event.kind == "click")
     text = b"%d:%d:%b%b" % (day, kind, event.bookingId.encode(), event.visitorId.bytes)
     return event.bookingId, day, blake2b(text, digest_size=16, key=SECRET[:64]).digest(), kind
@@ -102,7 +101,7 @@ def add_models(app: FastAPI) -> None:
         async with pool.acquire() as connection, connection.transaction():
             added = await connection.fetchval(INSERT, booking_id, day, key, kind)
             if added:
-                # Comes last: the row of the counts stays locked until the commit.
+                # Last, because the row of the counts stays locked until the commit.
                 await connection.execute(COUNT, booking_id, day, 1 - kind, kind)
         return Result(recorded=added is not None)
 

@@ -1,4 +1,4 @@
-"""The peer's placements and inventory, each read from Postgres: as pydantic models, or as the JSON that Postgres makes."""
+"""Placements and inventory of the FastAPI program, read from Postgres: as pydantic models, or as JSON made by Postgres."""
 
 import time
 from typing import Literal
@@ -10,7 +10,7 @@ from bench.peers.pool import Pool
 
 WEEK_MS = 7 * 86_400_000
 MONDAY_MS = 4 * 86_400_000
-"""The epoch began on a Thursday; this was its first Monday."""
+"""The first Monday after the epoch, which began on a Thursday."""
 
 PLACEMENTS = """
     select headline, body, cta, target_url as "targetUrl", logo_text as "logoText", bookings.id as "bookingId",
@@ -85,7 +85,7 @@ class Inventory(BaseModel):
 
 
 def moment_and_week(week_start_ms: int | None) -> tuple[int, int]:
-    """Now, and the start of the week that was asked for, by default the current one."""
+    """Now, and the start of the requested week, by default the current one."""
     now_ms = int(time.time() * 1000)
     moment_ms = now_ms if week_start_ms is None else week_start_ms
     return now_ms, moment_ms - (moment_ms - MONDAY_MS) % WEEK_MS

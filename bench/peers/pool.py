@@ -1,4 +1,4 @@
-"""The peer's connections: a pool of asyncpg that finds Postgres by PGHOST, PGUSER and PGDATABASE."""
+"""The FastAPI program's asyncpg pool. PGHOST, PGUSER and PGDATABASE name the database."""
 
 import os
 from contextlib import AbstractAsyncContextManager
@@ -8,11 +8,11 @@ import asyncpg
 from fastapi import Depends, Request
 
 CONNECTIONS = int(os.environ.get("PEER_CONNECTIONS", "10"))
-"""asyncpg's own default. With 5 the peer is slower, with 20 it is no faster."""
+"""asyncpg's default. With 5 the program is slower, with 20 it is no faster."""
 
 
 async def no_reset(_: Any) -> None:
-    """Nothing to undo when a connection goes back: no request changes its session. Saves a round trip."""
+    """Skips asyncpg's reset when a connection is returned, because no request changes its session. Saves a round trip."""
 
 
 def open_pool() -> AbstractAsyncContextManager[Any]:

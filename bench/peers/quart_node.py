@@ -1,7 +1,7 @@
-"""A node of the service without the lane and without our HTTP: Quart-Trio under `hypercorn.trio.serve`.
+"""A node of the service without the fast path and our HTTP engine: Quart-Trio under `hypercorn.trio.serve`.
 
-The same actors, store and handlers over the same Postgres: what it is slower by is what the lane and the engine buy. Run
-by `python -m bench.peers.quart_node DATA_DIR`; the configuration comes from the environment, as the service's does.
+Actors, store, handlers and Postgres are the same, so its slowdown is the gain of the fast path and the engine. Run
+`python -m bench.peers.quart_node DATA_DIR`; like the service, it is configured by the environment.
 """
 
 import gc
@@ -33,14 +33,14 @@ def hypercorn_config() -> HypercornConfig:
     config = HypercornConfig()
     config.bind = ["127.0.0.1:0"]
     config.accesslog = config.errorlog = None
-    # Hypercorn's 1,000 would measure the opening of connections.
+    # Hypercorn's default of 1,000 would measure the opening of connections.
     config.keep_alive_max_requests = 1_000_000
     return config
 
 
 async def run(data_dir: Path) -> None:
     config = load(None, os.environ)
-    # No operation is hot, so that Quart has them all.
+    # No operation takes the fast path.
     operations = [replace(operation, hot=False) for operation in OPERATIONS]
     async with (
         open_storage(storage_options(config), data_dir) as opened,

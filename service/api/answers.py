@@ -1,4 +1,4 @@
-"""Refusals and failures as responses: status, headers and the error body of the operation's family."""
+"""Turns refusals and failures into responses with the error body of the operation's family."""
 
 import json
 import logging
@@ -14,26 +14,26 @@ CORS = (
     ("access-control-allow-origin", "*"),
     ("access-control-expose-headers", "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id"),
 )
-"""Headers that let a page of any site read the response."""
+"""Headers that let pages of any site read the response."""
 
 log = logging.getLogger(__name__)
 
 
 def rendered(refused: Refused, family: Family) -> Answer:
-    """A refusal as a response with the family's error body."""
+    """The response to a refused request."""
     body = json.dumps(body_of(refused, family), ensure_ascii=False, separators=(",", ":")).encode()
     headers = [*headers_of(refused), ("cache-control", "no-store")]
     return Answer(status_of(refused), body, headers, refused=refused)
 
 
 def refusal(refused: Refused, family: Family) -> Answer:
-    """The same, noted for the access log and the metrics."""
+    """Like `rendered`, and records the code for the access log and the metrics."""
     note(refusal=str(refused.code))
     return rendered(refused, family)
 
 
 def refusal_of(operation: Operation, refused: Refused) -> Answer:
-    """A refusal before the operation is dispatched. Pages of other sites may read it if they may call the operation."""
+    """The response to a request refused before dispatch. It has CORS headers if the operation does."""
     answer = refusal(refused, operation.family)
     if operation.cors:
         answer.headers += CORS
@@ -41,7 +41,7 @@ def refusal_of(operation: Operation, refused: Refused) -> Answer:
 
 
 def failure(name: str, error: Exception) -> Refused:
-    """The refusal for an error of the operation or page `name`. Logs the error, unless an actor has logged it."""
+    """The refusal for an error in the operation or page `name`. Logs the error unless an actor already has."""
     match error:
         case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
             log.warning("%s is unavailable: %s", name, str(error) or type(error).__name__)

@@ -1,4 +1,4 @@
-"""From the Authorization header, or a session's cookie, to the caller: an account, a key's owner, or nobody."""
+"""Finds the caller of a request from its Authorization header or its session cookie."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from service.api.policy import Access
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: by a key (`resolved`), in a browser session (`signed_in`), or nobody in particular."""
+    """A caller with a key (`resolved`), with a browser session (`signed_in`), or anonymous (neither)."""
 
     address: str
     resolved: Resolved | None = None
@@ -31,19 +31,19 @@ class Caller:
     def tenant_id(self) -> str:
         if self.signed_in is not None:
             return self.signed_in.tenant_id
-        assert self.resolved is not None, "nobody has no tenant"
+        assert self.resolved is not None, "anonymous callers have no tenant"
         return self.resolved.key.tenant_id
 
     @property
     def tier(self) -> Tier:
         if self.signed_in is not None:
             return self.signed_in.tier
-        assert self.resolved is not None, "nobody has no tier"
+        assert self.resolved is not None, "anonymous callers have no tier"
         return self.resolved.tier
 
     @property
     def owner(self) -> str:
-        """The tenant of the caller's account: what sponsor resources belong to."""
+        """The tenant of the caller's account, which owns its sponsor resources."""
         assert self.email, "an anonymous key owns nothing"
         return self.tenant_id
 
@@ -53,47 +53,44 @@ class Caller:
 
     @property
     def email(self) -> str:
-        """The account's email."""
         if self.signed_in is not None:
             return self.signed_in.session.email
-        assert self.resolved is not None, "nobody has no account"
+        assert self.resolved is not None, "anonymous callers have no account"
         assert self.resolved.email is not None, "an anonymous key has no account"
         return self.resolved.email
 
     @property
     def agent(self) -> Agent:
-        """The caller as the audit names him."""
+        """The caller as recorded in the audit log."""
         if self.signed_in is not None:
             return Agent("session", self.signed_in.session.id, self.signed_in.session.email)
-        assert self.resolved is not None, "nobody does nothing that is audited"
+        assert self.resolved is not None, "anonymous callers change nothing that is audited"
         return Agent("key", self.resolved.key.id, self.resolved.email)
 
     @property
     def granter(self) -> Granter:
-        """The caller as one who gives a new key its scopes."""
+        """The caller as the granter of a new key's scopes."""
         if self.signed_in is not None:
             return ByAccount()
-        assert self.resolved is not None, "nobody grants nothing"
+        assert self.resolved is not None, "anonymous callers grant nothing"
         return ByKey(self.resolved.key.id)
 
     @property
     def admin(self) -> bool:
-        """Whether the caller's account is an administrator; on operations with `admin` this is as of now."""
+        """Whether the account is an administrator. Always current on operations with `admin`."""
         if self.signed_in is not None:
             return self.signed_in.admin
         return self.resolved is not None and self.resolved.admin
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """The scopes that the caller holds now, those of administrators only while the account is one. A session holds
-        what a full key does."""
+        """The scopes in effect now. A session has those of a full key, and administrator scopes need an administrator."""
         if self.signed_in is not None:
             return account_scopes(admin=self.signed_in.admin)
         return () if self.resolved is None else held_scopes(self.resolved.key, admin=self.resolved.admin)
 
     def lacks(self, scopes: Sequence[Scope]) -> list[Scope]:
-        """Those of `scopes` that the caller's key was not given, whatever its account is; full keys and sessions were given
-        all."""
+        """The `scopes` that the caller's key was not issued with. Full keys and sessions lack none."""
         if self.resolved is None or self.resolved.key.scopes is None:
             return []
         return [scope for scope in scopes if scope not in self.resolved.key.scopes]
@@ -103,14 +100,14 @@ async def authenticate(
     authorization: str | None,
     access: Access,
     address: str,
-    directory: KeyCache,
+    key_cache: KeyCache,
     clock: Clock,
     *,
     fresh: bool = False,
 ) -> Caller | Refused:
-    """The caller, or why not: a header that is present has to be right, also where it is optional.
+    """The caller of a request. A wrong header is refused even if a key is optional.
 
-    `fresh`: what is remembered of the key is not trusted, so that a revocation holds from the next request on.
+    `fresh` bypasses the key cache, so that a revocation applies from the next request.
     """
     if access is Access.PUBLIC:
         return Caller(address)
@@ -121,18 +118,17 @@ async def authenticate(
     scheme, _, text = authorization.partition(" ")
     text = text.strip(" ")
     if scheme.lower() != "bearer" or not text or " " in text or "," in text:
-        return Refused(Code.UNAUTHORIZED, "The Authorization header is not 'Bearer <key>'.")
-    resolved = await directory.resolve(text, fresh=fresh)
+        return Refused(Code.UNAUTHORIZED, "The Authorization header must be 'Bearer <key>'.")
+    resolved = await key_cache.resolve(text, fresh=fresh)
     if resolved is None or resolved.key.revoked_ms is not None:
-        return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
+        return Refused(Code.INVALID_API_KEY, "This API key does not exist or has been revoked.")
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
-        return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to go on using it.")
+        return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")
     return Caller(address, resolved)
 
 
 async def signed_in(request: Request, base_url: str, reader: SessionReader, clock: Clock) -> Caller | None:
-    """The caller whose live session the request's cookie stands for; None where there is none. Never cached, so that what
-    any node has ended holds from the next request on."""
+    """The caller of a live session, or None. Never cached, so that ending a session applies from the next request."""
     token = session_token(request.headers, base_url)
     found = None if token is None else await reader.resolve(token)
     if found is None or not found.session.is_live(clock.now_ms()):
@@ -145,4 +141,4 @@ def no_key() -> Refused:
 
 
 def no_session() -> Refused:
-    return Refused(Code.UNAUTHORIZED, "Sign in with a browser to do this.")
+    return Refused(Code.UNAUTHORIZED, "This requires a browser session. Sign in first.")

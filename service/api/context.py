@@ -1,4 +1,4 @@
-"""What operations and pages share: the actors' intents, snapshots, clock and settings of one node."""
+"""The actors, snapshots, clock and settings of one node, shared by operations and pages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -65,10 +65,9 @@ class Services:
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
-        """All actors, in the order of their start."""
+        """All actors, in start order."""
         people = (self.session_reader, self.devices, self.sessions)
         return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
 
     def actor_statistics(self) -> list[ActorStatistics]:
-        """The statistics of all actors and of the mail sender."""
         return [*(actor.statistics() for actor in self.actors), self.mail.statistics()]

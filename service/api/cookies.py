@@ -1,7 +1,4 @@
-"""The cookie of a browser session, and where a request that carries it comes from. Knows nothing of what a session is.
-
-Source of the rules: ADR 0012 and 0013.
-"""
+"""The session cookie, and the check that a request comes from a page of this service. Source: ADR 0012 and 0013."""
 
 from collections.abc import Mapping
 
@@ -12,12 +9,12 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def cookie_name(base_url: str) -> str:
-    """`__Host-session`, which browsers take over https only, for this host and all of its paths; over http `session`."""
+    """`__Host-session` over https, which browsers bind to this host; `session` over http."""
     return "__Host-session" if base_url.startswith("https://") else "session"
 
 
 def session_token(headers: Mapping[str, str], base_url: str) -> str | None:
-    """What the session's cookie holds; None where there is none, or more than one."""
+    """The value of the session cookie. None if there is none, or more than one."""
     name = cookie_name(base_url)
     values = []
     for pair in headers.get("cookie", "").replace(",", ";").split(";"):
@@ -28,12 +25,12 @@ def session_token(headers: Mapping[str, str], base_url: str) -> str | None:
 
 
 def keep_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
-    """The header that gives a browser its session."""
+    """The header that sets the session cookie."""
     return "set-cookie", _morsel(token, base_url, seconds)
 
 
 def drop_cookie(base_url: str) -> tuple[str, str]:
-    """The header that takes it away."""
+    """The header that deletes the session cookie."""
     return "set-cookie", _morsel("", base_url, 0)
 
 
@@ -43,10 +40,9 @@ def _morsel(value: str, base_url: str, seconds: int) -> str:
 
 
 def from_our_page(request: Request, base_url: str) -> bool:
-    """Whether a browser says that a page of this service sent the request.
+    """Whether a page of this service sent the request, according to the browser.
 
-    `Sec-Fetch-Site` is what browsers say by themselves and no page can forge; those that do not know it, or that do not
-    trust the address, send `Origin`.
+    No page can forge `Sec-Fetch-Site`. Browsers that do not send it, or not to this address, send `Origin`.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:

@@ -1,6 +1,6 @@
-"""From a request to its response: authenticate, limit, authorize, charge, validate, then call the handler.
+"""Handles one request: authenticate, limit, authorize, charge, validate, then call the handler.
 
-Every operation is called through `dispatch`, by the fast path, by Quart and by pages. Imports no framework.
+The fast path, Quart and pages all call operations through `dispatch`.
 """
 
 import logging
@@ -20,16 +20,15 @@ from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.api.rate_limits import rate_limit_headers
-from service.api.validation import FORM, form_as_json, parse_body, parse_query
+from service.api.validation import FORM, form_as_json, parse_body, parse_query, read_idempotency_key
 
 log = logging.getLogger(__name__)
 
 
 async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
-    """Answer one request of one operation within `http.answer_seconds`. Raises nothing but cancellation.
+    """Handle one request within `http.answer_seconds`. Raises nothing but cancellation.
 
-    `viewer` is the caller of the page that asks. The page has authenticated the caller, has a limit and a deadline of its
-    own, and writes its own line in the log.
+    `viewer` is the caller of a page. The page has authenticated it, and has its own limit, deadline and log line.
     """
     if viewer is None:
         note(operation=operation.name)
@@ -51,7 +50,7 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
 
 
 class RequestPipeline:
-    """One request on its way through the steps."""
+    """The steps of one request."""
 
     def __init__(self, services: Services, operation: Operation, request: Request, viewer: Caller | None) -> None:
         self._services = services
@@ -63,7 +62,7 @@ class RequestPipeline:
         self._limits: tuple[Allowance, Tenant | None] | None = None
 
     def headers(self) -> Headers:
-        """Headers of the response, whatever its status."""
+        """Headers of every response, regardless of its status."""
         headers: Headers = [*CORS] if self._operation.cors else []
         if self._limits is not None:
             headers += rate_limit_headers(*self._limits, self._services.quota.caps)
@@ -84,16 +83,16 @@ class RequestPipeline:
         return await self._operation.handler(self._services, call)
 
     async def outcome_within_deadline(self) -> Answer | Refused:
-        """The outcome; raises `trio.TooSlowError` at the deadline.
+        """The outcome, or `trio.TooSlowError` at the deadline.
 
-        Hot operations go without this scope, which would cost as much as their handlers. They wait only for actors and
-        searches, and those observe the deadline themselves.
+        Hot operations skip this scope, which would cost as much as their handlers. They wait only for actors and
+        searches, which observe the deadline themselves.
         """
         with within_deadline():
             return await self.outcome()
 
     async def refund(self) -> None:
-        """Give a charge back: neither a 5xx nor a request refused by its handler's own limit counts."""
+        """Refund the charge, if any. Neither a 5xx nor a 429 from the handler counts (ADR 0003)."""
         if self._charged is None:
             return
         tenant, self._charged = self._charged, None
@@ -101,7 +100,7 @@ class RequestPipeline:
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase)
             except CallFailed as error:
-                log.warning("could not refund a charge of %s yet: %s", tenant.id, type(error).__name__)
+                log.warning("refund for %s is delayed: %s", tenant.id, type(error).__name__)
 
     async def _authenticate(self) -> Caller | Refused:
         services, operation, request = self._services, self._operation, self._request
@@ -111,7 +110,7 @@ class RequestPipeline:
             return self._session_caller(self._viewer)
         authorization = request.headers.get("authorization")
         if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
-            # A cookie matters only where a caller must be known; elsewhere it changes nothing.
+            # Other operations ignore the cookie.
             person = await signed_in(request, services.base_url, services.session_reader, services.clock)
             if person is not None and person.signed_in is not None:
                 services.sessions.touch(person.signed_in.session)
@@ -153,7 +152,7 @@ class RequestPipeline:
         if self._viewer is not None:
             return authorize(operation, caller)
         if caller.signed_in is not None:
-            # Requests of a browser session are limited per minute and do not count towards the quota.
+            # Browser sessions are limited per minute and do not use quota.
             allowance = services.quota.pace(f"{caller.tenant_id} session", caller.tier)
             self._limits = allowance, None
             return too_fast(allowance) or authorize(operation, caller)
@@ -169,7 +168,7 @@ class RequestPipeline:
         return await self._charge(caller, allowance)
 
     async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:
-        """Charge the caller's tenant. If the key has just moved to another tenant, look it up again and charge that one."""
+        """Charge the caller's tenant. If a claim has just moved the key, look it up again and charge the new tenant."""
         services, usecase = self._services, self._operation.usecase
         answer = await services.quota.charge(caller.tenant_id, usecase=usecase)
         if isinstance(answer, Moved):
@@ -205,10 +204,15 @@ class RequestPipeline:
             if isinstance(body, Refused):
                 return body
             call.body = body
+        if operation.keyed:
+            key = read_idempotency_key(request.headers)
+            if isinstance(key, Refused):
+                return key
+            call.idempotency_key = key
         return call
 
     def _json_body(self) -> bytes | Refused:
-        """The body as JSON, also when it was sent as a form to an operation that takes forms."""
+        """The body as JSON, converted from a form if the operation accepts forms."""
         request = self._request
         content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         return form_as_json(request.body) if self._operation.form and content_type == FORM else request.body

@@ -1,4 +1,4 @@
-"""One table of refusals, two envelopes: what a client sees when something is not let through."""
+"""The status, headers and error body of every refusal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from service.schemas.problems import text_of
 
 
 class Family(Enum):
-    """Which error body an operation answers with (specification, "Errors")."""
+    """The kind of error body that an operation returns (specification, "Errors")."""
 
     CATALOG = "catalog"
     SPONSORSHIP = "sponsorship"
@@ -19,8 +19,8 @@ class Family(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
-    """How a code looks on the wire. `hint` is the endpoint that resolves it, in the catalog family."""
+class ErrorResponse:
+    """The status of a code, and the endpoint that resolves the error."""
 
     status: int
     hint: str | None = None
@@ -28,48 +28,48 @@ class Wire:
 
 CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/device"
 
-TABLE: Mapping[Code, Wire] = {
-    Code.INVALID_REQUEST: Wire(400),
-    Code.INVALID_CLAIM: Wire(400),
-    Code.INVALID_CODE: Wire(400),
-    Code.UNAUTHORIZED: Wire(401, MINT),
-    Code.INVALID_API_KEY: Wire(401, MINT),
-    Code.KEY_EXPIRED: Wire(403, CLAIM),
-    Code.QUOTA_EXHAUSTED: Wire(403, CLAIM),
-    Code.CLAIM_REQUIRED: Wire(403, CLAIM),
-    Code.INSUFFICIENT_SCOPE: Wire(403),
-    Code.FORBIDDEN: Wire(403),
-    Code.NOT_FOUND: Wire(404),
-    Code.METHOD_NOT_ALLOWED: Wire(405),
-    Code.ALREADY_UPGRADED: Wire(409),
-    Code.KEY_LIMIT: Wire(409),
-    Code.SLOT_UNAVAILABLE: Wire(409),
-    Code.CAMPAIGN_NOT_BOOKABLE: Wire(409),
-    Code.PROFILE_REQUIRED: Wire(409),
-    Code.HOLD_LIMIT: Wire(409),
-    Code.IDEMPOTENCY_CONFLICT: Wire(409),
-    Code.INVALID_STATE: Wire(409),
-    Code.PAYLOAD_TOO_LARGE: Wire(413),
-    Code.UNSUPPORTED_MEDIA_TYPE: Wire(415),
-    Code.AUTHORIZATION_PENDING: Wire(400),
-    Code.SLOW_DOWN: Wire(400),
-    Code.EXPIRED_TOKEN: Wire(400, DEVICE),
-    Code.ACCESS_DENIED: Wire(400),
-    Code.RATE_LIMITED: Wire(429),
-    Code.INTERNAL_ERROR: Wire(500),
-    Code.SERVICE_UNAVAILABLE: Wire(503),
+TABLE: Mapping[Code, ErrorResponse] = {
+    Code.INVALID_REQUEST: ErrorResponse(400),
+    Code.INVALID_CLAIM: ErrorResponse(400),
+    Code.INVALID_CODE: ErrorResponse(400),
+    Code.UNAUTHORIZED: ErrorResponse(401, MINT),
+    Code.INVALID_API_KEY: ErrorResponse(401, MINT),
+    Code.KEY_EXPIRED: ErrorResponse(403, CLAIM),
+    Code.QUOTA_EXHAUSTED: ErrorResponse(403, CLAIM),
+    Code.CLAIM_REQUIRED: ErrorResponse(403, CLAIM),
+    Code.INSUFFICIENT_SCOPE: ErrorResponse(403),
+    Code.FORBIDDEN: ErrorResponse(403),
+    Code.NOT_FOUND: ErrorResponse(404),
+    Code.METHOD_NOT_ALLOWED: ErrorResponse(405),
+    Code.ALREADY_UPGRADED: ErrorResponse(409),
+    Code.KEY_LIMIT: ErrorResponse(409),
+    Code.SLOT_UNAVAILABLE: ErrorResponse(409),
+    Code.CAMPAIGN_NOT_BOOKABLE: ErrorResponse(409),
+    Code.PROFILE_REQUIRED: ErrorResponse(409),
+    Code.HOLD_LIMIT: ErrorResponse(409),
+    Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
+    Code.INVALID_STATE: ErrorResponse(409),
+    Code.PAYLOAD_TOO_LARGE: ErrorResponse(413),
+    Code.UNSUPPORTED_MEDIA_TYPE: ErrorResponse(415),
+    Code.AUTHORIZATION_PENDING: ErrorResponse(400),
+    Code.SLOW_DOWN: ErrorResponse(400),
+    Code.EXPIRED_TOKEN: ErrorResponse(400, DEVICE),
+    Code.ACCESS_DENIED: ErrorResponse(400),
+    Code.RATE_LIMITED: ErrorResponse(429),
+    Code.INTERNAL_ERROR: ErrorResponse(500),
+    Code.SERVICE_UNAVAILABLE: ErrorResponse(503),
 }
 
 RETRY_SECONDS = 1
-"""Retry-After of a 503: overload and an absent database are both worth another try soon."""
+"""Retry-After of a 503. Overload and database outages are usually short."""
 
 
-def unavailable(why: str = "The service cannot answer now. Try again in a moment.") -> Refused:
+def unavailable(why: str = "The service is temporarily unavailable. Try again in a moment.") -> Refused:
     return Refused(Code.SERVICE_UNAVAILABLE, why, RETRY_SECONDS)
 
 
 def too_large() -> Refused:
-    return Refused(Code.PAYLOAD_TOO_LARGE, "The body is too large.")
+    return Refused(Code.PAYLOAD_TOO_LARGE, "The request body is too large.")
 
 
 def not_valid() -> Refused:
@@ -77,13 +77,12 @@ def not_valid() -> Refused:
 
 
 def internal_error() -> Refused:
-    return Refused(
-        Code.INTERNAL_ERROR, "Something went wrong on our side. Include the request ID when you contact support."
-    )
+    message = "Something went wrong on our side. Include the request ID when you contact support."
+    return Refused(Code.INTERNAL_ERROR, message)
 
 
 def too_fast(allowance: Allowance) -> Refused | None:
-    """The refusal that an allowance means, or None where it lets through."""
+    """The refusal of a request over its limit, or None."""
     if allowance.allowed:
         return None
     wait = allowance.reset_seconds
@@ -95,18 +94,17 @@ def status_of(refused: Refused) -> int:
 
 
 def message_of(refused: Refused) -> str:
-    """The message, followed by what is wrong with the input, if anything is."""
+    """The message, followed by any problems with the input."""
     return f"{refused.message}: {text_of(refused.problems)}" if refused.problems else refused.message
 
 
 def body_of(refused: Refused, family: Family) -> dict[str, object]:
-    """The error body: `error`, `message`, and what the family adds. `retryAfter` mirrors the Retry-After header, `interval`
-    is the pace of a device in seconds."""
+    """The error body. `retryAfter` mirrors the Retry-After header; `interval` is the polling interval of a device."""
     message = message_of(refused)
     body: dict[str, object] = {"error": str(refused.code), "message": message}
     hint = TABLE[refused.code].hint
     if family is Family.DEVICE:
-        # What a client that knows only RFC 6749 (5.2) and RFC 8628 (3.5) reads.
+        # For clients that follow RFC 6749 (5.2) and RFC 8628 (3.5) only.
         body["error_description"] = message
     if family is not Family.SPONSORSHIP and hint is not None:
         body["hint"] = hint

@@ -1,22 +1,20 @@
-"""A request and an answer without any framework: what handlers and the dispatcher work on.
+"""Requests and responses of operations, independent of Quart and the fast path, which convert them from and to ASGI."""
 
-Whoever serves, Quart or the lane before it, makes a `Request` of an ASGI scope and sends an `Answer`.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pydantic import BaseModel
 
 from actors.values import Refused
 
+T = TypeVar("T")
+
 Headers = list[tuple[str, str]]
-
 JSON = "application/json"
-
 NO_STORE = (("cache-control", "no-store"),)
-"""For answers that are the caller's alone, or hold what is shown once."""
+"""For responses that belong to one caller or contain a secret."""
 
 
 @dataclass(slots=True)
@@ -34,7 +32,7 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """One HTTP response. `refused` is what the body renders, if the operation was refused."""
+    """One HTTP response. `refused` is the refusal that the body describes, if there is one."""
 
     status: int
     body: bytes = b""
@@ -43,30 +41,33 @@ class Answer:
     refused: Refused | None = None
 
     @classmethod
-    def of(cls, model: BaseModel, headers: Headers | None = None) -> "Answer":
-        """200 with a model as JSON. Optional fields leave themselves out (`service.schemas.fields.optional`)."""
-        return cls(200, model.model_dump_json().encode(), headers or [])
+    def of(cls, model: BaseModel, *headers: tuple[str, str]) -> "Answer":
+        """200 with a model as JSON, never cached. Fields made by `service.schemas.fields.optional` omit None."""
+        return cls(200, model.model_dump_json().encode(), [*NO_STORE, *headers])
+
+
+def respond(outcome: T | Refused, render: Callable[[T], BaseModel], *headers: tuple[str, str]) -> Answer | Refused:
+    """A refusal unchanged, any other outcome as `Answer.of(render(outcome), *headers)`."""
+    return outcome if isinstance(outcome, Refused) else Answer.of(render(outcome), *headers)
 
 
 @dataclass(slots=True)
 class RequestTrace:
-    """What the access log and the metrics learn about a request on its way. Holds no secret."""
+    """Fields of the current request for the access log and the metrics. Contains no secret."""
 
     request_id: str
     operation: str = ""
     client: str = ""
     caller: str = ""
     refusal: str = ""
-    status: int = 0
-    """What the server answered in the application's place, since the request could not go on; else 0."""
+    status: int = 0  # of a response that the server sent in place of the application
 
 
 trace: ContextVar[RequestTrace | None] = ContextVar("trace", default=None)
 
 
 def note(**facts: str) -> None:
-    """Write fields of `RequestTrace` down for the current request; outside of one, nothing."""
-    notes = trace.get()
-    if notes is not None:
+    """Set fields of the current request's `RequestTrace`. Does nothing outside a request."""
+    if (current := trace.get()) is not None:
         for name, fact in facts.items():
-            setattr(notes, name, fact)
+            setattr(current, name, fact)

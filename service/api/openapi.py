@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table of operations and the wire models."""
+"""Builds the OpenAPI 3.1 document from the table of operations and the wire models."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from actors.values import Code
 from service.api.errors import TABLE, Family
 from service.api.operation import Operation
 from service.api.policy import Access
-from service.api.validation import FORM
+from service.api.validation import FORM, IDEMPOTENCY_KEY_PATTERN
 from service.schemas.catalog import Slug
 from service.schemas.fields import Id
 from service.version import VERSION
@@ -24,7 +24,7 @@ class CatalogError(BaseModel):
     """Error body of the catalog, key lifecycle and usage operations."""
 
     error: str = Field(description="Stable machine-readable code")
-    message: str = Field(description="For a person")
+    message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
     retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
@@ -33,15 +33,15 @@ class SponsorshipError(BaseModel):
     """Error body of the sponsorship and admin operations."""
 
     error: str = Field(description="Stable machine-readable code")
-    message: str = Field(description="For a person")
+    message: str = Field(description="Explanation for a person; may change")
     retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
 class DeviceError(CatalogError):
-    """Error body of polling a device login: with what a client reads that knows only RFC 8628."""
+    """Error body of polling a device login, readable for clients of RFC 8628."""
 
-    error_description: str = Field(description="The same as `message`, where RFC 6749 (5.2) has it")
-    interval: int | None = Field(default=None, description="With `slow_down`: the seconds between polls from now on")
+    error_description: str = Field(description="The same as `message`, as RFC 6749 (5.2) requires")
+    interval: int | None = Field(default=None, description="With `slow_down`: the new polling interval in seconds")
 
 
 ERRORS: Mapping[Family, type[BaseModel]] = {
@@ -50,43 +50,52 @@ ERRORS: Mapping[Family, type[BaseModel]] = {
     Family.DEVICE: DeviceError,
 }
 
+
+def _text(description: str, **schema: Any) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": "string", **schema}}
+
+
 HEADERS: Mapping[str, Any] = {
-    "X-Request-Id": {"description": "Names this request in the service's log.", "schema": {"type": "string"}},
-    "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
-    "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string", "const": "Bearer"}},
-    "RateLimit-Policy": {"description": "The limits of the key, by window.", "schema": {"type": "string"}},
-    "RateLimit": {
-        "description": "What is left of each limit; of that by the minute, on the node that answers.",
-        "schema": {"type": "string"},
-    },
-    "Set-Cookie": {"description": "The session, given or taken away.", "schema": {"type": "string"}},
-    "ETag": {"description": "Strong validator of a keyless answer.", "schema": {"type": "string"}},
-    "X-Event-Dropped": {
-        "description": "Why an event is not recorded; absent where it is.",
-        "schema": {"type": "string", "enum": [str(fate) for fate in EventOutcome if fate is not EventOutcome.RECORDED]},
-    },
+    "X-Request-Id": _text("Identifies this request in the service's log."),
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "WWW-Authenticate": _text("The authentication scheme to use.", const="Bearer"),
+    "RateLimit-Policy": _text("The limit of each window of the key."),
+    "RateLimit": _text("Requests left in each window. The responding node counts the minute."),
+    "Set-Cookie": _text("Sets or deletes the session cookie."),
+    "ETag": _text("Strong validator of a response without a key."),
+    "X-Event-Dropped": _text(
+        "Why the event was not recorded. Absent if it was.",
+        enum=[str(each) for each in EventOutcome if each is not EventOutcome.RECORDED],
+    ),
 }
 
 
+IDEMPOTENCY_KEY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    **_text("Makes a request safe to repeat.", pattern=f"^{IDEMPOTENCY_KEY_PATTERN}$"),
+}
+
 PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
-"""What the parameters of paths look like. Where one looks otherwise there is nothing, and so 404."""
+"""The form of path parameters. Any other value is a 404."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The document of a table of operations, and its text. Making it takes a moment, so it is made once."""
+    """The OpenAPI document and its text. Building it is slow, so it is built once."""
 
     document: dict[str, Any]
     text: bytes
 
     @classmethod
     def of(cls, operations: Sequence[Operation], base_url: str) -> "Described":
-        described = document(operations, base_url)
-        return cls(described, json.dumps(described, indent=1, ensure_ascii=False).encode())
+        built = document(operations, base_url)
+        return cls(built, json.dumps(built, indent=1, ensure_ascii=False).encode())
 
 
 def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
-    """The whole document. Every operation lists every status that it can answer with."""
+    """The whole document. Every operation lists every status that it can return."""
     schemas = _schemas(operations)
     paths: dict[str, Any] = {}
     for operation in operations:
@@ -110,8 +119,8 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "__Host-session",
-                    "description": "The session of a browser that has signed in; over plain http its name is `session`. "
-                    "What changes something has to come from a page of this service.",
+                    "description": "A signed-in browser session. Over plain http the cookie is named `session`. "
+                    "Requests that change something must come from a page of this service.",
                 },
             },
         },
@@ -129,15 +138,15 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]
-    taken = {model.__name__ for model in inputs}
+    bodies = {model.__name__ for model in inputs}
     for name, schema in schemas.items():
-        if name not in taken:
+        if name not in bodies:
             _without_null(schema)
     return schemas
 
 
 def _without_null(schema: dict[str, Any]) -> None:
-    """An optional field of an answer is left out, never null, unless it is required."""
+    """Responses omit optional fields instead of returning null, unless they are required."""
     required = set(schema.get("required", ()))
     for name, field in schema.get("properties", {}).items():
         if name in required:
@@ -158,7 +167,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "responses": _responses(operation),
         "security": _security(operation),
     }
-    parameters = [*_path_parameters(operation), *_query_parameters(operation)]
+    keys = [IDEMPOTENCY_KEY] if operation.keyed else []
+    parameters = [*_path_parameters(operation), *_query_parameters(operation), *keys]
     if parameters:
         described["parameters"] = parameters
     if operation.body is not None:
@@ -177,19 +187,19 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 def _as_text(media: Mapping[str, Any]) -> dict[str, Any]:
-    """The same JSON, sent as text."""
+    """The media type of the same JSON sent as text."""
     schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": media["schema"]}
     return {"schema": schema, "example": json.dumps(media["example"])}
 
 
 def _description(operation: Operation) -> str:
-    words = [operation.description]
+    sentences = [operation.description]
     if operation.scopes:
         scopes = ", ".join(f"`{scope}`" for scope in operation.scopes)
-        words.append(f"A scoped key needs {scopes}.")
+        sentences.append(f"A scoped key needs {scopes}.")
     if operation.admin:
-        words.append("The key's account must be an administrator.")
-    return " ".join(words)
+        sentences.append("The account must be an administrator.")
+    return " ".join(sentences)
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
@@ -214,10 +224,10 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    described_query = operation.query.model_json_schema()
-    needed = described_query.get("required", ())
+    query = operation.query.model_json_schema()
+    needed = query.get("required", ())
     parameters = []
-    for name, schema in described_query["properties"].items():
+    for name, schema in query["properties"].items():
         schema = {key: value for key, value in schema.items() if key != "title"}
         described = {"name": name, "in": "query", "required": name in needed, "schema": schema}
         if "description" in schema:
@@ -240,7 +250,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     responses = {"200": success}
     if operation.cacheable:
         responses["304"] = {
-            "description": "What If-None-Match names is still current (keyless requests)",
+            "description": "Not modified: the response that If-None-Match names is current (requests without a key)",
             "headers": _header_references(["X-Request-Id", "ETag"]),
         }
     for status, codes in sorted(_by_status(operation.all_codes).items()):
@@ -258,19 +268,18 @@ def _success_headers(operation: Operation) -> list[str]:
 
 
 def _error(status: int, codes: Iterable[Code], operation: Operation) -> dict[str, Any]:
-    words = [str(code) for code in codes]
-    model = ERRORS[operation.family]
+    errors = [str(code) for code in codes]
     names = ["X-Request-Id"]
     if status in (429, 503):
         names.append("Retry-After")
     if status == 401:
         names.append("WWW-Authenticate")
-    example = {"error": words[0], "message": "Words for a person."}
+    example = {"error": errors[0], "message": "An explanation for a person."}
     if operation.family is Family.DEVICE:
         example["error_description"] = example["message"]
-    schema = {"allOf": [_reference(model), {"properties": {"error": {"enum": words}}}]}
+    schema = {"allOf": [_reference(ERRORS[operation.family]), {"properties": {"error": {"enum": errors}}}]}
     return {
-        "description": f"{HTTPStatus(status).phrase}: {', '.join(words)}",
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(errors)}",
         "headers": _header_references(names),
         "content": {"application/json": {"schema": schema, "example": example}},
     }

@@ -1,4 +1,4 @@
-"""What an operation is: one row of data and a handler. Routes, authorization, metering, OpenAPI and tests come from it."""
+"""The type of operations. Routing, authorization, metering, the OpenAPI document and tests read its fields."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,12 +18,13 @@ from service.api.policy import Access, Budget
 
 @dataclass(slots=True)
 class Call:
-    """What a handler gets: the request, validated, and who calls."""
+    """A validated request and its caller."""
 
     request: Request
     caller: Caller
     query: Any = None
     body: Any = None
+    idempotency_key: str | None = None
 
     @property
     def path_values(self) -> Mapping[str, str]:
@@ -35,19 +36,7 @@ Handler = Callable[[Services, Call], Awaitable[Answer | Refused]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One row of the table of operations.
-
-    `codes` are the refusals of the handler itself; those that follow from the other fields are added by `all_codes`.
-    `admin` ones need an account that is an administrator now, whatever the scopes of the key. Operations of the
-    sponsorship family that need a key need one of an account. `metered` operations count towards quota, `usecase` ones
-    also towards `usecase_reads`. `hot` ones may be served without a framework. `cors` ones may be called from any web
-    page, without credentials. `raw_body` ones get the body as it came, in `Request.body`, and check it themselves.
-    `form` ones take their body as a form, too. `same_origin` ones, and all that change something in a session, have to
-    come from a page of this service. `body_bytes` bounds the body where the bound of the configuration does not fit.
-    `leads_to` names operations whose path parameter `id` stands in the answer, and where: a JSON pointer. `plain_text`
-    ones are documented to take their JSON as text too, as all do. `headers` are those of a 200 beside the ones that
-    follow from the other fields. `pays` ones ask the payment processor, and may take as much longer as it may.
-    """
+    """One row of the table of operations."""
 
     name: str
     method: str
@@ -61,44 +50,46 @@ class Operation:
     example: Mapping[str, Any] = field(default_factory=dict)
     body: type[BaseModel] | None = None
     body_optional: bool = False
-    raw_body: bool = False
-    form: bool = False
-    same_origin: bool = False
-    body_bytes: int | None = None
+    raw_body: bool = False  # the handler checks `Request.body` itself
+    form: bool = False  # the body may also be a form
+    same_origin: bool = False  # requests must come from a page of this service, as changes in a session always must
+    body_bytes: int | None = None  # overrides the configured limit
     query: type[BaseModel] | None = None
-    plain_text: bool = False
-    headers: tuple[str, ...] = ()
+    plain_text: bool = False  # documents `text/plain` for JSON, which every operation accepts
+    headers: tuple[str, ...] = ()  # extra headers of a 200
+    # Operations that take an id from this response, each with a JSON pointer to the id.
     leads_to: Mapping[str, str] = field(default_factory=dict)
-    codes: tuple[Code, ...] = ()
+    codes: tuple[Code, ...] = ()  # refusals by the handler; `all_codes` adds those that other fields imply
     family: Family = Family.CATALOG
     scopes: tuple[Scope, ...] = ()
-    admin: bool = False
-    metered: bool = False
-    usecase: bool = False
+    admin: bool = False  # the account must be an administrator now, whatever scopes the key has
+    metered: bool = False  # requests use quota
+    usecase: bool = False  # requests also count in `usecase_reads`
     budget: Budget | None = None
-    cors: bool = False
+    cors: bool = False  # any web page may call this, without credentials
     cacheable: bool = False
-    hot: bool = False
-    pays: bool = False
+    hot: bool = False  # the fast path may serve this
+    keyed: bool = False  # reads the header `Idempotency-Key`
+    pays: bool = False  # calls the payment processor, so the deadline is longer
 
     @property
     def path_names(self) -> tuple[str, ...]:
-        """The names of the path's parameters, in order."""
+        """The path's parameters, in order."""
         return tuple(re.findall(r"\{(\w+)\}", self.path))
 
     @property
     def account(self) -> bool:
-        """Whether the key has to belong to an account."""
+        """Whether the key must belong to an account."""
         return self.family is Family.SPONSORSHIP and self.access is Access.REQUIRED
 
     @property
     def changes(self) -> bool:
-        """Whether a call may change something, by its method."""
+        """Whether the method may change something."""
         return self.method not in SAFE
 
     @property
     def all_codes(self) -> tuple[Code, ...]:
-        """Every refusal that a caller of this operation can meet."""
+        """Every refusal that a caller may get."""
         codes = set(self.codes)
         codes |= {Code.INTERNAL_ERROR, Code.SERVICE_UNAVAILABLE, Code.PAYLOAD_TOO_LARGE, Code.INVALID_REQUEST}
         if self.budget is not None or self.access is not Access.PUBLIC:
@@ -107,6 +98,8 @@ class Operation:
             codes.add(Code.UNAUTHORIZED)
         elif self.access is not Access.PUBLIC:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
+        if self.keyed:
+            codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:
             codes.add(Code.INSUFFICIENT_SCOPE)
         if self.metered:

@@ -1,13 +1,12 @@
-"""Access and budgets of operations: who may call, and which limit per client address applies. Pure values."""
+"""The credentials that an operation takes, and its limit per client address. Pure values."""
 
 from enum import Enum
 
 
 class Access(Enum):
-    """Which credentials an operation takes.
+    """`PUBLIC` ignores credentials, `OPTIONAL` uses a key if there is one, `REQUIRED` needs a key or a browser session.
 
-    `PUBLIC` ignores them, `OPTIONAL` uses a key if there is one, `REQUIRED` needs a key or a browser session, and
-    `SESSION` needs a browser session, for decisions that only a person makes.
+    `SESSION` needs a browser session: only a person can do this.
     """
 
     PUBLIC = "public"
@@ -17,7 +16,7 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A limit per client address that is separate from that of readers: per minute for events and polls, else per hour."""
+    """A separate limit per client address: per minute for events and polls, otherwise per hour."""
 
     MINT = "mint"
     CLAIM_START = "claim_start"

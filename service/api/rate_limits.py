@@ -1,4 +1,4 @@
-"""Rate limits per client address, in memory and divided among the live nodes, and the RateLimit response headers."""
+"""Rate limits per client address, and the RateLimit response headers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from service.http.addresses import Network, is_in, limited_as
 def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mapping[Tier, Caps]) -> Headers:
     """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers) of a keyed response.
 
-    `tenant` has the counters of a request that was charged; without it only the limit per minute is reported.
+    Requests that are not charged have no `tenant` and report the limit per minute only.
     """
     policies = [f'"minute";q={allowance.limit};w=60']
     limits = [f'"minute";r={allowance.remaining};t={allowance.reset_seconds}']
@@ -37,7 +37,7 @@ def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mappin
 
 @dataclass(slots=True)
 class Budgets:
-    """Limits per client address, in memory. Each is divided by the number of live nodes, which `nodes()` returns."""
+    """Limits per client address, in memory. Each is divided by `nodes()`, the number of live nodes (ADR 0002)."""
 
     config: Config
     clock: Clock
@@ -67,7 +67,7 @@ class Budgets:
         return self._pages.hit(limited_as(address), self.config.pages.per_minute, self.clock.now_ms())
 
     def spend(self, budget: Budget, address: str) -> Allowance:
-        """Count one request of an operation with a budget of its own."""
+        """Count one request of an operation with its own budget."""
         if budget is Budget.EVENTS:
             return self.events(address, 1)
         now_ms = self.clock.now_ms()
@@ -80,26 +80,20 @@ class Budgets:
         return allowance
 
     def email(self, budget: Budget, email: str) -> Allowance:
-        """Count one code mailed to this address, or one guess at such a code, so that many tokens cannot flood a mailbox.
-
-        Claims and sign-ins are counted separately.
-        """
+        """Count one code mailed to this address, or one guess at a code. Claims and sign-ins are counted separately."""
         claim = self.config.claim
         starts = budget in (Budget.CLAIM_START, Budget.SIGN_IN_START)
         most = claim.letters_per_email if starts else claim.guesses_per_email
         return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
-        """Count `count` events at once, all or none. Relays in `events.exempt_networks` are not limited."""
+        """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""
         if is_in(address, self._exempt):
             return self._unlimited
         return self._events.hit(limited_as(address), self.config.events.per_minute, self.clock.now_ms(), count)
 
     def more_events(self, address: str, count: int) -> Allowance:
-        """Count `count` more events of a request that was counted as one. If they are too many, none is counted.
-
-        All are counted together, because a batch may be larger than this node's share of a minute.
-        """
+        """Count `count` more events of a request that was counted as one: all of them together, or none."""
         self._events.give_back(limited_as(address), self.clock.now_ms())
         return self.events(address, 1 + count)
 
@@ -121,10 +115,10 @@ class Budgets:
                 raise AssertionError("limited per minute")
 
     def _polls_at_pace(self) -> int:
-        """Polls per minute of all the devices that one address may start in an hour.
+        """Polls per minute of all devices that one address may start in an hour.
 
-        The limit is four times this number, and at least twice on each node. A device that keeps its pace never meets it,
-        even where two windows of starts overlap and all devices poll the same node.
+        The limit is four times this, and at least twice per node. Devices that keep their interval never reach it, even
+        if two windows of starts overlap and all of them poll one node.
         """
         device = self.config.device
         return device.starts_per_hour * -(-60 // device.interval_seconds)

@@ -1,6 +1,8 @@
-"""From bytes to wire models: JSON bodies, forms and query strings. Whatever does not fit becomes a refusal. Pure."""
+"""Parses JSON bodies, forms and query strings into wire models, or refuses them. Pure."""
 
 import json
+import re
+from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -13,20 +15,36 @@ from service.schemas.problems import problems_of
 M = TypeVar("M", bound=BaseModel)
 
 FORM = "application/x-www-form-urlencoded"
+IDEMPOTENCY_KEY = "idempotency-key"
+"""The request header, in lower case as in `Request.headers`."""
+
+IDEMPOTENCY_KEY_PATTERN = "[A-Za-z0-9_-]{1,100}"
+
 MOST_FIELDS = 100
-"""Most fields of a form or a query string."""
+"""Maximum fields of a form or query string."""
+
+
+_IDEMPOTENCY_KEY = re.compile(IDEMPOTENCY_KEY_PATTERN)
+
+
+def read_idempotency_key(headers: Mapping[str, str]) -> str | Refused | None:
+    """The value of `Idempotency-Key`; None if the header is absent."""
+    key = headers.get(IDEMPOTENCY_KEY)
+    if key is None or _IDEMPOTENCY_KEY.fullmatch(key):
+        return key
+    return Refused(Code.INVALID_REQUEST, "Idempotency-Key must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -.")
 
 
 def read_form(body: bytes) -> dict[str, str]:
-    """The fields of a form, the last of equal names each; empty when the body is not a form."""
+    """The fields of a form. The last field of a name wins. Empty if the body is not a form."""
     return dict(_fields(body))
 
 
 def form_as_json(body: bytes) -> bytes | Refused:
-    """A form as a JSON object; refused when a field is repeated (RFC 6749, 3.2)."""
+    """A form as a JSON object. A repeated field is refused (RFC 6749, 3.2)."""
     fields = _fields(body)
     if len(dict(fields)) != len(fields):
-        return Refused(Code.INVALID_REQUEST, "The form is not valid: each field may be given only once.")
+        return Refused(Code.INVALID_REQUEST, "The form is not valid: send each field only once.")
     return json.dumps(dict(fields)).encode()
 
 
@@ -38,7 +56,7 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
 
 
 def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
-    """The body as a model; None for an `optional` body that is empty."""
+    """The body as a model. None if it is `optional` and empty."""
     if optional and not body.strip():
         return None
     try:
@@ -50,13 +68,13 @@ def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | 
 
 
 def parse_query(model: type[M], query: str) -> M | Refused:
-    """The query string as a model. Unknown parameters are ignored; a known one may be given only once."""
+    """The query string as a model. Unknown parameters are ignored, repeated known ones refused."""
     return _read_query(model, query) if query else _empty_query(model)
 
 
 @cache
 def _empty_query(model: type[M]) -> M | Refused:
-    """Most requests have no query string, and models are frozen, so all of them share one."""
+    """Most requests have no query string and can share a model, because models are frozen."""
     return _read_query(model, "")
 
 
@@ -68,7 +86,7 @@ def _read_query(model: type[M], query: str) -> M | Refused:
         return Refused(Code.INVALID_REQUEST, "The query string is not valid.")
     for name, value in pairs:
         if name in values:
-            return Refused(Code.INVALID_REQUEST, f"The query is not valid: {name} is given more than once.")
+            return Refused(Code.INVALID_REQUEST, f"The query is not valid: send {name} only once.")
         if name in model.model_fields:
             values[name] = value
     try:

@@ -1,4 +1,4 @@
-"""What all commands share: the parsers, opening storage, and errors that an operator reads as one line."""
+"""Shared by all commands: the parsers, opening storage, and errors that an operator reads as one line."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""What makes a node ready: the database answers, every actor runs and accepts, and it is not going down."""
+"""Readiness: the database answers, every actor accepts messages, and the node is not stopping."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +16,7 @@ PING_SECONDS = 2.0
 
 @dataclass(slots=True)
 class Health:
-    """Where readiness is read from. `stopping` is set once the node has been told to end."""
+    """The sources of readiness."""
 
     ping: Callable[[], Awaitable[None]]
     actors: Callable[[], Sequence[ActorStatistics]]
@@ -26,7 +26,7 @@ class Health:
     _problem: str | None = None
 
     async def database_problem(self) -> str | None:
-        """What is wrong with the database; asked at most four times a second, however often the node is probed."""
+        """The database's problem, if any. Pings it at most four times a second."""
         async with self._pinging:
             if trio.current_time() - self._checked >= 0.25 or self._checked < 0:
                 self._problem = await self._ping()
@@ -45,7 +45,7 @@ class Health:
 
 
 async def not_ready(health: Health) -> list[str]:
-    """What keeps the node from serving, in words; empty when it is ready."""
+    """The reasons why the node is not ready; empty if it is."""
     problems = ["the node is stopping"] if health.stopping else []
     database = await health.database_problem()
     if database is not None:

@@ -1,4 +1,4 @@
-"""Logging: one line a record, as text or JSON. Neither control characters nor secrets ever reach the output."""
+"""Logging: one line per record, as text or JSON, without control characters or secrets."""
 
 import json
 import logging
@@ -20,19 +20,18 @@ LONGEST = 8_000
 
 _TOKENS = (CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX)
 _SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
-"""A key behind the part that may be displayed, and tokens; also one that was cut short."""
+"""Keys, after the part that may be shown, and tokens, whole or truncated."""
 
 _LINK = re.compile(rf"({LINK_PREFIX})[0-9A-Za-z_-]+")
-"""The token of a page that only its bearer may see."""
 
-_BEGINNINGS = ("cs_", *_TOKENS, LINK_PREFIX)
-"""Where none of these stands, neither pattern is found."""
+_PREFIXES = ("cs_", *_TOKENS, LINK_PREFIX)
+"""A line without any of these matches neither pattern."""
 
 
 def set_up(
     level: str, form: Literal["text", "json"], stream: TextIO | None = None, *, worker: int | None = None
 ) -> None:
-    """Send all records of this process to `stream` (standard error). Those of a worker say which one it is."""
+    """Log all records of this process to `stream` (default: standard error). A worker's records carry its number."""
     handler = logging.StreamHandler(stream or sys.stderr)
     always = {} if worker is None else {"worker": worker}
     handler.setFormatter(JsonLines(always) if form == "json" else TextLines(always))
@@ -47,7 +46,7 @@ _BLANK = vars(logging.LogRecord("", logging.INFO, "-", 0, "", None, None))
 
 
 class Line(logging.LogRecord):
-    """A record that is made for each request: without what `LogRecord` finds out of its caller, thread and process."""
+    """The record of a request. Cheaper than `LogRecord`, because it omits the caller, thread and process."""
 
     def __init__(self, name: str, message: str, facts: Mapping[str, object]) -> None:
         now_ms = SystemClock().now_ms()
@@ -64,15 +63,15 @@ def _extra(record: logging.LogRecord) -> Mapping[str, Any]:
 
 
 def _flat(text: str) -> str:
-    """One line: what would break it, or a terminal, is escaped."""
+    """Escape unprintable characters, so that the text stays on one line."""
     safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
     return safe[:LONGEST]
 
 
 def masked(line: str) -> str:
-    """Without the secrets that a client put where they do not belong, such as a key into a path."""
-    # Nearly no line has one, and looking for fixed words is many times as fast as looking for patterns.
-    if not any(word in line for word in _BEGINNINGS):
+    """Mask secrets that a client put in the wrong place, such as a key in a path."""
+    # Few lines have one, and fixed words are found much faster than patterns.
+    if not any(word in line for word in _PREFIXES):
         return line
     return _LINK.sub(r"\1***", _SECRET.sub(r"\1***", line))
 
@@ -83,12 +82,12 @@ def _second(moment: int) -> str:
 
 
 def _time_of(record: logging.LogRecord) -> str:
-    """The moment of a record in UTC, to the millisecond. Many records share a second."""
+    """The time of a record in UTC, in milliseconds."""
     return f"{_second(int(record.created))}.{int(record.msecs):03d}Z"
 
 
 class Lines(logging.Formatter):
-    """What both forms share: the facts that `always` stand in a line."""
+    """Base of both formats. The facts in `always` are part of every line."""
 
     def __init__(self, always: Mapping[str, object] = MappingProxyType({})) -> None:
         super().__init__()
@@ -96,7 +95,7 @@ class Lines(logging.Formatter):
 
 
 class TextLines(Lines):
-    """Time (UTC), level, logger and message, then name=value pairs; a traceback follows on lines of its own."""
+    """Time (UTC), level, logger and message, then name=value pairs. A traceback follows on separate lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {**self._always, **_extra(record)}
@@ -113,7 +112,7 @@ class TextLines(Lines):
 
 
 class JsonLines(Lines):
-    """One JSON object a record."""
+    """One JSON object per record."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {

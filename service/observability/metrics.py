@@ -1,4 +1,4 @@
-"""Prometheus metrics: requests by operation and status, and a picture of actors and the database at each scrape."""
+"""Prometheus metrics: requests by operation and status, and the state of actors, database and snapshots."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ BATCH_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Metrics:
-    """The node's registry. Nothing here is global, so that tests run many nodes in one process."""
+    """The node's registry. Not global, so that tests can run many nodes in one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -35,7 +35,7 @@ class Metrics:
         self.registry.register(self._answers)
         self._batches = Histogram(
             "catalog_batch_messages",
-            "Messages of one commit.",
+            "Messages per commit.",
             ["actor"],
             buckets=BATCH_BUCKETS,
             registry=self.registry,
@@ -45,47 +45,45 @@ class Metrics:
         )
 
     def answered(self, operation: str, status: int, seconds: float, refusal: str) -> None:
-        """One request more. `operation` is from the table, never a path that a client chose."""
+        """Count a request. `operation` comes from the operation table, never from the client's path."""
         self._answers.count(operation, status, seconds, refusal)
 
     def committed(self, actor: str, messages: int, seconds: float) -> None:
-        """One batch more."""
+        """Count a committed batch."""
         self._batches.labels(actor).observe(messages)
         self._commits.labels(actor).observe(seconds)
 
-    def watch(self, actors: Callable[[], Sequence[ActorStatistics]], database: Callable[[], object]) -> None:
-        """Read actors' and the pool's statistics at each scrape."""
-        self.registry.register(_Pictures(actors, database))
+    # Sources that are read at each scrape.
 
-    def watch_events(self, fates: Mapping[EventOutcome, int]) -> None:
-        """Read at each scrape how many events were recorded, and how many dropped and why."""
-        self.registry.register(_Events(fates))
+    def observe_actors(self, actors: Callable[[], Sequence[ActorStatistics]], database: Callable[[], object]) -> None:
+        self.registry.register(_ActorsAndDatabase(actors, database))
 
-    def watch_nodes(self, nodes: Heartbeat) -> None:
-        """Read at each scrape which node this is, and how many live."""
+    def observe_events(self, outcomes: Mapping[EventOutcome, int]) -> None:
+        self.registry.register(_Events(outcomes))
+
+    def observe_nodes(self, nodes: Heartbeat) -> None:
         self.registry.register(_Nodes(nodes))
 
-    def watch_snapshots(
+    def observe_snapshots(
         self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
     ) -> None:
-        """Read at each scrape how new the snapshots are that requests are answered from."""
         self.registry.register(_Snapshots(catalog, placements))
 
     def page(self) -> bytes:
-        """The text exposition."""
+        """The metrics in Prometheus text format."""
         return generate_latest(self.registry)
 
 
 class _Answers(Collector):
     """Requests by operation and status, their time, and refusals by code.
 
-    Counted in plain numbers, since every request comes by here: the library's counters take a lock each.
+    Uses plain numbers, because the library's counters take a lock each, for every request.
     """
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._refusals: Counter[str] = Counter()
-        # By operation: answers in each bucket, the last one without a bound, and the sum of their seconds.
+        # By operation: responses in each bucket (the last is unlimited), and the sum of their seconds.
         self._buckets: dict[str, list[int]] = {}
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -114,15 +112,15 @@ class _Answers(Collector):
         yield from (requests, latency, refusals)
 
 
-class _Pictures(Collector):
+class _ActorsAndDatabase(Collector):
     def __init__(self, actors: Callable[[], Sequence[ActorStatistics]], database: Callable[[], object]) -> None:
         self._actors = actors
         self._database = database
 
     def collect(self) -> Iterable[Metric]:
-        waiting = GaugeMetricFamily("catalog_mailbox_depth", "Messages that wait.", labels=["actor"])
+        waiting = GaugeMetricFamily("catalog_mailbox_depth", "Waiting messages.", labels=["actor"])
         running = GaugeMetricFamily("catalog_actor_accepting", "1 when the actor accepts messages.", labels=["actor"])
-        counts = CounterMetricFamily("catalog_actor_events", "What befell an actor.", labels=["actor", "event"])
+        counts = CounterMetricFamily("catalog_actor_events", "Events of an actor.", labels=["actor", "event"])
         for actor in self._actors():
             waiting.add_metric([actor.name], actor.waiting)
             running.add_metric([actor.name], int(actor.accepting))
@@ -133,20 +131,20 @@ class _Pictures(Collector):
         gauge = GaugeMetricFamily("catalog_database_connections", "Connections by state.", labels=["state"])
         for state in ("open", "busy", "waiting"):
             gauge.add_metric([state], getattr(pool, state))
-        events = CounterMetricFamily("catalog_database_events", "Transactions and what befell them.", labels=["event"])
+        events = CounterMetricFamily("catalog_database_events", "Transactions and their problems.", labels=["event"])
         for event in ("transactions", "contended", "unavailable", "unknown", "refused", "loop_errors"):
             events.add_metric([event], getattr(pool, event))
         yield from (gauge, events)
 
 
 class _Events(Collector):
-    def __init__(self, fates: Mapping[EventOutcome, int]) -> None:
-        self._fates = fates
+    def __init__(self, outcomes: Mapping[EventOutcome, int]) -> None:
+        self._outcomes = outcomes
 
     def collect(self) -> Iterable[Metric]:
-        events = CounterMetricFamily("catalog_events", "Placement events by what became of them.", labels=["fate"])
-        for fate in EventOutcome:
-            events.add_metric([fate.value], self._fates.get(fate, 0))
+        events = CounterMetricFamily("catalog_events", "Placement events by outcome.", labels=["fate"])
+        for outcome in EventOutcome:
+            events.add_metric([outcome.value], self._outcomes.get(outcome, 0))
         yield events
 
 
@@ -156,13 +154,13 @@ class _Nodes(Collector):
 
     def collect(self) -> Iterable[Metric]:
         node = self._nodes.node
-        said = {"node": node.id, "version": node.version}
-        yield InfoMetricFamily("catalog_node", "Which process this is; made anew at each start.", value=said)
+        labels = {"node": node.id, "version": node.version}
+        yield InfoMetricFamily("catalog_node", "Id and version of this process. Each start has a new id.", value=labels)
         yield GaugeMetricFamily("catalog_nodes_live", "Nodes that share the limits.", value=self._nodes.live())
         age_seconds = self._nodes.age_seconds
         if age_seconds is not None:
-            words = "Seconds since this node's last beat got through."
-            yield GaugeMetricFamily("catalog_node_beat_age_seconds", words, value=age_seconds)
+            text = "Seconds since this node's last successful heartbeat."
+            yield GaugeMetricFamily("catalog_node_beat_age_seconds", text, value=age_seconds)
 
 
 class _Snapshots(Collector):
@@ -174,10 +172,10 @@ class _Snapshots(Collector):
 
     def collect(self) -> Iterable[Metric]:
         catalog, placements = self._catalog(), self._placements()
-        revision = GaugeMetricFamily("catalog_snapshot_revision", "Revision that is served.", labels=["snapshot"])
-        away = GaugeMetricFamily("catalog_snapshot_away", "1 while the store does not answer.", labels=["snapshot"])
+        revision = GaugeMetricFamily("catalog_snapshot_revision", "Revision served.", labels=["snapshot"])
+        away = GaugeMetricFamily("catalog_snapshot_away", "1 while the store is unavailable.", labels=["snapshot"])
         for name, statistics in (("catalog", catalog), ("placements", placements)):
             revision.add_metric([name], statistics.revision)
             away.add_metric([name], int(statistics.away))
-        live = GaugeMetricFamily("catalog_placements_live", "Placements that are shown now.", value=placements.live)
+        live = GaugeMetricFamily("catalog_placements_live", "Placements shown now.", value=placements.live)
         yield from (revision, away, live)

@@ -16,7 +16,7 @@ from service.observability.logs import set_up
 from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
-from service.signals import heed_signals
+from service.signals import handle_signals
 from service.user_errors import ConfigError
 
 FIXED = (
@@ -65,7 +65,7 @@ async def run(
     with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
         launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
         async with trio.open_nursery() as nursery:
-            await nursery.start(heed_signals, stop, hangup.set, shutdown.hurry)
+            await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
             async with foundation(config, data_dir):
                 with shutdown.scope:

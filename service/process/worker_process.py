@@ -18,7 +18,7 @@ from service.main import join, listen_addresses
 from service.observability.logs import set_up
 from service.process.exit_status import SUCCESS, outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
-from service.signals import heed_signals, not_renewed
+from service.signals import handle_signals, warn_no_reload
 
 LAME_DUCK_SECONDS = 1.0
 """Time for clients of a stopping worker to send another request, whose response tells them to reconnect elsewhere."""
@@ -58,7 +58,7 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
     sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
     async with trio.open_nursery() as nursery:
-        await nursery.start(heed_signals, stop, not_renewed)
+        await nursery.start(handle_signals, stop, warn_no_reload)
         nursery.start_soon(_stop_without_parent, channel, stop)
         with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
             await join(config, assignment.data_dir, server, stop, lambda: _reply(channel, READY))

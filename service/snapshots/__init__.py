@@ -1,1 +1,1 @@
-"""Immutable pictures of the catalog and of placements in memory, and the members that keep them current."""
+"""Immutable snapshots of the catalog and of placements in memory, and the tasks that keep them current."""

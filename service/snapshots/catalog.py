@@ -1,7 +1,6 @@
-"""The catalog in memory: an immutable snapshot that requests read, and the holder that follows the store.
+"""The catalog in memory: an immutable snapshot for requests, and the follower that keeps it current.
 
-Serving is joining bytes: entries are kept as the JSON that goes over the wire. Knows nothing of HTTP, and of cursors
-only that a page may carry one.
+Entries are kept as JSON, so serving a page only joins bytes.
 """
 
 from collections.abc import Callable
@@ -16,14 +15,13 @@ from service.snapshots.follower import SnapshotFollower
 from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
 
 SEARCH_CHARACTERS = 200
-"""The longest `q` (ADR 0015)."""
+"""Maximum length of `q` (ADR 0015)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
-    """Bounds of the catalog. A search that finds `search_waiters` waiting behind `searches` at work is refused. At most
-    `remembered_pages` are kept as they were answered, each of `remembered_page_bytes` at most. A search that has no answer
-    within `search_seconds` is given up."""
+    """Limits of the catalog. `searches` run at once and `search_waiters` may wait; further ones are refused. A search fails
+    after `search_seconds`. At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
 
     check_seconds: float = 0.5
     searches: int = 4
@@ -36,7 +34,7 @@ class CatalogLimits:
 
 @dataclass(frozen=True, slots=True)
 class CatalogStatistics:
-    """A picture of the catalog; counts are since the process began. `away` while the store does not answer."""
+    """Counts are since the process started. `away` is true while the store is unavailable."""
 
     revision: int
     usecases: int
@@ -49,10 +47,7 @@ class CatalogStatistics:
 
 
 class Catalog(SnapshotFollower):
-    """Holds the newest snapshot. A member of the troupe: `run` loads it, then follows the store's revision.
-
-    While the store is away the last snapshot is served; searches that are not remembered are refused.
-    """
+    """Holds the newest snapshot. While the store is unavailable, the last one is served, and only cached searches work."""
 
     name = "catalog"
 
@@ -62,20 +57,17 @@ class Catalog(SnapshotFollower):
         self.snapshot = CatalogSnapshot()
         self._store = store
         self._slots = trio.CapacityLimiter(self._limits.searches)
-        # (kind, q, limit) -> slugs, oldest use first. A new snapshot brings a new dict, so that a search which began
-        # before it cannot leave its result behind.
+        # (kind, q, limit) -> slugs, least recently used first. Each snapshot has a new dict, so that a search started
+        # before it cannot store an old result.
         self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
         self._searches = 0
-        # (kind, limit) -> first page as it is answered. A new snapshot brings a new dict here, too.
+        # (kind, limit) -> rendered first page, a new dict for each snapshot too.
         self._first_pages: dict[tuple[Kind, int], Item] = {}
 
-    # What requests use.
+    # Reads.
 
     def first_page(self, kind: Kind, limit: int, cursor_to: Callable[[Position], str]) -> Item:
-        """The newest entries as they are answered, which is what most readers of a list ask for.
-
-        `cursor_to` gives one position always the same cursor.
-        """
+        """The rendered first page of a list, cached. `cursor_to` must be deterministic."""
         known = self._first_pages.get((kind, limit))
         if known is not None:
             return known
@@ -89,9 +81,9 @@ class Catalog(SnapshotFollower):
         return item
 
     async def search(self, kind: Kind, q: str, limit: int) -> Page:
-        """At most `limit` entries that match `q`, best first, within `search_seconds` and before the request is due. Raises
-        `Overloaded`, `StorageUnavailable` or `trio.TooSlowError`."""
-        assert len(q) <= SEARCH_CHARACTERS, "a longer q is refused by the handler"
+        """At most `limit` entries that match `q`, best first. Raises `Overloaded`, `StorageUnavailable`, or
+        `trio.TooSlowError` after `search_seconds` or at the request's deadline."""
+        assert len(q) <= SEARCH_CHARACTERS, "the handler must refuse a longer q"
         remembered, key = self._remembered, (kind, q, limit)
         slugs = remembered.pop(key, None)
         if slugs is None:

@@ -1,7 +1,4 @@
-"""Following a store: keeps a snapshot in memory as new as the store's revision.
-
-Knows neither what the snapshot holds nor who reads it.
-"""
+"""Keeps a snapshot in memory as current as the store's revision."""
 
 from abc import abstractmethod
 
@@ -13,8 +10,7 @@ from actors.periodic import PeriodicTask
 class SnapshotFollower(PeriodicTask):
     """Loads a snapshot, then checks every `check_seconds`, and at once after `refresh_soon`, whether it is still current.
 
-    While the store is unavailable the last snapshot is served. Rounds never overlap, so a burst of changes costs the
-    store one load after another at most.
+    While the store is unavailable the last snapshot is served. Loads never overlap.
     """
 
     def __init__(self, check_seconds: float) -> None:

@@ -1,12 +1,11 @@
-"""Follows what other nodes and commands announce: keys and tenants that changed, the catalog, and what sponsors show."""
+"""Handles announcements of other nodes and commands: changed keys, tenants, catalog and placements."""
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 import trio
 
 from actors.keys.cache import KeyCache
+from actors.stores import Announcements
 from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
 
@@ -15,25 +14,19 @@ CHANNEL = "catalog"
 log = logging.getLogger(__name__)
 
 
-class Announcements(Protocol):
-    """Where announcements come from."""
-
-    def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
-
-
 class CacheInvalidator:
-    """A member of the troupe that turns announcements into forgetting.
+    """Invalidates caches and snapshots on announcements.
 
-    An announcement may be lost while the connection is away; then everything is forgotten, and the time limits of the
-    caches bound what was missed before that was noticed.
+    Announcements may be lost while the connection is down. Everything is then invalidated, and the caches' time limits
+    bound how long stale data is used before that.
     """
 
     def __init__(
-        self, announcements: Announcements, directory: KeyCache, catalog: Catalog, placements: Placements
+        self, announcements: Announcements, key_cache: KeyCache, catalog: Catalog, placements: Placements
     ) -> None:
         self.name = "changes"
         self._announcements = announcements
-        self._directory = directory
+        self._key_cache = key_cache
         self._catalog = catalog
         self._placements = placements
         self._scope = trio.CancelScope()
@@ -56,23 +49,23 @@ class CacheInvalidator:
         self.close()
 
     def on_topic(self, topic: str) -> None:
-        """One announcement: `key:<hash in hex>`, `tenant:<id>`, `catalog` or `sponsorship`. Others are a newer version's."""
+        """Handle `key:<hash in hex>`, `tenant:<id>`, `catalog` or `sponsorship`. Newer versions may send others."""
         kind, _, name = topic.partition(":")
         match kind:
             case "key":
-                self._directory.forget(hashes=[_hash(name)])
+                self._key_cache.forget(hashes=[_hash(name)])
             case "tenant":
-                self._directory.forget(tenants=[name])
+                self._key_cache.forget(tenants=[name])
             case "catalog":
                 self._catalog.refresh_soon()
             case "sponsorship":
                 self._placements.refresh_soon()
             case _:
-                log.debug("an announcement of an unknown kind: %s", kind[:20])
+                log.debug("ignoring an announcement of unknown kind: %s", kind[:20])
 
     def on_gap(self) -> None:
         """Announcements may have been lost."""
-        self._directory.forget_all()
+        self._key_cache.forget_all()
         self._catalog.refresh_soon()
         self._placements.refresh_soon()
 

@@ -1,7 +1,7 @@
-"""Placements and inventory in memory: an immutable snapshot that is asked with the moment, and the holder that follows.
+"""Placements and inventory in memory: an immutable snapshot, and the follower that keeps it current.
 
-A week's turn, the end of a hold and the end of an offer are no changes of the store: what is true then follows from the
-snapshot and the moment alone, so it is right on every node at once, also while the store is away. Knows nothing of HTTP.
+The start of a week and the end of a hold or offer do not change the store. They follow from the snapshot and the time,
+so all nodes see them at once, even while the store is unavailable.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,17 +21,16 @@ from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
 
 WEEKS_BACK = 1
-"""How far back the inventory can be read (ADR 0023)."""
+"""Past weeks whose inventory can be read (ADR 0023)."""
 
 NEVER_MS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementsSnapshot:
-    """What the public may see, as of one revision. `taken` says until when a week of a slot is not free,
-    `windows` when the placement of a booking is shown.
+    """The public data of one revision: all weeks from `from_week_ms`, so it stays valid until the next change.
 
-    It holds weeks from `from_week_ms` on without an end, so it stays right however long nothing changes.
+    `taken` maps a week of a slot to the time when it becomes free, `windows` a booking to the time when it is shown.
     """
 
     revision: int = -1
@@ -43,7 +42,7 @@ class PlacementsSnapshot:
 
     @classmethod
     def of(cls, overview: Overview, from_week_ms: int) -> "PlacementsSnapshot":
-        """The snapshot of an overview, the same whatever the order of its rows."""
+        """The snapshot of an overview, independent of the order of its rows."""
         return cls(
             revision=overview.revision,
             from_week_ms=from_week_ms,
@@ -61,29 +60,29 @@ class PlacementsSnapshot:
         )
 
     def placements(self, now_ms: int) -> list[SoldPlacement]:
-        """Those that are live: on the left first, then by the start of their weeks, then by booking."""
+        """The live placements: left side first, then by first week, then by booking."""
         return [each for each in self.sold if each.week_start_ms <= now_ms < each.week_end_ms]
 
     def placements_change_ms(self, now_ms: int) -> int:
-        """The next moment at which `placements` gives something else."""
+        """The next time at which `placements` changes."""
         moments = (moment for each in self.sold for moment in (each.week_start_ms, each.week_end_ms))
         return min((moment for moment in moments if moment > now_ms), default=NEVER_MS)
 
     def inventory(self, week_ms: int, now_ms: int) -> list[tuple[Slot, bool]]:
-        """Each slot, and whether it can be booked from the week on."""
+        """Each slot, and whether it can be booked from that week on."""
         return [(slot, self.available(slot, week_ms, now_ms)) for slot in self.slots]
 
     def inventory_change_ms(self, week_ms: int, now_ms: int) -> int:
-        """The next moment at which `inventory` gives something else."""
+        """The next time at which `inventory` changes."""
         return min((self._turn_of(slot, week_ms, now_ms) for slot in self.slots), default=NEVER_MS)
 
     def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool:
-        """Whether a slot is sold now, the week is not over, and none of the weeks that a booking takes is taken."""
+        """Whether the slot is for sale, the week is not over, and all weeks of a booking from there are free."""
         over = week_ms + WEEK_MS <= now_ms
         return not over and sells(slot, now_ms) and all(until_ms <= now_ms for until_ms in self._taken(slot, week_ms))
 
     def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
-        """The next moment at which a slot becomes available, or ceases to be."""
+        """The next time at which the slot's availability changes."""
         moments = [week_ms + WEEK_MS, *self._taken(slot, week_ms)]
         if slot.offer_ends_ms is not None:
             moments.append(slot.offer_ends_ms)
@@ -92,7 +91,7 @@ class PlacementsSnapshot:
         return min(turns, default=NEVER_MS)
 
     def _taken(self, slot: Slot, week_ms: int) -> Iterator[int]:
-        """Until when each week is taken that a booking from `week_ms` on would take."""
+        """For each week of a booking from `week_ms`: the time until which it is taken."""
         return (self.taken.get((slot.id, week), 0) for week in weeks_from(week_ms, slot.weeks))
 
     def __repr__(self) -> str:
@@ -106,7 +105,7 @@ def _place(each: SoldPlacement) -> tuple[bool, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An answer as JSON with its strong ETag; it is the answer from `from_ms` on, and before `until_ms`."""
+    """A response as JSON with its strong ETag, valid from `from_ms` until before `until_ms`."""
 
     body: bytes
     etag: str
@@ -134,14 +133,14 @@ def render_inventory(snapshot: PlacementsSnapshot, week_ms: int, now_ms: int, mo
 
 def _rendered(shown: PlacementList | Inventory, now_ms: int, change_ms: int) -> Rendered:
     body = shown.model_dump_json().encode()
-    # At a week's turn another week is the current one, and the earliest one can be read no more.
+    # The next week moves the range of weeks that can be read.
     until_ms = min(change_ms, week_of(now_ms) + WEEK_MS)
     return Rendered(body, etag_of(digest_of(body)), now_ms, until_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementsLimits:
-    """How often to look for changes, and how far ahead the inventory can be read."""
+    """The interval of checks for changes, and the future weeks whose inventory can be read."""
 
     check_seconds: float = 0.5
     horizon_weeks: int = 26
@@ -149,7 +148,7 @@ class PlacementsLimits:
 
 @dataclass(frozen=True, slots=True)
 class PlacementsStatistics:
-    """A picture of the holder; `loads` counts since the process began. `away` while the store does not answer."""
+    """`loads` counts since the process started. `away` is true while the store is unavailable."""
 
     revision: int
     slots: int
@@ -162,7 +161,7 @@ class PlacementsStatistics:
 
 
 class Placements(SnapshotFollower):
-    """Holds the newest snapshot and the answers that were made of it. A member of the troupe."""
+    """Holds the newest snapshot and caches the responses rendered from it."""
 
     name = "placements"
 
@@ -175,34 +174,34 @@ class Placements(SnapshotFollower):
         self._store = store
         self._clock = clock
         self._mode = mode
-        # By week, None for the placements; oldest first. A new snapshot brings a new dict.
+        # By week, None for the placements; oldest first. Each snapshot has a new dict.
         self._rendered: dict[int | None, Rendered] = {}
 
-    # What requests use.
+    # Reads.
 
     def placements(self, now_ms: int) -> Rendered:
-        """The placements that are live."""
+        """The live placements."""
         known = self._rendered.get(None)
         if known is not None and known.holds(now_ms):
             return known
         return self._remember(None, render_placements(self.snapshot, now_ms))
 
     def inventory(self, week_ms: int, now_ms: int) -> Rendered:
-        """The inventory of a week, which `week_for` has given."""
+        """The inventory of a week returned by `week_for`."""
         known = self._rendered.get(week_ms)
         if known is not None and known.holds(now_ms):
             return known
         return self._remember(week_ms, render_inventory(self.snapshot, week_ms, now_ms, self._mode))
 
     def calendar(self, first_ms: int, weeks: int, now_ms: int) -> Rendered:
-        """The inventories of so many weeks from one that `week_for` has given, as far as the horizon."""
+        """The inventories of `weeks` weeks from one returned by `week_for`, up to the horizon."""
         latest_ms = week_of(now_ms) + self._limits.horizon_weeks * WEEK_MS
         shown = [self.inventory(each, now_ms) for each in weeks_from(first_ms, weeks) if each <= latest_ms]
         body = b'{"weeks":[' + b",".join(each.body for each in shown) + b"]}"
         return Rendered(body, etag_of(digest_of(body)), now_ms, min(each.until_ms for each in shown))
 
     def week_for(self, moment_ms: int | None, now_ms: int) -> int | None:
-        """The week that holds a moment, by default the current one; None where it is too far from now."""
+        """The week that contains `moment_ms` (default: now), or None if its inventory cannot be read."""
         this_week = week_of(now_ms)
         week_ms = this_week if moment_ms is None else week_of(moment_ms)
         earliest_ms, latest_ms = this_week - WEEKS_BACK * WEEK_MS, this_week + self._limits.horizon_weeks * WEEK_MS
@@ -211,7 +210,7 @@ class Placements(SnapshotFollower):
     def _remember(self, key: int | None, rendered: Rendered) -> Rendered:
         self._rendered.pop(key, None)
         self._rendered[key] = rendered
-        # As many as can be asked for at one time: each week, and the placements.
+        # Room for each readable week and the placements.
         if len(self._rendered) > WEEKS_BACK + 1 + self._limits.horizon_weeks + 1:
             del self._rendered[next(iter(self._rendered))]
         return rendered
@@ -238,7 +237,7 @@ class Placements(SnapshotFollower):
         return self.snapshot.revision
 
     async def _is_current(self) -> bool:
-        # What lies before the earliest week is of no use any more, so each week's turn brings a load as well.
+        # Each new week also loads a snapshot, to drop the week before the earliest.
         return self._from_week_ms() == self.snapshot.from_week_ms and await self._store.revision() == self.revision
 
     async def _take(self) -> None:

@@ -1,4 +1,4 @@
-"""Catalog snapshots: immutable shelves of entries, kept as the JSON that goes over the wire. Pure."""
+"""Catalog snapshots: immutable lists of entries, kept as JSON. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,11 +10,11 @@ from actors.catalog.store import Entry, Kind
 from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
 
 _NEWEST_FIRST = 2**63 - 1
-"""Subtracting a time from it turns 'newest first' into the order of bytes."""
+"""Minus a time, this sorts the newest entry first."""
 
 
 class Position(NamedTuple):
-    """A place in a list: newest first, then by slug. It stays a place when its entry is removed."""
+    """A position in a list, ordered newest first, then by slug. It stays valid when its entry is removed."""
 
     added_ms: int
     slug: str
@@ -29,7 +29,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries as JSON, in order. `last` is the position of the last one when more follow it."""
+    """Entries as JSON, in order. `last` is the position of the last one if more follow."""
 
     documents: Sequence[bytes]
     digests: bytes
@@ -41,7 +41,7 @@ class Page:
         return b'{"data":[' + b",".join(self.documents) + b'],"nextCursor":' + next_cursor.encode() + b"}"
 
     def etag(self, cursor: str | None = None) -> str:
-        """The strong ETag of `body(cursor)`: the same on every node, and after an import that left this page alone."""
+        """The strong ETag of `body(cursor)`. Changes only with the page's content."""
         return etag_of(digest_of(self.digests + (cursor or "").encode()))
 
 
@@ -78,7 +78,7 @@ class Shelf:
         return Page(self._documents[start:end], self._digests[start * DIGEST_BYTES : end * DIGEST_BYTES], last)
 
     def pick(self, slugs: Iterable[str]) -> Page:
-        """The entries with these slugs, in this order; those that are not here are left out."""
+        """The entries with these slugs, in this order. Unknown slugs are skipped."""
         places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
         return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
 
@@ -86,7 +86,7 @@ class Shelf:
         return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
 
     def find(self, slug: str) -> tuple[bytes, bytes] | None:
-        """The document and digest under a slug."""
+        """The document and digest of an entry."""
         place = self._places.get(slug)
         return None if place is None else (self._documents[place], self.digest(place))
 
@@ -96,7 +96,7 @@ EMPTY = Shelf((), (), b"", {})
 
 @dataclass(frozen=True, slots=True)
 class CatalogSnapshot:
-    """The whole catalog as of one revision. A request reads one snapshot, whatever is imported meanwhile."""
+    """The whole catalog of one revision. A request reads one snapshot, even if an import commits meanwhile."""
 
     revision: int = -1
     shelves: Mapping[Kind, Shelf] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
@@ -106,11 +106,11 @@ class CatalogSnapshot:
         return self.shelves[kind].item(slug)
 
     def page(self, kind: Kind, position: Position | None, limit: int) -> Page:
-        """The entries after `position`. Walking a list gives each entry once, also while others are added."""
+        """The entries after `position`. Paging returns each entry once, even while others are added."""
         return self.shelves[kind].page(position, limit)
 
     def pick(self, kind: Kind, slugs: Iterable[str]) -> Page:
-        """The entries with these slugs, in this order; those that are not here are left out."""
+        """The entries with these slugs, in this order. Unknown slugs are skipped."""
         return self.shelves[kind].pick(slugs)
 
     def __repr__(self) -> str:
@@ -119,13 +119,13 @@ class CatalogSnapshot:
 
 
 class Building:
-    """A snapshot on its way: takes a load in chunks, and shares with the previous snapshot what did not change."""
+    """Builds a snapshot from chunks. Shares unchanged entries with the previous snapshot."""
 
     def __init__(self, previous: CatalogSnapshot) -> None:
         self._shelves = {kind: _ShelfBuilding(previous.shelves[kind]) for kind in Kind}
 
     def take(self, kind: Kind, entries: Sequence[Entry]) -> None:
-        """Add the next entries of a kind, which come in the order of its list."""
+        """Add the next entries of a kind, in the order of its list."""
         for entry in entries:
             self._shelves[kind].add(entry)
 
@@ -135,7 +135,7 @@ class Building:
 
 
 class _ShelfBuilding:
-    """All costly work is done in `add`, because `finished` is one step that nothing else can run beside."""
+    """Does all expensive work in `add`, because `finished` blocks the event loop."""
 
     def __init__(self, previous: Shelf) -> None:
         self._previous = previous

@@ -1,1 +1,1 @@
-"""The web edge: the Quart-Trio application, the fast path, request middleware, pages and static files."""
+"""The web layer: the Quart-Trio application, the fast path, request middleware, pages and static files."""

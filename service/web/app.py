@@ -1,7 +1,6 @@
-"""The Quart-Trio application: a route for every operation and every page, and JSON for everything that goes wrong."""
+"""The Quart-Trio application: a route for every operation, page and document, and the error handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from http import HTTPStatus
 from typing import Any, cast
 
 import trio
@@ -24,7 +23,7 @@ from service.observability.metrics import Metrics
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
 from service.web.middleware import RequestMiddleware
-from service.web.page_views import page_view, prepare_templates, refusal_response
+from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.page import Page
 from service.web.pages.table import PAGES
 from service.web.requests import headers_of, request_of
@@ -37,9 +36,9 @@ PREFLIGHT_SECONDS = 86_400
 
 
 class ShieldedConnection(TrioASGIHTTPConnection):
-    """Sends a response to its end also when the server says `http.disconnect` in the middle of its own clean-up.
+    """Finishes a response even if the server sends `http.disconnect` during its own clean-up.
 
-    Without the shield that message cancels the clean-up, and connections that should close stay open.
+    Without the shield, that message cancels the clean-up, and connections that should close stay open.
     """
 
     async def _send_response(self, send: Any, response: Any) -> None:
@@ -55,14 +54,14 @@ def build_app(
     pages: Sequence[Page] = PAGES,
     routing: Routing | None = None,
 ) -> App:
-    """The ASGI application of a node. `routing` is made of `operations` and `pages` where it is not at hand."""
+    """The ASGI application of a node. Without `routing`, it is built from `operations` and `pages`."""
     app = QuartTrio("service.web", template_folder="templates", static_folder="static", static_url_path="/static")
     app.asgi_http_class = ShieldedConnection
     app.request_class = _bounded({each.path: each.body_bytes for each in operations if each.body_bytes is not None})
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
-    # Static files have an ETag; a longer life would let a new page meet an old script after an upgrade.
+    # Static files have an ETag. With a max-age, a new page could get an old script after an upgrade.
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 0
     prepare_templates(app)
     routing = routing or Routing.of(operations, pages)
@@ -73,15 +72,15 @@ def build_app(
         **document_views(services, described, metrics),
         **{page_endpoint(page): page_view(services, page) for page in pages},
     }
-    assert app.view_functions.keys() == routing.endpoints, "each rule leads to a view, and each view has one"
+    assert app.view_functions.keys() == routing.endpoints, "each rule has a view, and each view a rule"
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
-    lane = FastPath(cast(App, app), services, operations)
-    return RequestMiddleware(lane, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
+    hot = FastPath(cast(App, app), services, operations)
+    return RequestMiddleware(hot, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
-    """Requests whose body has a bound of its own at some paths. Quart gives all of them the same."""
+    """A request class with body limits in bytes by path. Quart itself has one limit for all paths."""
 
     class BoundedRequest(TrioRequest):
         def __init__(self, method: str, scheme: str, path: str, *rest: Any, **named: Any) -> None:
@@ -97,14 +96,14 @@ def _operation_view(services: Services, operation: Operation) -> View:
         reads = operation.body is not None or operation.raw_body
         body = cast(bytes, await request.get_data(cache=False)) if reads else b""
         scope = cast(Scope, request.scope)
-        asked = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
-        return _response(await dispatch(services, operation, asked))
+        call = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
+        return response_of(await dispatch(services, operation, call))
 
     return view
 
 
 def _preflight_view(path: str, operations: Sequence[Operation]) -> View:
-    """Answer a browser's question whether another site's page may call these operations: yes, without credentials."""
+    """CORS preflight: pages of other sites may call these operations, without credentials."""
     methods = ", ".join(operation.method for operation in operations if operation.path == path)
 
     async def view(**_: str) -> Response:
@@ -114,13 +113,13 @@ def _preflight_view(path: str, operations: Sequence[Operation]) -> View:
             ("access-control-allow-headers", "authorization, content-type, if-none-match, x-request-id"),
             ("access-control-max-age", str(PREFLIGHT_SECONDS)),
         ]
-        return _response(Answer(204, headers=headers))
+        return response_of(Answer(204, headers=headers))
 
     return view
 
 
 def _refuse_doubled_slash(app: QuartTrio) -> None:
-    """Werkzeug routes `//metrics` as `/metrics`, and so past a proxy that guards the latter."""
+    """Answer 404 to `//metrics`: Werkzeug routes it as `/metrics`, which a proxy may guard."""
 
     @app.before_request
     async def look() -> None:
@@ -132,30 +131,19 @@ def _doubled() -> bool:
     return bool(request.scope["path"].startswith("//"))
 
 
-def _response(answer: Answer) -> Response:
-    # Bytes in any case: without a body Quart sends by way of asyncio, which does not run here.
-    response = Response(answer.body, status=answer.status, content_type=answer.content_type)
-    if answer.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
-        # They cannot have a body, so a length or type would be that of another answer (RFC 9110, 8.6 and 15.4.5).
-        del response.headers["content-length"], response.headers["content-type"]
-    for name, value in answer.headers:
-        response.headers.add(name, value)
-    return response
-
-
 def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Operation]) -> None:
-    async def told(refused: Refused) -> Response:
-        """A refusal of the operation that was on its way to be asked, or of a path that is no operation's."""
+    async def respond(refused: Refused) -> Response:
+        """The response in the format of the operation, or of the path if it has none."""
         operation = operations.get(request.endpoint or "")
         if operation is not None and not _doubled():
-            return _response(refusal_of(operation, refused))
+            return response_of(refusal_of(operation, refused))
         if request.path.startswith("/api/"):
-            return _response(refusal(refused, family_of(request.path)))
+            return response_of(refusal(refused, family_of(request.path)))
         return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:
-        response = await told(_refused(error))
+        response = await respond(_refused(error))
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
@@ -163,16 +151,16 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
     @app.errorhandler(OSError)
     async def on_unusable_name(error: OSError) -> Response:
         if request.path.startswith("/static/"):
-            return await told(Refused(Code.NOT_FOUND, "There is nothing at this address."))
+            return await respond(Refused(Code.NOT_FOUND, "There is nothing at this address."))
         return await on_bug(error)
 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:
-        return await told(failure("a page", error))
+        return await respond(failure("a page", error))
 
 
 def family_of(path: str) -> Family:
-    """Which error body stands for a path that is no operation's."""
+    """The error format for a path that belongs to no operation."""
     if path.startswith(("/api/v1/sponsors", "/api/v1/admin")):
         return Family.SPONSORSHIP
     return Family.CATALOG
@@ -183,11 +171,11 @@ def _refused(error: HTTPException) -> Refused:
         case 404:
             return Refused(Code.NOT_FOUND, "There is nothing at this address.")
         case 405:
-            return Refused(Code.METHOD_NOT_ALLOWED, "This address does not take this method.")
+            return Refused(Code.METHOD_NOT_ALLOWED, "This address does not support this method.")
         case 413:
             return too_large()
         case 415:
-            return Refused(Code.UNSUPPORTED_MEDIA_TYPE, "This content type is not taken.")
+            return Refused(Code.UNSUPPORTED_MEDIA_TYPE, "This content type is not supported.")
         case code if code is not None and code >= 500:
             return internal_error()
         case _:

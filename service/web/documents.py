@@ -1,8 +1,6 @@
-"""What is served beside operations and pages: the OpenAPI document and its readable form, metrics, the script for other
-sites, the icon."""
+"""The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon."""
 
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 
 from quart import Response, render_template, request
 
@@ -12,16 +10,17 @@ from service.api.openapi import Described
 from service.observability.metrics import CONTENT_TYPE, Metrics
 from service.web.embed import Embed
 from service.web.page_pipeline import PAGE_HEADERS
+from service.web.page_views import response_of
 from service.web.reference import chapters
 
 DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js")
-"""Their paths. Each is public."""
+"""The paths of the documents. All are public."""
 
 
 def document_views(
     services: Services, described: Described, metrics: Metrics
 ) -> dict[str, Callable[[], Awaitable[Response]]]:
-    """What answers each, by its path."""
+    """The view of each document by its path."""
 
     async def openapi() -> Response:
         headers = {"cache-control": "public, max-age=60"}
@@ -47,11 +46,7 @@ def document_views(
     script = Embed()
 
     async def embed() -> Response:
-        answer = script.answer(request.headers.get("if-none-match"))
-        response = Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
-        if answer.status == HTTPStatus.NOT_MODIFIED:
-            del response.headers["content-length"], response.headers["content-type"]
-        return response
+        return response_of(script.answer(request.headers.get("if-none-match")))
 
     views = (openapi, scrape, docs, favicon, embed)
     return dict(zip(DOCUMENTS, views, strict=True))

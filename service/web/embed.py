@@ -1,6 +1,6 @@
-"""`/embed.js`: the script with which another site shows placements. Knows no framework.
+"""`/embed.js`: the script that shows placements on other sites. Knows no framework.
 
-Any site may load it, also one that isolates itself from other origins (COEP), so it says so by CORS and by CORP.
+Its CORS and CORP headers let any site load it, including sites that isolate themselves from other origins (COEP).
 """
 
 from dataclasses import dataclass, field
@@ -11,17 +11,17 @@ from service.snapshots.etags import digest_of, etag_of, matches
 
 SCRIPT = Path(__file__).resolve().parent / "static" / "embed.js"
 MAX_AGE_SECONDS = 3600
-"""A site shows an older script for at most an hour after an upgrade; the API that it calls changes by additions alone."""
+"""A site may run an old script for an hour after an upgrade, so the API that the script calls only gains features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """The script as it was when the node started: the same bytes, and so the same tag, on every node of a release."""
+    """The script, read when the node starts. All nodes of a release have the same bytes and the same ETag."""
 
     body: bytes = field(default_factory=SCRIPT.read_bytes)
 
     def answer(self, if_none_match: str | None) -> Answer:
-        """200 with the script, or 304 for who has it."""
+        """200 with the script, or 304 if the client has it."""
         etag = etag_of(digest_of(self.body))
         headers = [
             ("etag", etag),

@@ -1,4 +1,4 @@
-"""Error responses to requests that reach no operation, and to requests that fail on the way. The HTTP engine calls them."""
+"""Error responses that the HTTP engine sends for requests that reach no operation or fail on the way."""
 
 import json
 
@@ -10,10 +10,7 @@ from service.web.middleware import API_POLICY, SECURITY_HEADERS
 
 
 def render_error(status: int, message: str) -> tuple[Headers, bytes]:
-    """Headers and body that replace the application's response.
-
-    Nothing outside adds the common headers at this point, so they are added here.
-    """
+    """Headers and body that replace the application's response. They include the common headers, which nothing adds later."""
     headers, body = _rendered(status, message)
     notes = trace.get()
     if notes is not None:
@@ -23,10 +20,7 @@ def render_error(status: int, message: str) -> tuple[Headers, bytes]:
 
 
 async def reject(scope: Scope, receive: Receive, send: Send) -> None:
-    """An ASGI application that answers with `scope["refusal"]`, a status and a message.
-
-    Run it behind `RequestMiddleware`, which adds the request id, the log line and the common headers.
-    """
+    """An ASGI application that answers with `scope["refusal"]`, a status and a message. Run it behind `RequestMiddleware`."""
     status, message = scope["refusal"]
     headers, body = _rendered(status, message)
     start: Message = {"type": "http.response.start", "status": status, "headers": headers}
@@ -40,7 +34,7 @@ def handlers(app: App, rejected: App = reject) -> Handlers:
 
 
 def _rendered(status: int, message: str) -> tuple[Headers, bytes]:
-    """The status says more than the code: all malformed requests share one code."""
+    """All malformed requests share one error code; the status is more specific."""
     code = Code.INTERNAL_ERROR if status >= 500 and status != 505 else Code.INVALID_REQUEST
     note(refusal=str(code))
     body = json.dumps(body_of(Refused(code, message), Family.CATALOG)).encode()

@@ -1,7 +1,7 @@
-"""The lane: hot operations straight from ASGI, by the same dispatcher, without a framework around it.
+"""The fast path: passes hot operations from ASGI to the dispatcher, without a framework.
 
-It takes what is plain, and leaves all else to the application behind it, which answers the same, only slower: other
-methods (HEAD and OPTIONS, too), a path that does not stand in the table letter by letter, a GET with a body.
+It takes plain requests only. The application behind it gives the same answers more slowly to all others: other methods
+(including HEAD and OPTIONS), paths that are not in the table letter by letter, and a GET with a body.
 """
 
 import re
@@ -23,12 +23,12 @@ from service.http.asgi import BOUNDED, App, Message, Receive, Scope, Send
 from service.web.requests import headers_of, request_of
 
 _PLAIN = re.compile(r"[0-9A-Za-z_-]+")
-"""Values of a path's parameter that look the same however the path is read."""
+"""Values of a path parameter that need no decoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A hot operation, and what its body may have."""
+    """A hot operation. `reads`: it has a body, of at most `most_bytes`."""
 
     operation: Operation
     reads: bool
@@ -36,13 +36,13 @@ class _Route:
 
 
 class FastPath:
-    """An ASGI application before another, which is asked for what is not hot."""
+    """An ASGI application in front of another, which gets all requests that are not hot."""
 
     def __init__(self, app: App, services: Services, operations: Sequence[Operation]) -> None:
         self._app = app
         self._services = services
         self._paths = {operation.path for operation in operations}
-        # By method and path. Those whose last part is a parameter: by method and what is above it, with its name.
+        # By method and path; operations whose last part is a parameter by method and the path above, with its name.
         self._exact: dict[tuple[str, str], _Route] = {}
         self._below: dict[tuple[str, str], tuple[_Route, str]] = {}
         for operation in operations:
@@ -67,7 +67,7 @@ class FastPath:
         route, path_values = found
         headers = headers_of(scope)
         if not route.reads and ("content-length" in headers or "transfer-encoding" in headers):
-            # Nobody here would read that body, and some servers hold a connection until somebody has.
+            # Some servers hold the connection until the body is read, which this path would not do.
             await self._app(scope, receive, send)
             return
         note(operation=route.operation.name)
@@ -79,7 +79,7 @@ class FastPath:
             await _send(answer, send)
 
     def _find(self, scope: Scope) -> tuple[_Route, Mapping[str, str]] | None:
-        """The operation that a request is for, and the values of its path, where it is one of this lane."""
+        """The hot operation of a request and its path values, or None."""
         if scope["type"] != "http" or scope.get("root_path"):
             return None
         method, path = scope["method"], scope["path"]
@@ -96,7 +96,7 @@ class FastPath:
     async def _answer(
         self, route: _Route, path_values: Mapping[str, str], scope: Scope, headers: Mapping[str, str], receive: Receive
     ) -> Answer | None:
-        """The answer, or None when the client left before it had sent its request."""
+        """The answer, or None if the client disconnected before it had sent its request."""
         operation, body = route.operation, b""
         if route.reads:
             if _declared(headers) > route.most_bytes:
@@ -111,9 +111,9 @@ class FastPath:
         return await dispatch(self._services, operation, request)
 
     async def _body(self, scope: Scope, receive: Receive, most_bytes: int) -> bytes | Refused | None:
-        """The whole body; a refusal where it is too large or too slow; None when the client has left."""
+        """The body, a refusal if it is too large or too slow, or None if the client disconnected."""
         if BOUNDED in scope.get("extensions", ()):
-            # The server bounds each wait for a body, and a bound here would cost as much as the reading.
+            # The server limits each wait for a body; a second limit here would cost as much as reading it.
             return await _read(receive, most_bytes)
         with trio.move_on_after(self._services.config.http.request_seconds):
             return await _read(receive, most_bytes)
@@ -121,11 +121,11 @@ class FastPath:
 
 
 def _declared(headers: Mapping[str, str]) -> int:
-    """The length in bytes that the body is said to have; 0 where that is not known."""
-    said = headers.get("content-length", "").partition(",")[0].strip()
-    if not (said.isascii() and said.isdigit()) or "chunked" in headers.get("transfer-encoding", "").lower():
+    """The declared length of the body in bytes; 0 if it is unknown."""
+    length = headers.get("content-length", "").partition(",")[0].strip()
+    if not (length.isascii() and length.isdigit()) or "chunked" in headers.get("transfer-encoding", "").lower():
         return 0
-    return int(said[:20])
+    return int(length[:20])
 
 
 async def _read(receive: Receive, most_bytes: int) -> bytes | Refused | None:
@@ -157,6 +157,6 @@ async def _send(answer: Answer, send: Send) -> None:
 
 @lru_cache(1_024)
 def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
-    """A header as ASGI wants it. Nearly all are the same again and again."""
+    """A header as bytes for ASGI. Most headers repeat, so they are cached."""
     name, value = header
     return name.encode(), value.encode()

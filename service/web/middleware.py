@@ -1,4 +1,4 @@
-"""Around every request, whoever answers it: its id, its line in the log, its metrics, and the headers all answers have."""
+"""The middleware around every request: request id, access log, metrics, and the headers of all responses."""
 
 import logging
 import re
@@ -33,26 +33,26 @@ _OURS = frozenset(name for name, _ in COMMON)
 
 
 class RequestMiddleware:
-    """An ASGI application around another."""
+    """An ASGI application around another. `stopping` tells whether the node is shutting down."""
 
     def __init__(
         self,
         app: App,
         metrics: Metrics,
-        watch: RefusalLog,
+        refusals: RefusalLog,
         entropy: Entropy,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._app = app
         self._stopping = stopping
         self._metrics = metrics
-        self._watch = watch
+        self._refusals = refusals
         self._entropy = entropy
         self._ids: list[str] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            # Nothing here speaks it. Closed before it is accepted, it is a 403 to the client.
+            # WebSockets are not supported. The client of a connection closed before it was accepted sees a 403.
             await receive()
             await send({"type": "websocket.close", "code": 1000})
             return
@@ -71,7 +71,7 @@ class RequestMiddleware:
                 status = message["status"]
                 _add_headers(message, notes.request_id)
                 if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
-                    # Whoever is told does not send another request into a connection that is about to close.
+                    # The client then sends no further request into a connection that is about to close.
                     message["headers"].append((b"connection", b"close"))
             await send(message)
 
@@ -79,25 +79,25 @@ class RequestMiddleware:
             await self._app(scope, receive, sending)
         except Exception:
             if status == LEFT:
-                status = HTTPStatus.INTERNAL_SERVER_ERROR.value  # what the server will say
+                status = HTTPStatus.INTERNAL_SERVER_ERROR.value  # the server sends this
             raise
         finally:
             status = notes.status or status
             seconds = trio.current_time() - started
             self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
             if status >= HTTPStatus.BAD_REQUEST:
-                self._watch.refused(notes.operation or "other", notes.refusal or "-", status)
+                self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
             self._log(scope, notes, status, seconds)
 
     def _request_id(self, scope: Scope) -> str:
-        """The client's own X-Request-Id where it is harmless, else a fresh one: it is logged and kept in the audit."""
+        """The client's X-Request-Id if it is harmless, else a new one. The log and the audit keep it."""
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 text = str(value, "ascii")
                 if masked(text) == text:
                     return text
         if not self._ids:
-            # Many at once: asking the system costs as much for one as for all of them.
+            # Random bytes cost one system call, so a call fetches many ids.
             fresh = self._entropy.token(ID_BYTES * IDS_AT_ONCE).hex()
             self._ids = [fresh[at : at + 2 * ID_BYTES] for at in range(0, len(fresh), 2 * ID_BYTES)]
         return self._ids.pop()
@@ -114,12 +114,12 @@ class RequestMiddleware:
             "refusal": notes.refusal or "-",
             "client": notes.client or peer,
         }
-        # The path only: a query may hold what a person typed.
+        # Queries may hold personal data, so only the path is logged.
         log.handle(Line(log.name, f"{scope['method']} {scope['path'][:200]}", facts))
 
 
 def _add_headers(message: Message, name: str) -> None:
-    """Add what all answers have, unless a page has said it otherwise. Names are in lower case, as ASGI wants them."""
+    """Add the common headers, except those that the response sets itself. ASGI requires names in lower case."""
     headers = list(message.get("headers", ()))
     headers.append((b"x-request-id", name.encode()))
     present = {key for key, _ in headers}

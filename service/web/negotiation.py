@@ -1,4 +1,4 @@
-"""Whether whoever asks is a person before a browser or a program, by the Accept header. Pure (RFC 9110, 12.5.1)."""
+"""Decides by the Accept header whether a refusal is a page or JSON (RFC 9110, 12.5.1). Pure."""
 
 from collections.abc import Mapping
 
@@ -6,14 +6,14 @@ HTML, JSON = "text/html", "application/json"
 
 
 def wants_page(headers: Mapping[str, str]) -> bool:
-    """Whether a refusal should be a page. It is JSON unless the client names HTML, and likes it at least as much."""
-    liked = _liked(headers.get("accept", ""))
-    html = liked.get(HTML, 0.0)
-    return html > 0 and html >= liked.get(JSON, 0.0)
+    """Whether the client names HTML and prefers it to JSON, or accepts both equally."""
+    weights = _weights(headers.get("accept", ""))
+    html = weights.get(HTML, 0.0)
+    return html > 0 and html >= weights.get(JSON, 0.0)
 
 
-def _liked(accept: str) -> dict[str, float]:
-    """The weight of each media range; what cannot be read weighs nothing."""
+def _weights(accept: str) -> dict[str, float]:
+    """The weight of each media range; 0 for a weight that cannot be read."""
     weights: dict[str, float] = {}
     for part in accept[:1_000].split(","):
         kind, *parameters = (piece.strip().lower() for piece in part.split(";"))

@@ -1,6 +1,6 @@
-"""Around every page: who looks at it, may he, did the form come from here, and only once. Knows no framework.
+"""The steps around every page: identify the visitor, check permission and the form's origin, then show or act.
 
-What it ends in is a template with its values, or an address to go on to.
+The outcome is a template with its values, or an address to go on to. Imports no framework.
 """
 
 from dataclasses import replace
@@ -8,7 +8,6 @@ from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
-from actors.sessions.actor import SessionKeeper
 from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.api.answers import failure
 from service.api.authentication import Caller, signed_in
@@ -20,21 +19,21 @@ from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.validation import read_form
 from service.config import Config
 from service.schemas.problems import text_of
-from service.web.form_tokens import FORM_BYTES, consume_form_token
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 
+FORM_ID_BYTES = 16
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# With no-referrer, browsers would say of our own forms, too, that they come from nowhere.
+# With no-referrer, browsers would send no origin with our own forms either.
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
 
 
-async def visited(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
-    """What a request of a page ends in, within `http.answer_seconds` and what an operation lengthens it by. Raises nothing
-    but cancellation."""
+async def handle_page(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
+    """The outcome of a page request, within `http.answer_seconds` and what an operation adds. Raises nothing but
+    cancellation."""
     note(operation="page")
     start_deadline(services.config.http.answer_seconds)
     try:
@@ -57,11 +56,11 @@ async def _visited(services: Services, page: Page, request: Request) -> Template
         note(caller=person.signed_in.session.id)
         used = services.sessions.touch(person.signed_in.session)
     visit = PageRequest(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
-    return _with_cookie(visit, await _let_in(services.sessions, page, visit), used=used)
+    return _with_cookie(visit, await _let_in(page, visit), used=used)
 
 
 async def _person(services: Services, page: Page, request: Request) -> Caller | None:
-    """Who is signed in. Where that cannot be found out, what anybody may read is shown as to anybody."""
+    """The signed-in person. If the lookup fails, public pages are shown as to a visitor who is not signed in."""
     try:
         return await signed_in(request, services.base_url, services.session_reader, services.clock)
     except (StorageUnavailable, Overloaded):
@@ -70,10 +69,10 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
         return None
 
 
-async def _let_in(sessions: SessionKeeper, page: Page, visit: PageRequest) -> Template | SeeOther:
+async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
     posted = visit.request.method not in SAFE
-    if posted and not page.sealed and not from_our_page(visit.request, visit.base_url):
-        words = "This form has to be sent from a page of this service. Load that page anew, and send it again."
+    if posted and not page.capability and not from_our_page(visit.request, visit.base_url):
+        words = "This form must be sent from a page of this service. Reload that page and send the form again."
         raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
@@ -81,15 +80,15 @@ async def _let_in(sessions: SessionKeeper, page: Page, visit: PageRequest) -> Te
         return _dressed(visit, asked)
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await _act(sessions, page, visit) if posted else _dressed(visit, await page.show(visit))
+    return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
 
 
-async def _act(sessions: SessionKeeper, page: Page, visit: PageRequest) -> Template | SeeOther:
+async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     visit = replace(visit, form=read_form(visit.request.body))
-    act = page.acts.get(visit.form.get("do", ""))
+    act = page.actions.get(visit.form.get("do", ""))
     if act is None:
         raise PageRefused(not_valid())
-    done = await consume_form_token(sessions, visit, act)
+    done = await act(visit)
     if not isinstance(done, FormError):
         return _dressed(visit, done)
     note(refusal=str(done.refused.code))
@@ -101,7 +100,7 @@ async def _act(sessions: SessionKeeper, page: Page, visit: PageRequest) -> Templ
 
 
 def _with_cookie(visit: PageRequest, ended: Template | SeeOther, *, used: bool) -> Template | SeeOther:
-    """A session that lives on from now does so in the browser, too. An answer with a cookie is kept by nobody."""
+    """Renew the cookie of a session that was extended. A response with a cookie is not cached."""
     headers = list(ended.headers)
     if not any(name == "set-cookie" for name, _ in headers):
         token = session_token(visit.request.headers, visit.base_url)
@@ -117,11 +116,11 @@ def _with_query(request: Request) -> str:
 
 
 def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOther:
-    """With what every page says: who is signed in, the notice, what was typed, and a fresh name for its forms."""
+    """Add the values common to all pages: the visitor, the notice, what was typed, and the id of its forms."""
     person = visit.caller.signed_in
     headers = list(ended.headers)
     if person is not None or visit.form:
-        # What one person sees is kept by nobody, and not shown by the back button after he has signed out.
+        # Personal pages are not cached, so that the back button does not show them after signing out.
         headers += NO_STORE
     if isinstance(ended, SeeOther):
         ended = replace(ended, headers=headers)
@@ -137,13 +136,19 @@ def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOt
         "notice": NOTICES.get(visit.query.get("notice", "")),
         "problem": None if visit.problem is None else _explained(visit.problem),
         "form": visit.form,
-        "form_id": visit.entropy.token(FORM_BYTES).hex(),
+        "form_id": _form_id(visit),
     }
     return replace(ended, values=common | dict(ended.values), headers=headers)
 
 
+def _form_id(visit: PageRequest) -> str:
+    """The idempotency key of the page's forms. A form that failed keeps its own, because it may have taken effect."""
+    failed = visit.problem is not None and status_of(visit.problem) >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return (visit.form.get("form_id") if failed else None) or visit.entropy.token(FORM_ID_BYTES).hex()
+
+
 def _explained(refused: Refused) -> str:
-    """Why a form was refused. Each problem is named after its field."""
+    """The reason of a refusal, with each problem under its field's name."""
     return f"Please correct this: {text_of(refused.problems)}" if refused.problems else refused.message
 
 
@@ -160,7 +165,7 @@ def _common(base_url: str, config: Config) -> dict[str, object]:
 
 
 def refused_page(services: Services, refused: Refused) -> Template:
-    """A refusal as a page of its own, for who is not known: whether he is signed in may be what could not be found out."""
+    """A refusal as a page of its own. It does not say who is signed in, because that lookup may be what failed."""
     note(refusal=str(refused.code))
     status = status_of(refused)
     notes = trace.get()

@@ -1,6 +1,7 @@
-"""Pages on Quart: their routes, and what they end in as responses."""
+"""Pages on Quart: their views, templates and responses."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from typing import cast
 
 from quart import Response, render_template, request
@@ -10,57 +11,67 @@ from actors.values import Refused
 from service.api.answers import refusal
 from service.api.context import Services
 from service.api.errors import Family
+from service.api.messages import Answer
 from service.http.asgi import Scope
 from service.web.negotiation import wants_page
-from service.web.page_pipeline import PAGE_HEADERS, refused_page, visited
+from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.page import Page, SeeOther, Template
 from service.web.requests import headers_of, request_of
 
 
 def prepare_templates(app: QuartTrio) -> None:
-    """What the templates rely on."""
+    """Set the options and filters that the templates use."""
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(money=words.money, day=words.day, short_day=words.short_day, moment=words.moment)
 
 
 def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Response]]:
-    """What answers requests for the page."""
+    """The view of a page."""
 
     async def view(**path_values: str) -> Response:
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
         scope = cast(Scope, request.scope)
-        asked = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
-        ended = await visited(services, page, asked)
-        if isinstance(ended, Refused):
-            return await refusal_response(services, ended, asked.headers)
-        return await response_of(ended)
+        page_request = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
+        outcome = await handle_page(services, page, page_request)
+        if isinstance(outcome, Refused):
+            return await refusal_response(services, outcome, page_request.headers)
+        return await _rendered(outcome)
 
     return view
 
 
 async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:
-    """A refusal of what is no operation: a page for people, JSON for programs."""
+    """The refusal of a request that is for no operation: a page for people, JSON for programs."""
     if wants_page(headers):
-        response = await response_of(refused_page(services, refused))
+        response = await _rendered(refused_page(services, refused))
     else:
-        answer = refusal(refused, Family.CATALOG)
-        response = Response(answer.body, answer.status, dict(answer.headers), content_type=answer.content_type)
+        response = response_of(refusal(refused, Family.CATALOG))
     response.headers["vary"] = "Accept"
     return response
 
 
-async def response_of(ended: Template | SeeOther) -> Response:
-    """What a page ends in, as a response."""
-    if isinstance(ended, SeeOther):
+def response_of(answer: Answer) -> Response:
+    # The body is always bytes: without one, Quart sends through asyncio, which does not run here.
+    response = Response(answer.body, status=answer.status, content_type=answer.content_type)
+    if answer.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+        # Without a body, a length or type would describe another response (RFC 9110, 8.6 and 15.4.5).
+        del response.headers["content-length"], response.headers["content-type"]
+    for name, value in answer.headers:
+        response.headers.add(name, value)
+    return response
+
+
+async def _rendered(outcome: Template | SeeOther) -> Response:
+    if isinstance(outcome, SeeOther):
         response = Response(b"", 303, content_type="text/html; charset=utf-8")
-        response.headers["location"] = ended.path
+        response.headers["location"] = outcome.path
     else:
-        html = await render_template(ended.template, **ended.values)
-        response = Response(html.encode(), ended.status, content_type="text/html; charset=utf-8")
+        html = await render_template(outcome.template, **outcome.values)
+        response = Response(html.encode(), outcome.status, content_type="text/html; charset=utf-8")
     for name, value in PAGE_HEADERS.items():
         response.headers[name] = value
-    for name, value in ended.headers:
+    for name, value in outcome.headers:
         if name == "set-cookie":
             response.headers.add(name, value)
         else:

@@ -1,4 +1,4 @@
-"""The readable reference, as data for its template: made from the OpenAPI document, so that the two cannot differ."""
+"""The data of the readable reference. It comes from the OpenAPI document, so the two cannot differ."""
 
 import json
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Chapter:
 
 
 def chapters(document: dict[str, Any]) -> list[Chapter]:
-    """The document's operations by tag, in its order."""
+    """The operations by tag, in the order of the document."""
     by_tag: dict[str, list[Entry]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -79,7 +79,7 @@ def _access(security: list[dict[str, Any]]) -> str:
 
 
 def _fields(document: dict[str, Any], schema: dict[str, Any], place: str = "") -> list[Field]:
-    """The properties of a model, those of models inside it behind them: `guide.title`, `data[].slug`."""
+    """The properties of a model. Nested ones follow under their path: `guide.title`, `data[].slug`."""
     schema = _resolved(document, schema)
     required = set(schema.get("required", ()))
     fields = []

@@ -1,4 +1,4 @@
-"""From an ASGI scope to the request that operations and pages receive."""
+"""Turns an ASGI scope into the request of operations and pages."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -27,7 +27,7 @@ def request_of(
     body: bytes,
     trusted_proxies: Sequence[Network],
 ) -> Request:
-    """The request, with the client's address behind trusted proxies. The address is noted for the access log."""
+    """The request, with the client's address behind trusted proxies, which is also noted for the access log."""
     peer = (scope.get("client") or ("", 0))[0]
     client = client_address(peer, headers.get("x-forwarded-for"), trusted_proxies)
     note(client=client)

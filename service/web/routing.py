@@ -1,6 +1,6 @@
-"""Where operations, pages and documents stand: the rules by which Werkzeug finds what an address is for.
+"""The URL rules of operations, pages and documents, for Werkzeug.
 
-They follow from the tables alone and are only read once they are made, so that any number of applications may share them.
+They depend only on the tables and are never changed, so that several applications can share them.
 """
 
 import re
@@ -19,7 +19,7 @@ STATIC = "static"
 
 
 class Unnamed(BaseConverter):
-    """A part of a path that is none of these names: they are paths of their own, with methods of their own."""
+    """A path parameter that matches none of these names, because they are paths of their own."""
 
     def __init__(self, rules: Map, *names: str) -> None:
         super().__init__(rules)
@@ -28,7 +28,7 @@ class Unnamed(BaseConverter):
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The rules of an application. Endpoints: an operation's name, and for all else as the functions here name them."""
+    """The rules of an application. The endpoint of an operation is its name; functions below name the others."""
 
     url_map: QuartMap
 
@@ -45,18 +45,18 @@ class Routing:
         for path in DOCUMENTS:
             url_map.add(QuartRule(path, endpoint=path, methods=["GET"]))
         for page in pages:
-            methods = ["GET", "POST"] if page.acts else ["GET"]
+            methods = ["GET", "POST"] if page.actions else ["GET"]
             url_map.add(QuartRule(_rule(page.path, ()), endpoint=page_endpoint(page), methods=methods))
         return cls(url_map)
 
     @property
     def endpoints(self) -> frozenset[str]:
-        """What needs a view each."""
+        """All endpoints; each needs a view."""
         return frozenset(rule.endpoint for rule in self.url_map.iter_rules())
 
 
 def called_from_elsewhere(operations: Iterable[Operation]) -> list[str]:
-    """The paths that pages of other sites may call, and that browsers ask about first."""
+    """The paths that pages of other sites may call after a preflight."""
     return list(dict.fromkeys(operation.path for operation in operations if operation.cors))
 
 
@@ -69,7 +69,7 @@ def page_endpoint(page: Page) -> str:
 
 
 def _rule(path: str, paths: Collection[str]) -> str:
-    """A path of the table for Werkzeug, which else would read `start` as the id of a booking."""
+    """The Werkzeug rule of a path. Without the converter, Werkzeug would match `start` as the id of a booking."""
     above, _, parameter = path.partition("/{")
     names = [name for base, _, name in (other.rpartition("/") for other in paths) if base == above and name[0] != "{"]
     if names and parameter:

@@ -48,6 +48,7 @@ class MemoryLedger:
             remembered=remembered,
             events={event_id for event_id in lock_set.event_ids if event_id in tables.payment_events},
             delivered=self._delivered({booking.id for booking in named}),
+            audited={audit.id: audit.target_id for audit in tables.audits if audit.id in lock_set.audit_ids},
         )
 
     def _weeks(self, slot_ids: set[str], from_week_ms: int | None, named: list[Booking]) -> dict[Week, str]:
@@ -74,6 +75,7 @@ class MemoryLedger:
         """Write a whole decision, or raise `Contended` on what would violate a primary key in Postgres."""
         tables = self._memory
         freed = {week for week, held in decision.weeks_freed.items() if tables.slot_weeks.get(week) == held}
+        new_campaigns = decision.campaigns.keys() - before.campaigns.keys()
         twice = (
             any(key in tables.sponsors for key in decision.sponsors.keys() - before.sponsors.keys())
             or any(key in tables.slots for key in decision.slots.keys() - before.slots.keys())
@@ -82,6 +84,10 @@ class MemoryLedger:
                 (known.tenant_id, known.operation, known.key) in tables.booking_keys for known in decision.remembered
             )
             or any(event_id in tables.payment_events for event_id, _ in decision.events)
+            or (
+                bool(new_campaigns)
+                and not {audit.id for audit in decision.audits}.isdisjoint(a.id for a in tables.audits)
+            )
         )
         if twice:
             raise Contended("another node has already written one of these rows")

@@ -10,7 +10,7 @@ from storage.memory.tables import Memory, oldest, picked
 
 
 class MemorySessions:
-    """Sign-ins, sessions and forms, accounts, the outbox and the audit."""
+    """Sign-ins, sessions, accounts, the outbox and the audit."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -48,17 +48,7 @@ class MemorySessions:
         for session_id in ended:
             del tables.sessions[session_id]
             tables.device_guesses.pop(session_id, None)
-            for place in [place for place in tables.forms if place[0] == session_id]:
-                del tables.forms[place]
         return len(ended)
-
-    async def prune_forms(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        rows = self._memory.forms
-        gone = oldest(((sent_ms, place) for place, sent_ms in rows.items()), before_ms, limit)
-        for place in gone:
-            del rows[place]
-        return len(gone)
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
@@ -71,7 +61,6 @@ class MemorySessions:
                 for each in tables.sessions.values()
                 if each.id in named or (each.email in entering and each.is_live(now_ms))
             },
-            picked(tables.forms, lock_set.forms),
         )
 
     def _write(self, decision: Decision) -> None:
@@ -80,8 +69,5 @@ class MemorySessions:
         tables.accounts.update(changed.accounts)
         tables.sign_ins.update(changed.sign_ins)
         tables.sessions.update(changed.sessions)
-        for place in decision.released_forms:
-            del tables.forms[place]
-        tables.forms.update(changed.forms)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)

@@ -47,8 +47,6 @@ class Memory:
     # By email.
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
-    # When a form was submitted, by session and form.
-    forms: dict[tuple[str, str], int] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
     # By session.
     device_guesses: dict[str, Guesses] = field(default_factory=dict)

@@ -77,6 +77,9 @@ class _Places:
 async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     """Lock the named rows and those they refer to. Each kind is complete before the next begins."""
     snapshot = Snapshot()
+    if lock_set.audit_ids:
+        rows = await connection.fetch(SQL.audited, list(lock_set.audit_ids))
+        snapshot.audited.update((row["id"], row["target_id"]) for row in rows)
     places = await _places(connection, lock_set)
     if places.tenant_ids:
         for row in await connection.fetch(SQL.lock_sponsors, sorted(places.tenant_ids)):

@@ -18,7 +18,7 @@ SQL = statements("sessions")
 
 
 class PostgresSessions:
-    """Sign-ins, sessions and forms, accounts, the outbox and the audit, in their tables."""
+    """Sign-ins, sessions, accounts, the outbox and the audit, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,9 +44,6 @@ class PostgresSessions:
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sessions, before_ms, limit)
 
-    async def prune_forms(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_forms, before_ms, limit)
-
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
     """Lock in the order of the contract: sign-ins, accounts, sessions, each sorted."""
@@ -60,9 +57,6 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.entering or lock_set.session_ids:
         rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), list(lock_set.entering), now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
-    if lock_set.forms:
-        for row in await connection.fetch(SQL.sent_forms, *_pairs(lock_set.forms)):
-            snapshot.forms[row["session_id"], row["id"]] = row["sent_ms"]
     return snapshot
 
 
@@ -79,15 +73,6 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
         await connection.execute(SQL.update_sign_ins, *columns(SignIn, known))
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
-    if decision.released_forms:
-        await connection.execute(SQL.delete_forms, *_pairs(sorted(decision.released_forms)))
-    if changed.forms:
-        await connection.execute(SQL.insert_forms, *_pairs(list(changed.forms)), list(changed.forms.values()))
     if decision.outbox:
         await connection.execute(KEYS.insert_messages, *columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
-
-
-def _pairs(places: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Sessions and forms as two arrays."""
-    return [[session_id for session_id, _ in places], [form_id for _, form_id in places]]

@@ -1,6 +1,10 @@
 -- The booking ledger: find the rows a batch names, lock them in one order on all nodes, and write them. Locks are `no
 -- key update`, so that a foreign key to a locked row does not wait.
 
+-- name: audited
+-- The targets of audit records. Runs first, so that the campaign of a record that is found can be locked.
+select id, target_id from audit where id = any ($1::text[])
+
 -- name: booking_places
 -- The immutable references of bookings, which name the rows to lock before them.
 select id, tenant_id, campaign_id, slot_id, week_start_ms from bookings where id = any ($1::text[])

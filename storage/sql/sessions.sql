@@ -1,4 +1,4 @@
--- Sign-ins, sessions, and the forms submitted in them.
+-- Sign-ins and sessions.
 
 -- name: resolve
 -- Sessions by the hash of their token, with the tenant and tier of their account and whether it is an administrator.
@@ -28,11 +28,6 @@ select id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms
 where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null and expires_ms > $3)
 order by id for no key update
 
--- name: sent_forms
--- Which of these forms were submitted before. Their sessions are locked.
-select session_id, forms.id, sent_ms from forms
-join unnest($1::text[], $2::text[]) as wanted (session_id, id) using (session_id, id)
-
 -- name: insert_sign_ins
 -- Insert sign-ins. If another node inserted one first, the unique violation makes the batch run again.
 insert into sign_ins (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
@@ -55,16 +50,6 @@ select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint
 on conflict (id) do update set
     seen_ms = excluded.seen_ms, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms
 
--- name: insert_forms
--- Insert submitted forms.
-insert into forms (session_id, id, sent_ms)
-select * from unnest($1::text[], $2::text[], $3::bigint[]) as sent (session_id, id, sent_ms) order by session_id, id
-
--- name: delete_forms
--- Delete forms, so that they can be submitted again.
-delete from forms using unnest($1::text[], $2::text[]) as given (session_id, id)
-where forms.session_id = given.session_id and forms.id = given.id
-
 -- name: prune_sign_ins
 -- Delete sign-ins whose last code was sent long ago, and return how many. The ids are an array because with a join the
 -- planner, which overestimates them, reads the whole table.
@@ -80,15 +65,6 @@ select count(*) from gone
 with gone as (
     delete from sessions where id = any (array(
         select id from sessions where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
-
--- name: prune_forms
--- Delete forms submitted long ago, and return how many. Forms are never updated, so their ctid is stable.
-with gone as (
-    delete from forms where ctid = any (array(
-        select ctid from forms where sent_ms < $1 order by sent_ms limit $2 for update skip locked
     )) returning 1
 )
 select count(*) from gone

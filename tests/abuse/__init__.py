@@ -1,4 +1,4 @@
-"""Attacks on a running node, with a probe beside them, and a great many requests that are a little wrong.
+"""Attacks on a running node while a probe watches it, and many slightly wrong requests.
 
-`python -m tests.abuse` runs the campaign; `tests/acceptance/test_abuse.py` runs the same in small.
+`python -m tests.abuse` runs the campaign. `tests/acceptance/test_abuse.py` runs a small one.
 """

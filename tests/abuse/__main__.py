@@ -1,7 +1,7 @@
 """`python -m tests.abuse --seconds 30 --mutations 100000`: the whole campaign against real nodes.
 
-Prints what each attack did and what it did to the node; exits with 1 when something did not hold. `--replay SEED:NUMBER`
-sends one mutation alone, and says what it was and what came back.
+Prints the work of each attack and its effect on the node. Exits with 1 if there were faults. `--replay SEED:NUMBER` sends
+and prints one mutation and the response.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tests.memory import in_memory
 
 BEFORE_SECONDS = 4.0
 SETTINGS = {"http.request_seconds": 12.0}
-"""Beside the defaults: a whole request has less time than an attack, so that many are cut off."""
+"""Changes to the defaults: a request has less time than an attack, so that many are cut off."""
 GRACEFUL_SECONDS = 2.0
 MOST_SHOWN = 40
 TRIES = 3
@@ -31,11 +31,13 @@ TRIES = 3
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.abuse", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0, help="how long each attack goes on; 0 leaves them out")
-    parser.add_argument("--mutations", type=int, default=100_000, help="how many mutated requests are sent")
-    parser.add_argument("--seed", type=int, default=None, help="what the mutations are made from; chosen if not given")
-    parser.add_argument("--only", choices=sorted(ATTACKS), action="append", help="only this attack; may be repeated")
-    parser.add_argument("--replay", metavar="SEED:NUMBER", help="send one mutation, alone")
+    parser.add_argument("--seconds", type=float, default=30.0, help="duration of each attack; 0 skips all attacks")
+    parser.add_argument("--mutations", type=int, default=100_000, help="number of mutated requests")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the mutations; random by default")
+    parser.add_argument(
+        "--only", choices=sorted(ATTACKS), action="append", help="run only this attack; can be repeated"
+    )
+    parser.add_argument("--replay", metavar="SEED:NUMBER", help="send only this mutation")
     given = parser.parse_args()
     began = time.monotonic()
     place = Path(tempfile.mkdtemp(prefix="catalog-abuse-", dir=in_memory()))
@@ -57,7 +59,7 @@ def main() -> int:
 
 
 class Campaign:
-    """Runs the parts one after the other, each on nodes of its own over the same data, and counts what did not hold."""
+    """Runs the parts one by one, each on fresh nodes with the same data, and counts the faults."""
 
     def __init__(self, place: Path, names: Sequence[str]) -> None:
         self._data = place / "data"
@@ -91,12 +93,12 @@ class Campaign:
 
     @contextmanager
     def _node(self, settings: Mapping[str, object]) -> Iterator[Watched]:
-        """A node, which has to end in order afterwards."""
+        """Run a node. It is a fault if it does not end gracefully."""
         try:
             with watched(self._data, self._certificate, settings) as node:
                 yield node
         except (AssertionError, subprocess.TimeoutExpired) as error:
-            self._note("the node did not end in order", [f"{type(error).__name__}: {str(error)[-2_000:]}"])
+            self._note("the node did not end gracefully", [f"{type(error).__name__}: {str(error)[-2_000:]}"])
 
     def _note(self, said: str, faults: Sequence[str]) -> None:
         _say("\n".join([said, *(f"  FAULT: {fault}" for fault in faults[:MOST_SHOWN])]))

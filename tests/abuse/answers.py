@@ -1,4 +1,4 @@
-"""What a server sent, read as the sequence of answers that it has to be."""
+"""Parses a server's output, which must be a sequence of HTTP/1.1 responses."""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +8,15 @@ _LINES = b"\r\n\r\n"
 
 
 class Malformed(Exception):
-    """The bytes are not a sequence of HTTP/1.1 answers; the text says where they stop being one."""
+    """The bytes are not a sequence of HTTP/1.1 responses. The message names the first error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers at the beginning of some bytes.
+    """The responses at the start of some bytes.
 
-    `whole` is false when the last of them is only partly there. `closing` is true when the last one announces the end of
-    the connection. An answer to HEAD has a length but no body, so an answer whose body is missing altogether is `bare`:
-    whether that may be, only who asked can say.
+    `whole` is false if the last one is incomplete. `closing` is true if the last one announces the end of the connection.
+    `bare` is true if the last one has a length but no body at all, which is complete only as the response to HEAD.
     """
 
     statuses: tuple[int, ...]
@@ -27,12 +26,12 @@ class Answers:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more has to come: a final answer, with its body."""
+        """Whether a final response is complete."""
         return self.whole and not self.bare and bool(self.statuses) and self.statuses[-1] >= 200
 
 
 def read_answers(data: bytes) -> Answers:
-    """Read all answers in `data`, of which the last may be cut off. Raises `Malformed`."""
+    """Parse all responses in `data`. The last may be cut off. Raises `Malformed`."""
     statuses: list[int] = []
     closing = bare = False
     while data:
@@ -47,7 +46,7 @@ def read_answers(data: bytes) -> Answers:
         bodiless = status in (204, 304) or status < 200
         body = _without_body(rest, headers) if not bodiless else rest
         if body is None:
-            # Nothing of the body at all: the whole answer to HEAD, or the beginning of another.
+            # No body at all: the complete response to HEAD, or the beginning of another.
             if rest and not rest.startswith(b"HTTP/1.1 "):
                 return Answers(tuple(statuses), False, closing, bare)
             body, bare = rest, True
@@ -68,7 +67,7 @@ def _head(head: bytes) -> tuple[int, dict[bytes, bytes]]:
 
 
 def _without_body(rest: bytes, headers: dict[bytes, bytes]) -> bytes | None:
-    """What follows the body, or None where the body is not all there."""
+    """The bytes after the body, or None if the body is incomplete."""
     if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
         return _without_chunks(rest)
     length = headers.get(b"content-length", b"")

@@ -1,8 +1,8 @@
-"""An attacker: a process of its own, so that its work is not the probe's.
+"""An attacker in its own process, so that its work does not delay the probe.
 
-`python -m tests.abuse.attacker` reads what to do from its standard input, a line of JSON. It attacks until a second line
-comes, then says what it counted, and stays connected, silent, until the input ends. It runs at a low priority: what is
-measured is the node under attack, not two clients that share a core.
+`python -m tests.abuse.attacker` reads its orders from standard input, as a line of JSON. It attacks until a second line,
+prints its counts, and stays connected and silent until the input ends. It runs at a low priority, so that it does not
+compete with the probe for a core.
 """
 
 import json
@@ -39,7 +39,7 @@ NICENESS = 5
 
 @dataclass(slots=True)
 class Attacker:
-    """An attack. `wait_begun` waits for its first connection; `fall_silent`, after that, ends it and returns its counts."""
+    """An attack. `wait_begun` waits for its first connection. `fall_silent` then ends it and returns its counts."""
 
     process: "subprocess.Popen[str]"
 
@@ -65,7 +65,7 @@ class Attacker:
         return counts
 
     def hang_up(self) -> None:
-        """End it, and with it all its connections."""
+        """End the process and all its connections."""
         self.process.kill()
         self.process.communicate()
 

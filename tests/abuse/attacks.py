@@ -1,4 +1,4 @@
-"""The attacks over plain HTTP/1.1. Each goes on until it is cancelled, and leaves its connections open and silent."""
+"""The attacks over plain HTTP/1.1. Each runs until it is cancelled, and leaves its connections open and silent."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ MALFORMED = (
     b"CONNECT node.example.com:443 HTTP/1.1\r\nhost: node.example.com\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x42" * 200,
 )
-"""Requests that no server should take; the last is the beginning of a TLS handshake."""
+"""Requests that a server must reject. The last is the beginning of a TLS handshake."""
 
 
 async def slowloris(ground: Ground) -> None:
@@ -50,7 +50,7 @@ async def slowloris(ground: Ground) -> None:
 
 
 async def dripped_bodies(ground: Ground) -> None:
-    """200 connections whose bodies come a few bytes at a time: half with a length, half in chunks."""
+    """200 connections whose bodies arrive a few bytes at a time: half with a length, half in chunks."""
 
     async def one(ground: Ground) -> None:
         chunked = random.random() < 0.5
@@ -68,7 +68,7 @@ async def dripped_bodies(ground: Ground) -> None:
 
 
 async def unread_bodies(ground: Ground) -> None:
-    """200 connections that announce a body which nobody wants, send some of it, and fall silent."""
+    """200 connections that announce an unwanted body, send some of it, and fall silent."""
     targets = (b"GET /healthz", b"POST /nowhere", b"POST /api/v1/auth/agent", b"DELETE /healthz")
 
     async def one(ground: Ground) -> None:
@@ -83,14 +83,14 @@ async def unread_bodies(ground: Ground) -> None:
 
 
 async def slow_readers(ground: Ground) -> None:
-    """20 connections that ask 64 times for a large page and read none of it."""
+    """20 connections that request a large page 64 times and read none of it."""
 
     async def one(ground: Ground) -> None:
         async with ground.connection(receive_bytes=4_096) as stream:
             await stream.send_all(f"GET {LARGE_PAGE} HTTP/1.1\r\nhost: node.example.com\r\n\r\n".encode() * 64)
             ground.counts["requests"] += 64
             while True:
-                # What this sends would be read by a node that has dropped it as a reset.
+                # After a drop, further sends would only cause a reset.
                 await trio.sleep(1)
                 await stream.send_all(b"\r\n")
 
@@ -98,7 +98,7 @@ async def slow_readers(ground: Ground) -> None:
 
 
 async def idle_connections(ground: Ground) -> None:
-    """1,500 connections that say nothing, half of them after one request."""
+    """1,500 silent connections, half of them after one request."""
 
     async def one(ground: Ground) -> None:
         async with ground.connection() as stream:
@@ -110,7 +110,7 @@ async def idle_connections(ground: Ground) -> None:
 
 
 async def malformed_flood(ground: Ground) -> None:
-    """32 connections at a time, each with a request that is not one."""
+    """32 connections at a time, each with a malformed request."""
 
     async def one(ground: Ground) -> None:
         async with ground.connection() as stream:
@@ -141,7 +141,7 @@ async def churn(ground: Ground) -> None:
 
 
 async def _without_pause(ground: Ground, number: int, one: Callable[[Ground], Awaitable[None]]) -> None:
-    """As fast as one client can, with `number` at once."""
+    """Repeat as fast as possible, with `number` at once."""
 
     async def on_and_on(ground: Ground) -> None:
         while True:

@@ -1,6 +1,6 @@
-"""One attack on one node, with what has to hold of both while it goes on and after it; and SIGTERM in the middle of it.
+"""One attack on one node, the checks during and after it, and SIGTERM in the middle of it.
 
-Every figure that a node is held to stands here, with its reason.
+All limits for a node are defined here, with their reasons.
 """
 
 import time
@@ -17,21 +17,21 @@ from tests.acceptance.processes import until
 
 P99_FACTOR = 3.0
 P99_FLOOR_SECONDS = 0.050
-"""A probe's p99 below this passes whatever it was before: on a core that others share, a few milliseconds are chance."""
+"""A probe's p99 below this always passes, because on a shared core a few milliseconds are noise."""
 BUSY_P99_SECONDS = {"malformed flood": 0.500, "churn": 0.500}
-"""The same where 32 attackers send whole requests, or open connections, as quickly as they are served: they keep a core busy,
-as so many clients would, and the probe waits its turn among them. How long that takes is the machine's, by a factor of five.
+"""The same for attacks with 32 clients that send complete requests, or open connections, as fast as they are served. Like
+ordinary clients, they keep a core busy and the probe queues with them, for a time that differs up to fivefold by machine.
 """
 BUSY_SHARE = 0.2
-"""Of the time. A node that is ready to run and has no core for longer than this shares the machine with others who are at
-work, and neither the probe's times nor what an attacker got done say anything about the node.
+"""If a node waits for a core for a larger share of the time, the machine is busy with other work. Then neither the probe's
+times nor the attacker's counts say anything about the node.
 """
 FILES_SECONDS = 15.0
-"""Within this, a node has closed everything that silent attackers left open."""
+"""A node closes all connections of silent attackers within these seconds."""
 MEMORY_MIB = 48.0
-"""What a node may keep of an attack: the allocator gives back whole arenas only, and never all of them."""
+"""Memory that a node may keep after an attack. The allocator returns only whole arenas, and never all of them."""
 CORE_SHARE = {"ping flood": 0.35, "settings flood": 0.35, "rapid reset": 0.35}
-"""The share of a core that a flood of HTTP/2 frames may cost, for there is no request in it."""
+"""The share of a core that a flood of HTTP/2 frames without requests may cost."""
 NEEDED: Mapping[str, Mapping[str, int]] = {
     "slowloris": {"most open": 500, "drops": 500},
     "dripped bodies": {"most open": 200, "drops": 200},
@@ -45,20 +45,20 @@ NEEDED: Mapping[str, Mapping[str, int]] = {
     "settings flood": {"agreed on h2": 8, "frames": 8_000},
     "rapid reset": {"agreed on h2": 8, "frames": 8_000},
 }
-"""What an attack has to have done, or nothing was shown."""
+"""The least work of an attack that proves something."""
 FORBIDDEN = ("spoke HTTP/2", "held for 15 s")
 BEFORE_SECONDS = 1.0
-"""How long an attack goes on before the node is told to stop."""
+"""Duration of an attack before the node is told to stop."""
 AFTER_SECONDS = 1.0
-"""How much longer than `graceful_seconds` a node may take to end."""
+"""Seconds beyond `graceful_seconds` that a node may take to end."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What one attack did and what it did to the node.
+    """The work of one attack and its effect on the node.
 
-    `faults` is empty when all that has to hold did, but for `doubts`: what was at fault by the clock. Where the attacker
-    got too little done, or the machine is too busy, those are nobody's, and the outcome is `unsure`.
+    `faults` are failed checks, except those that depend on timing: these are `doubts`. If the attacker did too little or
+    the machine is too busy, doubts prove nothing, and the outcome is `unsure`.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def held(self) -> bool:
-        """Whether everything that has to hold was seen to hold."""
+        """Whether all checks passed."""
         return not self.faults and not self.doubts
 
     def __str__(self) -> str:
@@ -100,10 +100,10 @@ class Outcome:
 
 
 def endure(node: Watched, names: Sequence[str], *, seconds: float, before_seconds: float, tries: int) -> Outcome:
-    """Attack a node in these ways at once for `seconds`, and look at it before, meanwhile and afterwards.
+    """Run these attacks at once for `seconds`, and measure the node before, during and after.
 
-    Where nothing was at fault but by the clock, all of it is done again, at most `tries` times: what others do on the
-    machine passes, what the node does stays.
+    If there are only doubts, the attack is repeated, up to `tries` times: other work on the machine passes, a defect of
+    the node stays.
     """
     for _ in range(tries):
         outcome = _endure_once(node, names, seconds, before_seconds)
@@ -145,7 +145,7 @@ def _endure_once(node: Watched, names: Sequence[str], seconds: float, before_sec
 
 
 def end_under(node: Watched, names: Sequence[str], *, graceful_seconds: float) -> tuple[float, list[str]]:
-    """SIGTERM in the middle of these attacks: how long the node took to end, and what was wrong with that."""
+    """Send SIGTERM in the middle of these attacks. Returns the seconds until the node's end, and the faults."""
     attacker = Attacker.start(names, HOST, node.service.port, node.tls_port)
     faults = []
     try:
@@ -167,7 +167,7 @@ def end_under(node: Watched, names: Sequence[str], *, graceful_seconds: float) -
 
 @dataclass(slots=True)
 class Volleyed:
-    """What a volley of mutations did, and what it did to the node."""
+    """The results of a volley of mutations and its effect on the node."""
 
     tally: Tally
     seconds: float
@@ -178,7 +178,7 @@ class Volleyed:
 
 
 def mutate(node: Watched, seed: int, numbers: Sequence[int], *, deadline_seconds: float = DEADLINE_SECONDS) -> Volleyed:
-    """Send the mutations of these numbers to a node, each of which has a deadline, and look at it afterwards."""
+    """Send the mutations of these numbers to a node, each with a deadline, and check the node afterwards."""
     files, memory, complaints = node.open_files, node.memory_mib, len(node.complaints())
     volley = Volley(HOST, node.service.port, seed, deadline_seconds=deadline_seconds)
     began = time.monotonic()
@@ -199,12 +199,12 @@ def mutate(node: Watched, seed: int, numbers: Sequence[int], *, deadline_seconds
 
 
 def _said(node: Watched, before: int) -> list[str]:
-    """What its log complains of since there were `before` complaints in it."""
+    """The complaints in its log after the first `before`."""
     return [f"the log says: {line[:2_000]}" for line in node.complaints()[before:][:5]]
 
 
 def _until_files(node: Watched, base: int) -> float:
-    """How long until the node's files are back to what they were; infinite when they are not within bounds."""
+    """Seconds until the node's number of open files is back at `base`; infinite if it is not in time."""
     try:
         return until(lambda: node.open_files <= base + DATABASE_CONNECTIONS, FILES_SECONDS)
     except AssertionError:
@@ -246,4 +246,4 @@ def _of_the_node(outcome: Outcome, names: Sequence[str]) -> list[str]:
     return faults
 
 
-assert set(NEEDED) >= set(ATTACKS), "every attack says what it needs"
+assert set(NEEDED) >= set(ATTACKS), "every attack needs an entry in NEEDED"

@@ -1,4 +1,4 @@
-"""The ground that an attack stands on: its connections, which stay open and silent when it ends, and what it counted."""
+"""The base of an attack: its connections, which stay open and silent at its end, and its counts."""
 
 import random
 import resource
@@ -13,20 +13,20 @@ from dataclasses import dataclass, field
 import trio
 
 ATTACKER = "127.0.0.2"
-"""Where attacks come from: an address of its own has ports of its own, so an attack never takes those of the probe."""
+"""The source address of attacks. Its own ports keep an attack from using up those of the probe."""
 
 RESET = struct.pack("ii", 1, 0)
 AT_ONCE, APART_SECONDS = 4, 0.002
-"""So many connections are opened, then there is a pause."""
+"""The number of connections opened between two pauses."""
 LONGEST_PAUSE_SECONDS = 1.0
-"""Between a connection that the node ended and the next one in its place; by chance, so that they do not come in waves."""
+"""Pause before a connection that the node ended is replaced, randomized to avoid waves."""
 
 
 @dataclass(slots=True)
 class Ground:
-    """Where the node is, what happened so far, and every connection that is open.
+    """The node's address, the counts so far, and all open connections.
 
-    Connections end with a reset, so that neither side keeps a port waiting.
+    Connections end with a reset, so that no port stays in TIME_WAIT.
     """
 
     host: str
@@ -34,7 +34,7 @@ class Ground:
     tls_port: int
     counts: Counter[str] = field(default_factory=Counter)
     begun: trio.Event = field(default_factory=trio.Event)
-    """Set with the first connection."""
+    """Set at the first connection."""
     _open: set[trio.socket.SocketType] = field(default_factory=set)
     _most: int = 0
 
@@ -43,7 +43,7 @@ class Ground:
         return self._most
 
     async def connect(self, *, port: int | None = None, receive_bytes: int | None = None) -> trio.SocketStream:
-        """A connection that stays open until it is dropped, also when who holds it is cancelled. Raises OSError."""
+        """A connection that stays open until it is dropped, even if its task is cancelled. Raises OSError."""
         connection = trio.socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         if receive_bytes is not None:
@@ -66,7 +66,7 @@ class Ground:
 
     @asynccontextmanager
     async def connection(self, *, receive_bytes: int | None = None) -> AsyncIterator[trio.SocketStream]:
-        """A connection that is dropped when the node ends it, or at the end of the block, but not by cancellation."""
+        """A connection that is dropped if the node ends it or the block completes, but not on cancellation."""
         stream = await self.connect(receive_bytes=receive_bytes)
         try:
             yield stream
@@ -76,7 +76,7 @@ class Ground:
 
     @asynccontextmanager
     async def tls_connection(self) -> AsyncIterator[trio.SSLStream[trio.SocketStream]]:
-        """The same to the TLS port, where HTTP/2 is spoken; the certificate is not looked at. Raises OSError."""
+        """A connection to the TLS port for HTTP/2, without checking the certificate. Raises OSError."""
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -96,8 +96,8 @@ class Ground:
         self.drop(stream)
 
     async def many(self, number: int, one: Callable[["Ground"], Awaitable[None]]) -> None:
-        """`number` of them at once, each again and again. They come one after the other, for each is a connection to hold,
-        and how many a second can be opened is what the churn shows."""
+        """Run `number` of them at once, each repeatedly. They start one by one, because the attack is to hold connections,
+        not to open them fast: that is the churn's."""
         async with trio.open_nursery() as nursery:
             for count in range(1, number + 1):
                 nursery.start_soon(self._again_and_again, one)
@@ -109,7 +109,7 @@ class Ground:
             try:
                 await one(self)
             except OSError:
-                # Refused or reset in the handshake: a node may do that, and an attacker tries again.
+                # A node may refuse or reset a handshake, and the attacker tries again.
                 self.counts["refused"] += 1
             await trio.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
 
@@ -121,7 +121,7 @@ async def wait_closed(stream: trio.SocketStream) -> None:
 
 
 def allow_open_files(needed: int) -> None:
-    """Raise the soft limit of open files, which is often 1,024."""
+    """Raise the soft limit of open files, often 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < needed:
         resource.setrlimit(

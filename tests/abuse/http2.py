@@ -1,4 +1,4 @@
-"""The attacks in HTTP/2: over TLS, and on the plain port, where it must not be spoken. Frames are made by hand."""
+"""The attacks in HTTP/2: over TLS, and on the plain port, which must reject it. Frames are made by hand."""
 
 import random
 import struct
@@ -24,17 +24,17 @@ GET_HEALTH = b"\x82\x87\x04\x08/healthz\x01\x10node.example.com"
 
 
 async def ping_flood(ground: Ground) -> None:
-    """8 connections of PINGs without end; half of them never read an answer."""
+    """8 connections of endless PINGs. Half of them never read a response."""
     await _flood(ground, frame(PING, b"whatever") * FRAMES_AT_ONCE)
 
 
 async def settings_flood(ground: Ground) -> None:
-    """8 connections of SETTINGS and PRIORITY without end; half of them never read an answer."""
+    """8 connections of endless SETTINGS and PRIORITY. Half of them never read a response."""
     await _flood(ground, (frame(SETTINGS) + frame(PRIORITY, struct.pack(">IB", 0, 16), stream=1)) * FRAMES_AT_ONCE)
 
 
 async def rapid_reset(ground: Ground) -> None:
-    """8 connections that ask and take it back at once (CVE-2023-44487)."""
+    """8 connections that send requests and cancel them at once (CVE-2023-44487)."""
 
     async def one(ground: Ground) -> None:
         async with ground.tls_connection() as stream:
@@ -50,7 +50,7 @@ async def rapid_reset(ground: Ground) -> None:
 
 
 async def http2_on_the_plain_port(ground: Ground) -> None:
-    """8 connections that speak HTTP/2 where nobody agreed on it, some by way of an upgrade."""
+    """8 connections that speak HTTP/2 without agreement, some after an upgrade request."""
     upgrade = b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n"
     openings = (OPENING, b"GET /healthz HTTP/1.1\r\nhost: node.example.com\r\n" + upgrade + OPENING)
 

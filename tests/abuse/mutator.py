@@ -1,4 +1,4 @@
-"""From a seed and a number to the bytes of one mutation and how they are to be sent: always the same ones."""
+"""Makes the bytes of a mutation, and the way to send them, from a seed and a number. Deterministic."""
 
 import random
 import re
@@ -24,9 +24,8 @@ _SIZE = re.compile(rb"(?<=content-length: )\d+|(?<=\r\n)[0-9a-f]+(?=\r\n)|(?<=HT
 
 
 class Manner(StrEnum):
-    """How a mutation is sent: `KEPT` on a connection that others may have used and may use, `ENDED` with the client's end
-    of the connection closed behind it, `DROPPED` with the whole connection reset before there can be an answer, `PIECES`
-    as `ENDED`, in pieces.
+    """The way to send a mutation: `KEPT` on a connection shared with others, `ENDED` with the client's side closed after it,
+    `DROPPED` with a reset before a response is possible, `PIECES` like `ENDED`, but in pieces.
     """
 
     KEPT = "kept"
@@ -40,7 +39,7 @@ SHARES = {Manner.KEPT: 50, Manner.ENDED: 20, Manner.PIECES: 10, Manner.DROPPED: 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One mutation. `changes` names what was done to the seed."""
+    """One mutation. `changes` names the changes to the seed request."""
 
     number: int
     data: bytes
@@ -71,7 +70,7 @@ def _piece(chance: random.Random, data: bytes, longest: int = 64) -> tuple[int, 
 
 
 def _flip(chance: random.Random, data: bytes) -> bytes:
-    """Other bits in up to eight bytes."""
+    """Flip bits in up to eight bytes."""
     changed = bytearray(data)
     for _ in range(chance.randint(1, 8) if changed else 0):
         changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
@@ -89,7 +88,7 @@ def _delete(chance: random.Random, data: bytes) -> bytes:
 
 
 def _splice(chance: random.Random, data: bytes) -> bytes:
-    """The beginning of one and the end of another."""
+    """Join the beginning of one and the end of another."""
     other = chance.choice(SEEDS)
     return data[: _place(chance, data)] + other[_place(chance, other) :]
 
@@ -104,14 +103,14 @@ def _truncate(chance: random.Random, data: bytes) -> bytes:
 
 
 def _interest(chance: random.Random, data: bytes) -> bytes:
-    """Bytes that mean something to a parser, put in or put over others."""
+    """Insert bytes with a meaning to parsers, or overwrite others with them."""
     word = chance.choice(INTERESTING)
     at = _place(chance, data)
     return data[:at] + word + data[at + chance.choice((0, len(word))) :]
 
 
 def _size(chance: random.Random, data: bytes) -> bytes:
-    """Another number where a length, a chunk's size or a version stands."""
+    """Replace the number of a length, a chunk size or a version."""
     places = list(_SIZE.finditer(data))
     if not places:
         return _interest(chance, data)
@@ -120,7 +119,7 @@ def _size(chance: random.Random, data: bytes) -> bytes:
 
 
 def _repeat_line(chance: random.Random, data: bytes) -> bytes:
-    """A line once more, somewhere else."""
+    """Repeat a line somewhere else."""
     lines = data.split(b"\r\n")
     lines.insert(chance.randrange(len(lines) + 1), chance.choice(lines))
     return b"\r\n".join(lines)

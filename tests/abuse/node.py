@@ -1,4 +1,4 @@
-"""A node under observation: its open files, its memory, the time it takes of a core, and what its log complains of."""
+"""A node under observation: its open files, memory, CPU time, and the complaints in its log."""
 
 import os
 import re
@@ -38,7 +38,7 @@ class Watched:
         return self._status("VmRSS") / 1024
 
     def peak_mib(self) -> float:
-        """The most memory since the peak was last forgotten."""
+        """The peak memory since the last reset."""
         return self._status("VmHWM") / 1024
 
     def forget_peak(self) -> None:
@@ -46,22 +46,22 @@ class Watched:
 
     @property
     def core_seconds(self) -> float:
-        """What the process has used of a core since it began."""
+        """CPU seconds of the process since its start."""
         fields = Path(f"/proc/{self.service.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     @property
     def waited_seconds(self) -> float:
-        """How long the process was ready to run and had no core since it began."""
+        """Seconds in which the process was ready but had no core, since its start."""
         return int(Path(f"/proc/{self.service.process.pid}/schedstat").read_text().split()[1]) / 1e9
 
     def complaints(self) -> list[str]:
-        """Lines of its log that speak of a bug, with what follows each."""
+        """Log lines that report a bug, each with the lines that follow it."""
         lines = self.service.log().splitlines()
         return [" | ".join(lines[at : at + 30]) for at, line in enumerate(lines) if _COMPLAINT.search(line)]
 
     def errands(self) -> list[Errand]:
-        """What the probe asks for: placements, and something that is written."""
+        """The probe's requests: placements, and one that writes."""
         if "/api/v1/sponsors/events" not in self.service.get("/openapi.json").json()["paths"]:
             return [PLACEMENTS, PLACEMENTS, PLACEMENTS, Errand("POST", "/api/v1/auth/agent", 200, "{}")]
         placement = self.service.get(PLACEMENTS.path).json()["placements"][0]
@@ -75,7 +75,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate for this machine that nobody else signed, and its key."""
+    """A self-signed certificate for this machine, and its key."""
 
     certificate: Path
     key: Path
@@ -92,7 +92,7 @@ class Certificate:
 
 @contextmanager
 def watched(data_dir: Path, certificate: Certificate, settings: Mapping[str, object]) -> Iterator[Watched]:
-    """A node that is ready, with its connections to Postgres open, so that their number no longer grows."""
+    """A ready node that has opened all its connections to Postgres, so that their number is stable."""
     tls_port = free_port()
     tls = {
         "tls.bind": f"{HOST}:{tls_port}",

@@ -1,8 +1,8 @@
-"""A steady, modest, well-behaved client, as a process of its own: `python -m tests.abuse.probe HOST PORT < errands`.
+"""A steady, modest client in its own process: `python -m tests.abuse.probe HOST PORT < errands`.
 
-Four clients ask at a fixed pace, each in turn on a connection that it keeps and on a new one. A request is late from the
-moment when it was due, so that a node which stalls makes all requests late that fell due meanwhile. Prints a `Report` as
-JSON. Standard library only, so that it starts at once.
+Four clients send requests at a fixed pace, alternately on a kept connection and on a new one. Latency counts from the
+time a request was due, so a stalled node delays all requests that fall due meanwhile. Prints a `Report` as JSON. Uses only
+the standard library, so that it starts fast.
 """
 
 import json
@@ -21,14 +21,14 @@ PER_SECOND = 25
 """Requests of each client."""
 ANSWER_SECONDS = 10.0
 IDLE_SECONDS = 0.5
-"""A connection that lay longer is not used again: the node might end it in the same moment."""
+"""A connection idle for longer is not reused, because the node might end it at the same moment."""
 VISITOR = "{visitor}"
-"""Stands in a body for an identifier that is new in each request."""
+"""A placeholder in a body for an identifier that is new in each request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """One kind of request and the status that its answer has to have."""
+    """One kind of request and its expected status."""
 
     method: str
     path: str
@@ -38,7 +38,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the probe saw. Times are in seconds from when a request was due; `errors` are the first few, as text."""
+    """The probe's results. Times are in seconds since a request was due. `errors` are the first few, as text."""
 
     requests: int
     p50: float
@@ -53,7 +53,7 @@ class Report:
 
 
 def start(host: str, port: int, seconds: float, errands: Sequence[Errand]) -> Callable[[], Report]:
-    """Start a probe for `seconds`; the function that comes back waits for its report."""
+    """Start a probe for `seconds`. The returned function waits for its report."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.abuse.probe", host, str(port), str(seconds)],
         stdin=subprocess.PIPE,
@@ -83,7 +83,7 @@ class _Client:
         self._used_at = 0.0
 
     def ask(self, errand: Errand, *, keep: bool) -> str:
-        """Empty when the answer is as it has to be, else what is wrong."""
+        """The error in the response, or an empty text."""
         try:
             if time.monotonic() - self._used_at > IDLE_SECONDS:
                 self._forget()
@@ -120,7 +120,7 @@ def _request(errand: Errand, *, keep: bool) -> bytes:
 
 
 def _exchange(connection: socket.socket, request: bytes) -> tuple[int, bool]:
-    """The status, and whether the connection may be used again. Raises OSError, also for an answer that is not whole."""
+    """The status, and whether the connection can be reused. Raises OSError, also for an incomplete response."""
     connection.sendall(request)
     data = b""
     while b"\r\n\r\n" not in data:
@@ -142,7 +142,7 @@ def _more(connection: socket.socket) -> bytes:
 
 
 def run(host: str, port: int, seconds: float, errands: Sequence[Errand]) -> Report:
-    """Ask at the pace for `seconds`."""
+    """Send requests at the fixed pace for `seconds`."""
     late: list[float] = []
     errors: list[str] = []
     began = time.monotonic()

@@ -1,6 +1,6 @@
-"""Requests in good order, of every kind that the service takes: what mutations begin with.
+"""Valid requests of every kind, from which mutations are made.
 
-Each carries `x-request-id: NUMBER`, so that a line in the node's log names the mutation that it came from.
+Each carries `x-request-id: NUMBER`, so that a line in the node's log names the mutation that caused it.
 """
 
 import json

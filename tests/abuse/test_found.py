@@ -1,4 +1,4 @@
-"""What the campaign found, each as the smallest request that shows it."""
+"""Bugs found by the campaign, each as its smallest request."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def _head(host: bytes) -> bytes:
     "host", [b".", b"..", b".a", b"a..b", b"a" * 64, b"a." + b"b" * 64, b"a." * 128, b"node.example.com:x"]
 )
 def test_a_host_that_is_no_name_is_refused_before_the_application_sees_it(host: bytes) -> None:
-    """Quart's routing cannot take an empty label or one of more than 63 bytes, and would fail."""
+    """Quart's routing fails on an empty label or one of more than 63 bytes."""
     with pytest.raises(BadRequest) as refused:
         parse_head(_head(host))
     assert refused.value.status == 400

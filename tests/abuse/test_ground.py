@@ -1,4 +1,4 @@
-"""What an attacker stands on, against a node that is a few lines."""
+"""The base of the attacks, tested against a node of a few lines."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from tests.abuse.ground import Ground
 
 
 async def test_a_handshake_that_the_node_ends_is_a_refusal_and_no_bug() -> None:
-    """A busy node may do that, and the attacker tries again."""
+    """A busy node may do so, and the attacker tries again."""
 
     async def hang_up(stream: trio.SocketStream) -> None:
         await stream.aclose()

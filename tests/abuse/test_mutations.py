@@ -1,4 +1,4 @@
-"""The mutations and who judges them: a campaign that cannot fail shows nothing."""
+"""The mutations and their judge: a campaign that cannot fail proves nothing."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -98,7 +98,7 @@ async def test_a_server_that_neither_answers_nor_closes_is_found() -> None:
 
 
 async def _volley(serve: Server) -> Tally:
-    """60 mutations against a server that is not a good one."""
+    """Send 60 mutations to a faulty server."""
 
     async def one(stream: trio.SocketStream) -> None:
         with suppress(trio.BrokenResourceError):

@@ -1,4 +1,4 @@
-"""Mutations, sent to a node: each has to end in answers whose status is a known one, or in the end of the connection."""
+"""Sends mutations to a node. Each must lead to responses with known statuses, or to the end of the connection."""
 
 import math
 import socket
@@ -14,9 +14,9 @@ from tests.abuse.mutator import Manner, Mutation, mutation
 
 AT_ONCE = 48
 PATIENCE_SECONDS = 0.1
-"""How long the first answer may take on a connection that is kept, before the client says that it sends no more."""
+"""Seconds for the first response on a kept connection, before the client closes its side."""
 DEADLINE_SECONDS = 5.0
-"""How long a mutation may take in all, until its answer or the end of its connection."""
+"""Seconds for a mutation in total, until its response or the end of its connection."""
 STATUSES = frozenset(
     {100, 200, 204, 304, 307, 308, 400, 401, 403, 404, 405, 408, 409, 411, 413, 414, 415, 417, 421, 422, 426, 429, 431}
     | {501, 503, 505}
@@ -24,12 +24,12 @@ STATUSES = frozenset(
 
 
 class Faulty(Exception):
-    """A mutation did not end as it has to; the text says how."""
+    """A mutation had a wrong outcome, which the message describes."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the mutations."""
+    """The outcomes of the mutations."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Connection:
-    """One connection, the numbers of the mutations that it carried, and whether one of them may have asked with HEAD."""
+    """One connection, the numbers of its mutations, and whether one of them may have been a HEAD request."""
 
     stream: trio.SocketStream
     carried: list[int] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Connection:
 
 
 class Volley:
-    """Sends mutations of one seed to one node, several at once. A node that can no longer be reached is an OSError."""
+    """Sends mutations of one seed to one node, several at once. Raises OSError if the node is unreachable."""
 
     def __init__(self, host: str, port: int, seed: int, *, deadline_seconds: float = DEADLINE_SECONDS) -> None:
         self._host, self._port, self._seed = host, port, seed
@@ -99,7 +99,7 @@ class Volley:
             connection.close()
 
     async def _one(self, one: Mutation, connection: Connection) -> bool:
-        """Send it and judge what comes back; whether the connection may carry another. Raises `Faulty`."""
+        """Send a mutation and check the responses. Returns whether the connection can carry another. Raises `Faulty`."""
         with trio.move_on_after(self._deadline_seconds) as bound:
             if not await _sent(one, connection.stream):
                 self.tally.outcomes["closed meanwhile"] += 1
@@ -117,7 +117,7 @@ class Volley:
 
 
 async def _sent(one: Mutation, stream: trio.SocketStream) -> bool:
-    """Whether all of it could be sent. The node may close before that; so may the one before on the same connection."""
+    """Whether all of it could be sent. The node may have closed, also because of an earlier mutation."""
     size = len(one.data) if one.manner is not Manner.PIECES else max(1, math.ceil(len(one.data) / 8))
     try:
         for at in range(0, len(one.data), size or 1):
@@ -131,9 +131,9 @@ async def _sent(one: Mutation, stream: trio.SocketStream) -> bool:
 
 
 async def _received(one: Mutation, stream: trio.SocketStream) -> tuple[bytes, bool]:
-    """What came back, and whether the connection has ended. On a kept one, as soon as an answer is whole.
+    """The response bytes, and whether the connection has ended. On a kept one, returns at the first complete response.
 
-    A reset may take with it what the client has not read yet: nothing that came before one counts as broken off.
+    A reset may discard bytes the client has not read, so a response before a reset never counts as cut off.
     """
     data, ended, patient = b"", False, one.manner is Manner.KEPT
     while not ended:
@@ -155,7 +155,7 @@ async def _received(one: Mutation, stream: trio.SocketStream) -> tuple[bytes, bo
 
 
 def _is_settled(data: bytes) -> bool:
-    """Whether there is nothing to wait for; what is not an answer never becomes one."""
+    """Whether a response is complete or can never become valid."""
     try:
         return read_answers(data).settled
     except Malformed:
@@ -163,13 +163,13 @@ def _is_settled(data: bytes) -> bool:
 
 
 def _up_to_the_break(data: bytes) -> bytes:
-    """Without the answer at the end that is only partly there."""
+    """`data` without an incomplete response at its end."""
     end = data.rfind(b"HTTP/1.1 ")
     return data if end < 0 or _is_settled(data) else data[:end]
 
 
 def _judged(data: bytes, *, head: bool) -> Answers:
-    """The answers in `data`, each of which has to be a right one. Raises `Faulty`."""
+    """The responses in `data`. Raises `Faulty` if one is wrong."""
     try:
         answers = read_answers(data)
     except Malformed as error:

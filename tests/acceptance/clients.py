@@ -1,6 +1,6 @@
-"""HTTP clients as bare as can be: they see what really came over the wire, and can be as rude as a test needs."""
+"""Bare HTTP clients: they show exactly what came over the wire, and can break the rules when a test needs it."""
 
-# ruff: noqa: ASYNC110 - what another process does sets no event
+# ruff: noqa: ASYNC110 - a condition in another process sets no event
 
 import json
 import socket
@@ -17,16 +17,16 @@ ANSWER_SECONDS = 20.0
 
 
 class Unanswered(Exception):
-    """The connection ended before the first byte of an answer."""
+    """The connection ended before the first byte of a response."""
 
 
 class Torn(Exception):
-    """The connection ended in the middle of an answer."""
+    """The connection ended in the middle of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One whole answer."""
+    """One complete response."""
 
     status: int
     headers: Mapping[str, str]
@@ -42,7 +42,7 @@ class Reply:
 
 
 class Wire:
-    """One keep-alive connection. A test that is done with it closes it."""
+    """One keep-alive connection. The test closes it."""
 
     def __init__(self, stream: trio.SocketStream, host: str) -> None:
         self._stream = stream
@@ -51,7 +51,7 @@ class Wire:
 
     @classmethod
     async def open(cls, url: str, *, receive_bytes: int | None = None) -> "Wire":
-        """Connect; a small `receive_bytes` makes a client that takes little before it has to read."""
+        """Connect. A small `receive_bytes` limits how much the kernel buffers before the client reads."""
         parts = urlsplit(url)
         assert parts.hostname is not None
         assert parts.port is not None
@@ -66,13 +66,13 @@ class Wire:
         return cls(trio.SocketStream(plain), f"{parts.hostname}:{parts.port}")
 
     async def get(self, path: str, key: str | None = None) -> Reply:
-        """Send a request and read its whole answer. Raises `Unanswered` or `Torn`."""
+        """Send a request and read the complete response. Raises `Unanswered` or `Torn`."""
         with trio.fail_after(ANSWER_SECONDS):
             await self.send(path, key)
             return await self.read()
 
     async def post(self, path: str, body: object, key: str | None = None) -> Reply:
-        """Send JSON and read the whole answer. Raises `Unanswered` or `Torn`."""
+        """Send JSON and read the complete response. Raises `Unanswered` or `Torn`."""
         with trio.fail_after(ANSWER_SECONDS):
             await self.send(path, key, method="POST", body=json.dumps(body).encode())
             return await self.read()
@@ -135,7 +135,7 @@ class Wire:
 
 
 async def once(url: str, path: str, key: str | None = None) -> Reply:
-    """One request on a connection of its own."""
+    """One request on its own connection."""
     wire = await Wire.open(url)
     try:
         return await wire.get(path, key)
@@ -145,7 +145,7 @@ async def once(url: str, path: str, key: str | None = None) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request: to whom, and what."""
+    """One request and its address."""
 
     url: str
     path: str
@@ -154,9 +154,9 @@ class Ask:
 
 
 async def at_once(asks: Sequence[Ask], on_answer: Callable[[], None] = lambda: None) -> list[Reply | None]:
-    """Send all at the same moment, each over a connection that is open by then; a body makes it a POST.
+    """Open all connections, then send all requests at the same moment. A request with a body is a POST.
 
-    The answers in order; None is one that was lost.
+    Returns the responses in order; None if one was lost.
     """
     wires = [await Wire.open(ask.url) for ask in asks]
     replies: list[Reply | None] = [None] * len(asks)
@@ -181,7 +181,7 @@ async def at_once(asks: Sequence[Ask], on_answer: Callable[[], None] = lambda: N
 
 
 async def until_answer(url: str, path: str, status: int, key: str | None = None, *, seconds: float) -> Reply:
-    """Ask again and again until the answer has this status; fails after `seconds`."""
+    """Repeat a request until the response has this status. Fails after `seconds`."""
     with trio.fail_after(seconds):
         while (reply := await once(url, path, key)).status != status:
             await trio.sleep(0.02)
@@ -190,13 +190,13 @@ async def until_answer(url: str, path: str, status: int, key: str | None = None,
 
 @dataclass(slots=True)
 class Tally:
-    """What came back. `lost` are requests whose connection ended before their answer did."""
+    """Results of a load. `lost` counts requests whose connection ended before their response did."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     torn: int = 0
     lost: int = 0
     replies: list[Reply] = field(default_factory=list)
-    """The refusals, for a closer look."""
+    """The refusals themselves."""
 
     @property
     def yes(self) -> int:
@@ -214,10 +214,9 @@ class Tally:
 
 @dataclass(slots=True)
 class Crowd:
-    """Clients that ask the same again and again, each over its own connection and each waiting for its answer.
+    """Clients that repeat one request, each over its own connection, one request at a time.
 
-    They end once `requests` were sent in all, or when `stop` is set. A connection that is gone is opened again for as
-    long as `stop` is not set.
+    They end after `requests` in total, or when `stop` is set. Until then a lost connection is opened again.
     """
 
     url: str
@@ -253,7 +252,7 @@ class Crowd:
                 wire.close()
 
     async def _one(self, wire: Wire) -> Wire | None:
-        """One request. The connection may be used again, or is None."""
+        """Send one request. Returns the connection if it can be used again, otherwise None."""
         try:
             reply = await wire.get(self.path, self.key)
         except (Unanswered, Torn) as error:

@@ -1,4 +1,4 @@
-"""What the acceptance tests share: one migrated cluster to copy, one external Postgres, a place for each test."""
+"""Fixtures of the acceptance tests: one migrated cluster to copy, one external Postgres, a directory for each test."""
 
 import itertools
 import shutil
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def playground() -> Iterator[Path]:
-    """A directory that the unprivileged user of Postgres may pass through, unlike pytest's own."""
+    """A directory that Postgres's unprivileged user can enter, unlike pytest's own."""
     directory = Path(tempfile.mkdtemp(prefix="catalog-acceptance-", dir=in_memory()))
     directory.chmod(0o711)
     yield directory
@@ -29,7 +29,7 @@ def playground() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def template(playground: Path) -> Cluster:
-    """A migrated cluster that no service has used: making one takes seconds, copying one does not."""
+    """A migrated, unused cluster. Copying it is much faster than making one."""
     assert "up to date" in command("migrate", "--data-dir", playground / "template")
     return trio.run(prepare, playground / "template", None)
 
@@ -55,7 +55,7 @@ def new_data_dir(playground: Path, template: Cluster) -> Callable[[str], Path]:
 
 @pytest.fixture
 def data_dir(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]) -> Iterator[Path]:
-    """A data directory of this test alone."""
+    """A data directory for one test."""
     module = request.node.path.stem.removeprefix("test_")
     directory = new_data_dir(f"{module}-{next(_numbers)}")
     yield directory
@@ -64,7 +64,7 @@ def data_dir(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]
 
 @pytest.fixture(scope="session")
 def new_server(template: Cluster) -> Callable[..., PostgresServer]:
-    """Makes external servers of the embedded one's version, in a directory and with options."""
+    """Makes external servers of the embedded server's version, in a directory and with options."""
 
     def make(place: Path, *options: str) -> PostgresServer:
         if not place.exists():
@@ -79,6 +79,6 @@ def new_server(template: Cluster) -> Callable[..., PostgresServer]:
 
 @pytest.fixture(scope="session")
 def external(playground: Path, new_server: Callable[..., PostgresServer]) -> Iterator[PostgresServer]:
-    """The external Postgres that tests share; each takes a fresh database of it, and leaves it running and writable."""
+    """The shared external Postgres. Each test creates its own database and leaves the server running and writable."""
     with started(new_server(playground / "external")) as server:
         yield server

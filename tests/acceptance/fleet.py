@@ -1,4 +1,4 @@
-"""Nodes over one Postgres that are killed while they are at work, and come back where they were."""
+"""Nodes on one Postgres that are killed under load and restarted at the same address."""
 
 import random
 import re
@@ -14,13 +14,13 @@ from tests.acceptance.postgres import PostgresServer, free_port
 from tests.acceptance.processes import Service, Settings, serving
 
 LONGEST_SECONDS = 120.0
-"""Of a load with its kills: a bound, on a machine with much else to do."""
+"""Limit for a load with its kills, on a busy machine."""
 
 _COMPLAINT = re.compile(r"Traceback|^\S+ (error|critical) ", re.MULTILINE)
 
 
 class Fleet:
-    """Nodes over one database, each at an address that it keeps. `lives` are all processes that there ever were."""
+    """Nodes on one database, each with a fixed address. `lives` are all processes ever started."""
 
     def __init__(self, services: ExitStack, places: Sequence[Path], settings: Settings) -> None:
         self._services = services
@@ -36,7 +36,7 @@ class Fleet:
         return [node.url for node in self.nodes]
 
     async def kill(self, number: int) -> None:
-        """kill -9 of a node, and a new life at the same address; returns when that serves."""
+        """Kill -9 a node and restart it at the same address. Returns when it serves."""
         self.nodes[number].process.kill()
         await trio.to_thread.run_sync(self.nodes[number].wait)
         service = self._started(self._places[number], self.nodes[number].url.removeprefix("http://"))
@@ -45,11 +45,11 @@ class Fleet:
         self.nodes[number] = service
 
     def stop(self) -> None:
-        """Stop all nodes that run, in order."""
+        """Stop all running nodes gracefully."""
         self._services.close()
 
     def complaints(self) -> list[str]:
-        """What the logs of all lives say of errors, each with the lines that follow it."""
+        """The errors in all logs, each with the lines that follow it."""
         logs = [life.log() for life in self.lives]
         return [log[found.start() :][:2_000] for log in logs for found in _COMPLAINT.finditer(log)]
 
@@ -59,7 +59,7 @@ class Fleet:
 
 @dataclass(frozen=True, order=True, slots=True)
 class Kill:
-    """After how many answers a node dies, and how long after the last of them, so that any moment of a batch is met."""
+    """The number of responses after which a node is killed, and a random delay, so that kills hit any moment of a batch."""
 
     answers: int
     node: int
@@ -71,8 +71,7 @@ class Kill:
 
 
 class Kills:
-    """kill -9 of nodes while there is load, each once. A killed node comes back at once, and the next one dies whether it is
-    back by then or not."""
+    """Kills nodes with kill -9 under load. A killed node restarts at once, and the next kill does not wait for it."""
 
     def __init__(self, fleet: Fleet, plan: Iterable[Kill] = ()) -> None:
         self._fleet = fleet
@@ -82,7 +81,7 @@ class Kills:
 
     @classmethod
     def of_each_node(cls, fleet: Fleet, chance: random.Random, answers: int) -> "Kills":
-        """In the order of chance, spread over the first nine tenths of so many answers."""
+        """Kills in random order, spread over the first nine tenths of this number of responses."""
         count = len(fleet.nodes)
         share = answers * 9 // 10 // count
         order = chance.sample(range(count), count)
@@ -90,13 +89,13 @@ class Kills:
         return cls(fleet, [Kill.drawn(chance, *each) for each in zip(ranges, order, strict=True)])
 
     def note(self) -> None:
-        """Somebody has got an answer."""
+        """Count a response."""
         self._answered += 1
         while self._plan and self._answered >= self._plan[0].answers:
             self._due.send_nowait(self._plan.popleft())
 
     async def during(self, load: Callable[[], Awaitable[object]]) -> None:
-        """Returns when the load has ended, all kills are done and all nodes are back; fails when that takes too long."""
+        """Run until the load has ended, all kills are done and all nodes serve again. Fails if that takes too long."""
         planned = len(self._plan)
         with trio.fail_after(LONGEST_SECONDS):
             async with trio.open_nursery() as nursery:
@@ -111,6 +110,6 @@ class Kills:
 
 
 def deadlocks(postgres: PostgresServer, database: str) -> int:
-    """How many the server has ended in a database whose nodes have stopped: their sessions have told by then."""
+    """The number of deadlocks in a database. Its nodes must have stopped, because sessions report at their end."""
     found = postgres.ask(f"select deadlocks from pg_stat_database where datname = '{database}'", database="postgres")
     return int(found[0]["deadlocks"])

@@ -1,4 +1,4 @@
-"""People who are signed in, for tests of what they decide."""
+"""Signed-in people, for tests of device logins."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ _numbers = itertools.count(1)
 
 
 class Person:
-    """Somebody who is signed in, as the rows of a session say."""
+    """A signed-in person, made by inserting the rows of a session."""
 
     def __init__(self, external: PostgresServer, database: str) -> None:
         self.number = next(_numbers)
@@ -43,7 +43,7 @@ class Person:
         assert answer.status_code == 200, answer.text
 
     def issues(self, node: Service) -> tuple[str, str]:
-        """A full key of his account, and its id."""
+        """Issue a full key of the account. Returns the key and its id."""
         answer = node.http.post("/api/v1/account/keys", json={"name": "A key"}, headers=self.headers)
         assert answer.status_code == 200, answer.text
         issued = answer.json()

@@ -1,4 +1,4 @@
-"""Postgres servers of the tests' own: an existing database that the service did not start and must not manage."""
+"""External Postgres servers, which the service does not start or manage."""
 
 import asyncio
 import itertools
@@ -34,9 +34,9 @@ async def _ask(statements: tuple[str, ...], arguments: dict[str, Any]) -> list[a
 def ask(
     sockets: Path, *statements: str, database: str = "catalog", role: str = "catalog", port: int = 5432
 ) -> list[asyncpg.Record]:
-    """Run statements over a connection of its own; returns the rows of the last one.
+    """Run statements over a new connection. Returns the rows of the last one.
 
-    In a thread of its own, because the thread of an async test belongs to Trio's loop.
+    Uses its own thread, because the thread of an async test runs Trio's loop.
     """
 
     def work() -> list[asyncpg.Record]:
@@ -48,7 +48,7 @@ def ask(
 
 
 def answers(sockets: Path, database: str = "catalog") -> bool:
-    """Whether the server lets us in and answers."""
+    """Whether the server accepts a connection and answers."""
     try:
         return bool(ask(sockets, "select 1", database=database))
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -56,7 +56,7 @@ def answers(sockets: Path, database: str = "catalog") -> bool:
 
 
 class PostgresServer:
-    """A server over a cluster directory that belongs to `account`; `sockets` is its socket directory."""
+    """A server on a cluster directory owned by `account`. `sockets` is its socket directory."""
 
     def __init__(self, binaries: Path, account: Account, directory: Path, sockets: Path, *options: str) -> None:
         self.binaries = binaries
@@ -74,7 +74,7 @@ class PostgresServer:
             settings.append("listen_addresses=")
         arguments = [part for setting in settings for part in ("-c", setting)]
         with self.directory.with_name(f"{self.directory.name}.log").open("ab") as log:
-            # It is told to quit should this process be killed; so start it in the main thread.
+            # It quits if this process is killed; for that it must be started in the main thread.
             self.process = spawn(
                 [self.binaries / "postgres", "-D", self.directory, *arguments],
                 self.account,
@@ -85,14 +85,14 @@ class PostgresServer:
         assert not self._ended(), self.log()
 
     def stop(self, order: signal.Signals = signal.SIGINT) -> None:
-        """Fast stop by default; SIGQUIT is the immediate one, which leaves a crash to recover from."""
+        """Stop the server: fast by default, or immediately with SIGQUIT, which leaves a crash to recover from."""
         if self.process is not None:
             self.process.send_signal(order)
             self.process.wait(60)
             self.process = None
 
     def kill(self) -> None:
-        """kill -9 of every process of the server; the next start recovers."""
+        """Kill -9 every process of the server. The next start recovers."""
         pids, process = self._pids(), self.process
         assert process is not None
         for pid in pids:
@@ -103,7 +103,7 @@ class PostgresServer:
         self.process = None
 
     def freeze(self) -> None:
-        """Stop every process of the server where it stands: connections stay open and nothing answers."""
+        """Suspend every process of the server: connections stay open and nothing responds."""
         for pid in self._pids():
             os.kill(pid, signal.SIGSTOP)
 
@@ -124,13 +124,13 @@ class PostgresServer:
         return f"postgresql://catalog@/{database}?host={self.sockets}"
 
     def fresh_database(self) -> str:
-        """A migrated database that no service has used yet; returns its name."""
+        """Create a migrated, unused database. Returns its name."""
         name = f"fresh_{next(_numbers)}"
         self.ask(f"create database {name} template catalog", database="postgres")
         return name
 
     def configure(self, *statements: str) -> None:
-        """Run `alter system ...` and have the server read it, read-only or not."""
+        """Run `alter system ...` and reload the server, even if it is read-only."""
         alone = ("set default_transaction_read_only = off", *statements, "select pg_reload_conf()")
         self.ask(*alone, database="postgres")
 
@@ -148,7 +148,7 @@ class PostgresServer:
 
 @contextmanager
 def started(server: PostgresServer) -> Iterator[PostgresServer]:
-    """The server for the life of the block."""
+    """Run the server during the block."""
     server.start()
     try:
         yield server
@@ -159,7 +159,7 @@ def started(server: PostgresServer) -> Iterator[PostgresServer]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """A currently unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

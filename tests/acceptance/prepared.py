@@ -1,10 +1,11 @@
-"""The program in forks of one process that has imported it: importing it costs more than most commands do.
+"""Runs the program in forks of a process that has imported it, because the import takes longer than most commands.
 
-Each fork is a process with arguments, environment, output and exit code of its own; only the start of an interpreter is not
-its own. `python -m tests.acceptance.prepared DESCRIPTOR` serves the requests that come over that socket until it closes.
+Each fork has its own arguments, environment, output and exit code; only the interpreter's start is shared.
+`python -m tests.acceptance.prepared DESCRIPTOR` serves requests from that socket until it closes.
 """
 
 import atexit
+import gc
 import json
 import os
 import select
@@ -27,11 +28,11 @@ REQUEST_BYTES = 100_000
 NUMBER = struct.Struct("i")
 
 
-# Where forks are wanted.
+# The client.
 
 
 class Forked:
-    """A fork that runs the program, with the part of subprocess.Popen that the tests use."""
+    """A fork that runs the program. Implements the part of `subprocess.Popen` that the tests use."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], out: int, err: int) -> None:
         request = json.dumps([arguments, dict(environment)]).encode()
@@ -50,7 +51,7 @@ class Forked:
         return self._ended(0.0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; returns the exit code. TimeoutExpired when that is not within `timeout`."""
+        """Wait for its end. Returns the exit code. Raises TimeoutExpired after `timeout` seconds."""
         code = self._ended(timeout)
         if code is None:
             raise subprocess.TimeoutExpired(list(self.arguments), timeout or 0.0)
@@ -79,7 +80,7 @@ class Forked:
 def run_prepared(
     arguments: Sequence[str], environment: Mapping[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end; TimeoutExpired when that is not within `seconds`."""
+    """Run one command to its end. Raises TimeoutExpired after `seconds`."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         fork = Forked(arguments, environment, out.fileno(), err.fileno())
         try:
@@ -95,7 +96,7 @@ def run_prepared(
 
 @cache
 def _server() -> socket.socket:
-    """Where requests are sent. The process behind it is started by the first and ends with this one."""
+    """The socket for requests. The first call starts the process behind it, which ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         command = [sys.executable, "-m", "tests.acceptance.prepared", str(theirs.fileno())]
@@ -109,11 +110,14 @@ def _server() -> socket.socket:
     return ours
 
 
-# Where they are run.
+# The server.
 
 
 def _serve(requests: socket.socket, main: Callable[[Sequence[str]], int]) -> None:
     signal.signal(signal.SIGCHLD, _reap)
+    # Forks share what is never written, and a garbage collection writes to all that it looks at.
+    gc.collect()
+    gc.freeze()
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, REQUEST_BYTES, 3)
         if not request:
@@ -126,7 +130,7 @@ def _serve(requests: socket.socket, main: Callable[[Sequence[str]], int]) -> Non
 
 
 def _reap(*_: object) -> None:
-    """Take leave of forks that have ended, so that their time counts as that of the suite."""
+    """Reap ended forks, so that their CPU time counts as the suite's."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -140,7 +144,7 @@ def _command(
     err: int,
     telling: int,
 ) -> NoReturn:
-    """Run one command in a fork of this fork, which tells its pid, waits for its end, and tells its exit code."""
+    """Run one command in a fork of this fork. Reports its pid, waits for its end, and reports its exit code."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
     if pid == 0:

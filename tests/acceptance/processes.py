@@ -1,4 +1,4 @@
-"""Real processes for the acceptance tests: the service, its commands, and waiting for what other processes do."""
+"""Real processes for the acceptance tests: the service, its commands, and waiting for conditions in other processes."""
 
 import json
 import os
@@ -31,11 +31,11 @@ ROOMY: Settings = {
     "claim.starts_per_hour": 10_000,
     "claim.completions_per_hour": 10_000,
 }
-"""Limits by address that no test runs into: all tests share the loopback address."""
+"""Limits per address that no test reaches, because all tests share the loopback address."""
 
 
 def until(condition: Callable[[], object], seconds: float = 20.0, *, what: str = "") -> float:
-    """Wait for a condition in another process; returns how long it took. Fails after `seconds`."""
+    """Wait for a condition in another process. Returns the seconds it took. Fails after `seconds`."""
     began = time.monotonic()
     while not condition():
         assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what or condition}"
@@ -44,21 +44,21 @@ def until(condition: Callable[[], object], seconds: float = 20.0, *, what: str =
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """The environment of a service with these settings, written as `section.name`."""
+    """The environment of a service with these settings, named `section.name`."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("CATALOG__")}
     chosen = {f"CATALOG__{name.upper().replace('.', '__')}": str(value) for name, value in settings.items()}
     return {**inherited, "PYTHONUNBUFFERED": "1", **chosen}
 
 
 def as_user(uid: int | None) -> dict[str, Any]:
-    """The options that run a process as another user; None is this one."""
+    """The options that run a process as another user. None means the current user."""
     return {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
 
 
 def run(
     *arguments: object, settings: Settings | None = None, python: str | None = None, uid: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, whatever that is: by an interpreter of its own when `python` names one."""
+    """Run one command to its end, which may be a failure. `python` names another interpreter."""
     words = [str(argument) for argument in arguments]
     if python is None and uid is None:
         return run_prepared(words, environment(settings or {}), COMMAND_SECONDS)
@@ -75,20 +75,20 @@ def run(
 
 
 def run_all(*commands: Sequence[object], settings: Settings | None = None) -> list[subprocess.CompletedProcess[str]]:
-    """Run commands beside one another, each to its end."""
+    """Run commands in parallel, each to its end."""
     with ThreadPoolExecutor(len(commands)) as pool:
         return list(pool.map(lambda arguments: run(*arguments, settings=settings), commands))
 
 
 def command(*arguments: object, settings: Settings | None = None, **options: Any) -> str:
-    """Run a command that must succeed; returns what it printed."""
+    """Run a command that must succeed. Returns its output."""
     done = run(*arguments, settings={"log.level": "warning", **(settings or {})}, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """The one clear line of a process that refused to work: exit code 2, and no traceback."""
+    """The error line of a process that refused to work. Asserts exit code 2 and no traceback."""
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -100,7 +100,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 
 class Service:
-    """One `serve` process. Its output goes to files, which can be read while it runs."""
+    """One `serve` process. Its output goes to files that can be read while it runs."""
 
     def __init__(
         self,
@@ -137,10 +137,10 @@ class Service:
         self.url = ""
         self._client: httpx.Client | None = None
 
-    # Its life.
+    # Starting and stopping.
 
     def wait_ready(self) -> None:
-        """Wait until it says where it listens."""
+        """Wait until it prints its address."""
         until(lambda: self.process.poll() is not None or "\n" in self.out.read_text(), START_SECONDS, what="the start")
         match = re.match(r"listening on (http://\S+)\n", self.out.read_text())
         assert match, f"it said {self.out.read_text()!r} and {self.log()}"
@@ -150,17 +150,17 @@ class Service:
         self.process.send_signal(signal.SIGTERM)
 
     def wait(self, seconds: float = STOP_SECONDS) -> int:
-        """Wait for its end; returns the exit code."""
+        """Wait for its end. Returns the exit code."""
         return self.process.wait(seconds)
 
     def stop(self) -> None:
-        """Stop it in order, which must succeed without a bug in the log."""
+        """Stop it gracefully. Asserts success and no bug in the log."""
         self.terminate()
         assert self.wait() == 0, self.log()
         assert "Traceback" not in self.log(), self.log()
 
     def kill(self) -> None:
-        """kill -9: the process has no say in it."""
+        """Kill -9 the process."""
         self.process.kill()
         self.process.wait()
 
@@ -169,7 +169,7 @@ class Service:
             self._client.close()
             self._client = None
 
-    # What it says.
+    # Output.
 
     def log(self) -> str:
         return self.err.read_text(errors="replace")
@@ -188,12 +188,12 @@ class Service:
         return int((self.data_dir / "postgres" / "postmaster.pid").read_text().split("\n")[0])
 
     def command(self, *arguments: object) -> str:
-        """Run a command beside it, as its operator would: as the same user and over the same database."""
+        """Run a command beside it as its operator would: as the same user on the same database."""
         shared = {name: value for name, value in self.settings.items() if name.startswith(("database.", "server."))}
         beside = ("--data-dir", self.data_dir)
         return command(*arguments, *beside, settings=shared, python=self.python, uid=self.uid)
 
-    # What it answers.
+    # Responses.
 
     @property
     def http(self) -> httpx.Client:
@@ -208,7 +208,7 @@ class Service:
         return self.http.post(path, json=body)
 
     def mint(self) -> dict[str, Any]:
-        """A fresh anonymous key with its claim token."""
+        """Mint an anonymous key with its claim token."""
         answer = self.post("/api/v1/auth/agent")
         assert answer.status_code == 200, answer.text
         minted: dict[str, Any] = answer.json()
@@ -221,7 +221,7 @@ class Service:
         return usage
 
     def status(self, path: str, key: str | None = None) -> int:
-        """The status of an answer, or 0 where there was none."""
+        """The status of the response, or 0 without one."""
         try:
             return self.get(path, key).status_code
         except httpx.TransportError:
@@ -235,7 +235,7 @@ class Service:
 def serving(
     data_dir: Path, settings: Settings | None = None, *, wait: bool = True, **options: Any
 ) -> Iterator[Service]:
-    """A service that is ready. On leaving it is stopped in order, unless the test has ended it already."""
+    """Start a service and wait until it is ready. At the end it is stopped gracefully, unless the test has ended it."""
     service = Service(data_dir, {**ROOMY, **(settings or {})}, **options)
     try:
         if wait:
@@ -246,7 +246,7 @@ def serving(
     finally:
         service.close()
         if service.process.poll() is None:
-            # In order first: a Postgres that is still at work would meet its files being removed.
+            # Gracefully first: otherwise files would be removed under a running Postgres.
             service.terminate()
             with suppress(subprocess.TimeoutExpired):
                 service.wait(STOP_SECONDS)
@@ -254,7 +254,7 @@ def serving(
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that nobody has reaped yet does not."""
+    """Whether a process runs. A zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -262,10 +262,10 @@ def is_alive(pid: int) -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """The living children of a process, whichever of its threads started them."""
+    """The running children of a process, started by any of its threads."""
     children: list[int] = []
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):  # a thread may end meanwhile
+        with suppress(OSError):  # the thread has ended
             children += map(int, (thread / "children").read_text().split())
     return [child for child in children if is_alive(child)]
 

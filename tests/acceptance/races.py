@@ -1,10 +1,9 @@
-"""Sponsors that race for the same weeks over any number of nodes, with repeated and reused idempotency keys.
+"""Sponsors that race for the same weeks on any number of nodes, with repeated and reused idempotency keys.
 
-A client repeats what it got no answer to until it has one, as whoever pays would; afterwards every answer is held against the
-bookings that are there.
+A client repeats a request until it gets a response. Afterwards every response is compared with the stored bookings.
 """
 
-# ruff: noqa: ASYNC110 - what another process does sets no event
+# ruff: noqa: ASYNC110 - a condition in another process sets no event
 
 import random
 import uuid
@@ -30,7 +29,7 @@ AGAIN_SECONDS = 0.02
 
 @dataclass(slots=True)
 class Account:
-    """A sponsor with its campaign, and the bodies that its clients have sent so far."""
+    """A sponsor with its campaign and the bodies its clients have sent."""
 
     key: str
     campaign: str = ""
@@ -39,7 +38,7 @@ class Account:
 
 @dataclass(slots=True)
 class Race:
-    """What all clients share. `answers` are pairs of a body and what came back for it; None is a lost answer."""
+    """State shared by all clients. `answers` are pairs of a body and its response, None if that was lost."""
 
     urls: Sequence[str]
     weeks: Sequence[int]
@@ -50,7 +49,7 @@ class Race:
     answers: list[tuple[Account, dict[str, Any], Reply | None]] = field(default_factory=list)
 
     async def run(self) -> None:
-        """Run to the end of all clients."""
+        """Run all clients to their end."""
         async with trio.open_nursery() as nursery:
             for number in range(CLIENTS):
                 account = self.accounts[number % len(self.accounts)]
@@ -64,7 +63,7 @@ class Race:
 
 @dataclass(slots=True)
 class _Client:
-    """Goes to another node when it is cut off."""
+    """Switches to another node when its connection breaks."""
 
     race: Race
     account: Account
@@ -81,7 +80,7 @@ class _Client:
             self.wire.close()
 
     def _body(self) -> dict[str, Any]:
-        """A new body, one that was sent before, or an old key with a new body."""
+        """A new body, a repeated one, or an old key with a new body."""
         sent, chance = self.account.sent, self.chance
         fresh = {
             "campaignId": self.account.campaign,
@@ -115,7 +114,7 @@ class _Client:
 
 
 def accounts(service: Service) -> list[Account]:
-    """Sponsors with a profile and a campaign each, and slots to race for. The first one is an administrator."""
+    """Create sponsors, each with a profile and a campaign, and slots. The first sponsor is an administrator."""
     emails = [f"sponsor-{number}@example.com" for number in range(ACCOUNTS)]
     with ThreadPoolExecutor(len(emails)) as pool:
         keys = list(pool.map(lambda email: service.command("issue-key", "--email", email).strip(), emails))
@@ -148,7 +147,7 @@ def _sent(http: httpx.Client, account: Account, method: str, path: str, body: ob
 
 
 def bookings_of(url: str, racing: Sequence[Account]) -> list[dict[str, Any]]:
-    """All bookings that the race has made, as an administrator sees them."""
+    """All bookings of the race, as an administrator sees them."""
     campaigns = {account.campaign for account in racing}
     return [each for each in _pages(url, racing[0]) if each["campaignId"] in campaigns]
 
@@ -166,7 +165,7 @@ def _pages(url: str, admin: Account) -> Iterator[dict[str, Any]]:
 
 
 def judge(race: Race, bookings: Sequence[dict[str, Any]]) -> Counter[str]:
-    """Hold every answer against the bookings that are there; returns how often each was given."""
+    """Compare every response with the stored bookings. Returns the number of responses by code."""
     sold = Counter((each["slotName"], each["weekStart"]) for each in bookings if each["status"] in HELD)
     assert len(sold) > SLOTS * len(race.weeks) * 0.8, "the race hardly took place"
     assert sold.most_common(1)[0][1] == 1, f"sold twice: {sold.most_common(3)}"

@@ -1,4 +1,4 @@
-"""Relays that tell all nodes of the same events at the same moment, and again elsewhere when an answer got lost."""
+"""Relays that report the same events to all nodes at once, and retry at another node if a response is lost."""
 
 import random
 import uuid
@@ -14,13 +14,13 @@ from tests.chaos.history import Said
 from tests.chaos.websites import BATCH, EVENTS, body_of, note_events
 
 SIZES = (1, 1, 20)
-"""Events of a request: as many of one as chance has it, by the batch otherwise."""
+"""Numbers of events in a request, drawn at random: 1 means a single event, all others a batch."""
 AGAIN_SECONDS = 0.02
 
 
 @dataclass(slots=True)
 class Campaign:
-    """What all relays share. `doubtful` are events of which an answer got lost, so that nobody may know of the `true`."""
+    """State shared by all relays. `doubtful` are events with a lost response, which may have been the `true`."""
 
     urls: Sequence[str]
     bookings: Sequence[str]
@@ -29,7 +29,7 @@ class Campaign:
     doubtful: set[Event] = field(default_factory=set)
 
     async def run(self, groups: int, rounds: int, seed: int) -> None:
-        """Groups of one relay a node, beside one another; the relays of a group say the same."""
+        """Run groups in parallel. A group has one relay per node, and its relays report the same events."""
         async with trio.open_nursery() as nursery:
             for number in range(groups):
                 nursery.start_soon(self._group, rounds, random.Random(f"group {number} of {seed}"))
@@ -57,7 +57,7 @@ class Campaign:
             self.on_answer()
 
     def violations(self, days: int) -> list[str]:
-        """Events that were not answered `recorded: true` once; in doubt not more than once, over midnight once a day."""
+        """Events answered with `recorded: true` never (and not in doubt), or more often than once a day."""
         found = []
         for event in self.said.events:
             said, least = self.said.recorded[event], 0 if event in self.doubtful else 1
@@ -68,14 +68,14 @@ class Campaign:
 
 @dataclass(slots=True)
 class _Relay:
-    """Speaks to a node of its own, and to the next one where that does not answer."""
+    """Reports to its own node, and to the next one if that does not respond."""
 
     campaign: Campaign
     place: int
     wire: Wire | None = None
 
     async def tell(self, events: list[Event]) -> None:
-        """Tell of the events until somebody answers."""
+        """Report the events until a node responds."""
         bodies = [body_of(event) for event in events]
         request = (EVENTS, bodies[0]) if len(bodies) == 1 else (BATCH, {"events": bodies})
         with trio.fail_after(60):

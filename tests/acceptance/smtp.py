@@ -1,6 +1,6 @@
-"""A real SMTP server for the acceptance tests, which can be told to fail in the ways that servers do."""
+"""A real SMTP server for the acceptance tests, with typical failures on demand."""
 
-# ruff: noqa: N802 - aiosmtpd finds the methods of a handler by the names of SMTP's commands.
+# ruff: noqa: N802 - aiosmtpd finds a handler's methods by the names of SMTP commands
 
 import asyncio
 import email
@@ -16,7 +16,7 @@ from tests.acceptance.processes import until
 
 
 class Mood(Enum):
-    """How the server treats a mail."""
+    """The server's treatment of a mail."""
 
     TAKES = "takes it"
     REFUSES = "says that it cannot take it now"
@@ -25,7 +25,7 @@ class Mood(Enum):
 
 
 class PostOffice:
-    """The handler: keeps what it took."""
+    """The handler, which keeps accepted mail."""
 
     def __init__(self) -> None:
         self.mood = Mood.TAKES
@@ -54,7 +54,7 @@ class PostOffice:
         return [message for message in self.messages if str(message["To"]) == address]
 
     def code_for(self, address: str, *, seconds: float = 20.0) -> str:
-        """The code of the newest letter to an address, once it has arrived."""
+        """Wait for a mail to an address and return the code in the newest one."""
         until(lambda: self.letters_to(address), seconds, what=f"a letter to {address}")
         codes = re.findall(r"^(\d{6})\r?$", str(self.letters_to(address)[-1].get_content()), re.MULTILINE)
         assert len(codes) == 1
@@ -62,10 +62,10 @@ class PostOffice:
 
 
 class SmtpServer(Controller):
-    """A server for the life of a `with` block, on a port of its own or on `port`."""
+    """A server during a `with` block, on a free port or on `port`."""
 
     def __init__(self, office: PostOffice, port: int = 0) -> None:
-        # The loop is named, because trio-asyncio makes no loop of the usual kind for who runs under Trio.
+        # Explicit, because under Trio trio-asyncio does not create a plain asyncio loop.
         super().__init__(office, "127.0.0.1", port, asyncio.SelectorEventLoop(), server_hostname="test")
         self.office = office
 
@@ -81,7 +81,7 @@ class SmtpServer(Controller):
         self.stop()
 
     def _trigger_server(self) -> None:
-        # The first moment at which the socket is bound and the port is needed.
+        # The earliest moment at which the socket is bound.
         assert isinstance(self.server, asyncio.Server)
         self.port = self.server.sockets[0].getsockname()[1]
         super()._trigger_server()  # type: ignore[no-untyped-call]  # aiosmtpd annotates it only in part

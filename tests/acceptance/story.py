@@ -1,4 +1,4 @@
-"""The main job, as people and agents do it: import, mint, search, read, claim by the emailed code, see the usage."""
+"""The main job of people and agents: import, mint, search, read, claim with the emailed code, see the usage."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.acceptance.smtp import PostOffice
 
 @dataclass(slots=True)
 class Job:
-    """What came of it, with every secret that was handed out."""
+    """The results, with every secret handed out."""
 
     email: str
     api_key: str = ""
@@ -24,7 +24,7 @@ class Job:
 
 
 def do_main_job(service: Service, office: PostOffice, files: Path, email: str = "ada@example.com") -> Job:
-    """Do it all against a running service that has a catalog of its own to import into. Asserts each step."""
+    """Do the job against a running service with its own catalog. Asserts each step."""
     catalog = write_catalog(files / "catalog.jsonl", *map(bot, range(1, 8)), *map(usecase, range(1, 41)))
     printed = service.command("import-catalog", catalog, "--prune")
     assert "bots: 7 added" in printed

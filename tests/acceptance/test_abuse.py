@@ -1,6 +1,6 @@
-"""The campaign against a running node in small: short attacks, and a few thousand of the mutations.
+"""A small campaign against a running node: short attacks and a few thousand mutations.
 
-`make abuse` is the whole of it. Here a node gives its clients less time, so that a short attack meets every bound.
+`make abuse` runs the full campaign. Here the node's time limits are shorter, so that a short attack reaches all of them.
 """
 
 import socket
@@ -57,12 +57,12 @@ def test_every_attack_is_tried() -> None:
 @pytest.mark.parametrize("names", TOGETHER if SLOW else TOGETHER[:1], ids=" and ".join)
 def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched, names: tuple[str, ...]) -> None:
     outcome = endure(node, names, seconds=SECONDS, before_seconds=BEFORE_SECONDS, tries=1)
-    # How long the probe had to wait is for `make abuse` to judge: there attacks are alone, and last.
+    # Only `make abuse` judges the probe's latency, because its attacks are longer and run alone.
     assert not outcome.faults, f"{outcome}\n{outcome.faults}"
 
 
 def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: Watched) -> None:
-    # A node that forgot one would never end it, and how long the others wait for a busy machine is not the point.
+    # The bound is loose for a busy machine: a forgotten connection would never end.
     volleyed = mutate(node, SEED, range(MUTATIONS), deadline_seconds=30.0)
     assert not volleyed.faults, f"{volleyed}\n{volleyed.faults}"
     assert volleyed.tally.outcomes.total() == MUTATIONS
@@ -98,7 +98,7 @@ def _connected(held: ExitStack, service: Service, address: str) -> socket.socket
 
 
 def _is_answered(connection: socket.socket) -> bool:
-    """Whether the node serves this connection, or has ended it without a word."""
+    """Whether the node serves this connection, or has closed it without a response."""
     try:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: node.example.com\r\n\r\n")
         return connection.recv(4_096).startswith(b"HTTP/1.1 200")

@@ -1,4 +1,4 @@
-"""64 clients race for 200 weeks of slots with repeated and reused idempotency keys, while the process is killed."""
+"""64 clients race for 200 weeks of slots with repeated and reused idempotency keys while the process is killed."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from tests.slow import SLOW
 
 WEEKS = 25
 KILLS_AFTER, ATTEMPTS = ((300, 900), 30) if SLOW else ((150, 450), 15)
-"""How many answers there are when the process is killed, and how often each client tries."""
+"""Numbers of responses at which the process is killed, and attempts of each client."""
 
 SETTINGS = {
     "bookings.open_holds": 1_000,
@@ -27,7 +27,7 @@ SETTINGS = {
 
 @dataclass(slots=True)
 class Executioner:
-    """Counts answers, and says when the process has to die."""
+    """Counts responses and signals when the process should be killed."""
 
     answered: int = 0
     now: trio.Event = field(default_factory=trio.Event)
@@ -38,7 +38,7 @@ class Executioner:
             self.now.set()
 
     async def run(self, services: ExitStack, service: Service, data_dir: Path) -> None:
-        """Kill the process each time, and start it again at its address."""
+        """Kill the process at each signal and restart it at its address."""
         for _ in KILLS_AFTER:
             await self.now.wait()
             self.now = trio.Event()

@@ -1,4 +1,4 @@
-"""`catalogctl` as a process: the examples of docs/catalogctl.md as they stand, and a login that a person approves."""
+"""`catalogctl` as a process: the examples of docs/catalogctl.md, unchanged, and a login that a person approves."""
 
 import json
 import re
@@ -100,7 +100,7 @@ def test_whoever_stops_reading_gets_no_complaint(service: Service, tmp_path: Pat
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page: where it goes, what it holds, and its buttons by their words."""
+    """A form of a page: its target, fields, and buttons by label."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Form:
 
 
 class Forms(HTMLParser):
-    """The forms of a page that are sent by POST."""
+    """The POST forms of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class Forms(HTMLParser):
 
 
 class Person:
-    """Somebody with a browser, signed in."""
+    """A person signed in with a browser."""
 
     def __init__(self, service: Service) -> None:
         token = new_session_token(bytes(range(ENTROPY_BYTES)))
@@ -163,7 +163,7 @@ class Person:
         self._browser.close()
 
     def decides(self, address: str, code: str, word: str) -> None:
-        """Open the page that the command line has shown, type the code where it asks for it, and press the button."""
+        """Open the page printed by the command, type the code if asked, and press the button."""
         page = self._browser.get(address)
         for _ in range(3):
             assert page.status_code == 200, page.text
@@ -188,7 +188,7 @@ class Person:
 
 @contextmanager
 def logging_in(service: Service, home: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """A login under way: its process, and the address and code that it shows."""
+    """A login in progress: its process, and the printed address and code."""
     told = home.with_name(f"{home.name}.err")
     with told.open("w") as err:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The commands, beside a running server and alone; what they change is seen by the server within a second."""
+"""The commands, beside a running server and alone. The server sees their changes within a second."""
 
 import json
 import os
@@ -53,7 +53,7 @@ COMMANDS = {
 
 @dataclass(slots=True)
 class Shop:
-    """A running service, and a key that was issued before it ran."""
+    """A running service, and a key issued before its start."""
 
     service: Service
     early_key: str
@@ -117,7 +117,7 @@ def test_an_import_says_what_it_did_and_a_dry_run_what_it_would_do(shop: Shop, t
 
 
 def _count(service: Service, kind: str) -> int:
-    """How many entries of a kind are served."""
+    """The number of served entries of a kind."""
     entries, cursor = 0, ""
     while cursor is not None:
         page = service.get(f"/api/v1/{kind}?limit=100&cursor={cursor}").json()
@@ -211,7 +211,7 @@ def test_a_scoped_key_does_what_its_scopes_say_and_no_more(shop: Shop) -> None:
 
 
 def test_an_administrator_is_appointed_and_removed_beside_the_running_server(shop: Shop) -> None:
-    """The configured one came with the start; another is made before there is an account, and both are removed."""
+    """The configured one exists from the start. Another is added before it has an account. Then both are removed."""
     service, beside = shop.service, ("--data-dir", shop.service.data_dir)
     assert "ok: administrators: 1" in shop.command("doctor")
     assert shop.command("grant-admin", "Second@Example.com") == "second@example.com is an administrator\n"

@@ -1,6 +1,6 @@
-"""The database goes away and comes back: refusals with a time to come again, and nothing that was answered is lost."""
+"""The database fails and returns: requests are refused with `Retry-After`, and nothing that was answered is lost."""
 
-# ruff: noqa: ASYNC110 - what another process does sets no event
+# ruff: noqa: ASYNC110 - a condition in another process sets no event
 
 import os
 import shutil
@@ -26,7 +26,7 @@ SETTINGS: Settings = {
     "tiers.anonymous.lifetime": 1_000_000,
     "tiers.anonymous.daily": 1_000_000,
     "tiers.anonymous.per_minute": 1_000_000,
-    # What hangs is given up soon, so that the tests are short; the relations between the bounds stay.
+    # Short limits for short tests, with the usual order between them.
     "database.wait_seconds": 0.5,
     "database.lock_seconds": 0.3,
     "database.statement_seconds": 0.6,
@@ -38,7 +38,7 @@ SETTINGS: Settings = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Clients with a key, which are charged, and clients without one, which are served from memory."""
+    """Clients with a key, which are charged, and keyless clients, which are served from memory."""
 
     service: Service
     other_key: str
@@ -46,7 +46,7 @@ class Load:
     keyless: Crowd
 
     async def until_more(self, outcome: str) -> None:
-        """Wait until clients with a key were given this answer ten times more."""
+        """Wait until clients with a key have got ten more such responses."""
         goal = self.keyed.tally.outcomes[outcome] + 10
         with trio.fail_after(20):
             while self.keyed.tally.outcomes[outcome] < goal:
@@ -55,9 +55,9 @@ class Load:
 
 @asynccontextmanager
 async def under_load(service: Service, *, in_doubt: int = CLIENTS) -> AsyncIterator[Load]:
-    """Load for the life of the block; afterwards what was answered is held against what is kept.
+    """Send load during the block. Afterwards the responses are compared with the stored counts.
 
-    At most `in_doubt` requests may have been refused and yet be charged.
+    At most `in_doubt` requests may be charged although they were refused.
     """
     key = service.mint()["apiKey"]
     load = Load(service, service.mint()["apiKey"], Crowd(service.url, BOTS, key), Crowd(service.url, BOTS))
@@ -86,7 +86,7 @@ def _assert_say_when_to_come_again(tally: Tally) -> None:
 
 
 async def _assert_away(load: Load, words: str = "") -> Reply:
-    """The service says that it is not ready, refuses who has to be charged, and stays alive."""
+    """The service reports that it is not ready, refuses charged requests, and stays alive."""
     url = load.service.url
     readiness = await until_answer(url, "/readyz", 503, seconds=6)
     assert words in readiness.json()["message"]
@@ -98,7 +98,7 @@ async def _assert_away(load: Load, words: str = "") -> Reply:
 
 
 async def _assert_back(load: Load) -> None:
-    """Ready and serving again within two seconds of the database's return, which is now."""
+    """Assert that the service is ready and serves within two seconds from now, the database's return."""
     began = trio.current_time()
     await until_answer(load.service.url, BOTS, 200, load.other_key, seconds=BACK_SECONDS)
     await until_answer(load.service.url, "/readyz", 200, seconds=BACK_SECONDS - (trio.current_time() - began))
@@ -124,7 +124,7 @@ async def test_an_embedded_postgres_that_is_killed_under_load_is_started_again(d
 
 @pytest.fixture(scope="module")
 def node(external: PostgresServer, playground: Path) -> Iterator[Service]:
-    """A service over the external server, whose outages it lives through one after the other."""
+    """A service on the external server, through several outages."""
     url = external.url(external.fresh_database())
     with serving(playground / "away", {**SETTINGS, "database.url": url, "server.secret": SECRET}) as service:
         yield service
@@ -155,7 +155,7 @@ async def test_an_external_postgres_that_crashes_is_used_again_when_it_is_back(
 async def test_a_postgres_that_hangs_with_its_connections_open_is_given_up_and_found_again(
     node: Service, external: PostgresServer
 ) -> None:
-    # What waits while nothing answers is refused in the end, and carried out when the database goes on.
+    # Waiting requests are refused in the end, but carried out when the database resumes.
     async with under_load(node, in_doubt=1_000) as load:
         external.freeze()
         try:
@@ -179,7 +179,7 @@ async def test_a_postgres_that_becomes_read_only_is_not_ready_until_it_takes_wri
 
 @contextmanager
 def _small_disk(place: Path) -> Iterator[Path]:
-    """A file system of its own that can be filled without harm."""
+    """A small file system that a test can fill."""
     place.mkdir()
     options = "size=112m,mode=0711"
     mounted = subprocess.run(

@@ -1,4 +1,4 @@
-"""The demo over real processes: the first start has it, a command moves it or takes it away, and then it stays away."""
+"""The demo with real processes: the first start adds it, commands move or remove it, and it stays removed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Device login with a stock client of RFC 8628 that knows nothing of this service but two addresses, over two nodes."""
+"""Device login on two nodes with a stock RFC 8628 client that knows only two addresses of this service."""
 
 import time
 from collections import Counter
@@ -50,7 +50,7 @@ def person(external: PostgresServer, database: str, nodes: Nodes) -> Person:
 
 
 class Program:
-    """A program with a stock client: it sends what the library writes, and believes what the library reads."""
+    """A program that uses only the library to write requests and read responses."""
 
     def __init__(self, device_authorization_url: str, token_url: str) -> None:
         self.client = DeviceClient("a-program")
@@ -75,7 +75,7 @@ class Program:
             return str(error.error)
 
     def wait(self) -> str:
-        """Poll as the RFC has it until it comes to an end."""
+        """Poll as the RFC describes until there is a result."""
         while True:
             time.sleep(self.pause_seconds)
             told = self.poll()
@@ -84,14 +84,14 @@ class Program:
             self.pause_seconds += 5 if told == "slow_down" else 0
 
     def headers(self) -> dict[str, str]:
-        """What the library adds to a request, now that it has a token."""
+        """The headers that the library adds once it has a token."""
         _, headers, _ = self.client.add_token("https://catalog.example.com/", "GET")
         return dict(headers)
 
 
 @pytest.fixture(autouse=True)
 def _plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library refuses addresses without TLS unless it is told that this is a test."""
+    """Allow addresses without TLS, which the library otherwise refuses."""
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
 

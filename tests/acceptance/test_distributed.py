@@ -1,4 +1,4 @@
-"""A whole node over a distributed database: refused where it cannot be, and once it is, it stays so."""
+"""A node on a distributed database: refused if distribution is impossible; once distributed, a database stays so."""
 
 from pathlib import Path
 

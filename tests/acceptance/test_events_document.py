@@ -1,4 +1,4 @@
-"""The examples of docs/events.md, run as they stand against a service that has just been started, and its figures."""
+"""The examples of docs/events.md, run unchanged against a fresh service, and its figures."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""A mail server that fails: claims are taken all the same, mail is tried again, and the service does not suffer."""
+"""A failing mail server: claims are still accepted, mail is retried, and the rest of the service is unaffected."""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.acceptance.smtp import Mood, PostOffice, SmtpServer
 
 
 def _start_claim(service: Service, email: str) -> dict[str, str]:
-    """Start a claim; while mail fails, that is a success and the rest of the service is well."""
+    """Start a claim. Asserts that it succeeds while mail fails, and that the service is healthy."""
     minted = service.mint()
     claim = {"claimToken": minted["claimToken"], "email": email}
     answer = service.post("/api/v1/auth/claim", claim)

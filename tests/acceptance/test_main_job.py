@@ -1,4 +1,4 @@
-"""The main job on real input, over real processes and real SMTP, and what it leaves behind."""
+"""The main job on real input with real processes and SMTP, and the traces it leaves."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from tests.acceptance.story import Job, do_main_job
 
 @dataclass(slots=True)
 class Scene:
-    """The main job done once, with all that it left: what the service said, and what the database held at the end."""
+    """The main job done once, with the service's output and the final content of the database."""
 
     data_dir: Path
     settings: Settings
@@ -45,7 +45,7 @@ def scene(new_data_dir: Callable[[str], Path]) -> Iterator[Scene]:
             issuing = run_all(issue, (*issue, "--scopes", "library:read"), settings={"log.level": "debug"})
             issued = [done.stdout.strip() for done in issuing]
             assert [service.status("/api/v1/bots", key) for key in issued] == [200, 200]
-            # What a client sends by mistake is no reason to keep it either.
+            # Secrets that a client sends by mistake must not be kept either.
             mistaken = issued[0][:-1] + ("a" if issued[0][-1] != "a" else "b")
             assert service.status(f"/api/v1/bots?key={issued[0]}", mistaken) == 401
             pages = "".join(service.get(path).text for path in ("/metrics", "/readyz", "/"))
@@ -74,11 +74,11 @@ def test_no_secret_that_was_handed_out_is_in_the_tables(scene: Scene) -> None:
 
 
 def test_no_secret_that_was_handed_out_is_in_the_files_of_the_database(scene: Scene, template: Cluster) -> None:
-    """Its write-ahead log too, and what was deleted."""
+    """Includes the write-ahead log and deleted rows."""
     raw = _files(scene.data_dir / "postgres")
     assert _found(raw, [scene.job.email, scene.prefix]) == [scene.job.email, scene.prefix]
     assert not _found(raw, scene.secrets)
-    # Every cluster has numbers of its own, and one may happen to be the code.
+    # A cluster contains its own numbers, and one of them may equal the code.
     by_chance = _found(_files(template.directory), scene.job.codes, whole=True)
     assert _found(raw, scene.job.codes, whole=True) == by_chance
 
@@ -104,7 +104,7 @@ def test_without_an_smtp_server_the_code_stands_in_the_outbox_that_only_this_mac
 
 
 def _found(text: str | bytes, secrets: list[str], *, whole: bool = False) -> list[str]:
-    """Those of `secrets` that stand in a text; `whole` ones only where no digit or letter is beside them."""
+    """The `secrets` that a text contains; `whole` ones only if no digit or letter adjoins them."""
     if isinstance(text, bytes):
         edge = rb"(?<![0-9A-Za-z])%s(?![0-9A-Za-z])" if whole else b"%s"
         return [secret for secret in secrets if re.search(edge % secret.encode(), text)]
@@ -113,7 +113,7 @@ def _found(text: str | bytes, secrets: list[str], *, whole: bool = False) -> lis
 
 
 def _dump(sockets: Path) -> str:
-    """All rows of all tables as text; bytes are read as text where they are, numbers are left out."""
+    """All rows of all tables as text, with bytes decoded if possible and without numbers."""
     tables = ask(
         sockets,
         "select quote_ident(table_name) as name, array_agg(quote_ident(column_name) || case data_type"

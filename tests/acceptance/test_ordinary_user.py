@@ -1,4 +1,4 @@
-"""As an ordinary user, without root: needs an installation of its own that such a user can reach, which takes a while."""
+"""The service as an ordinary user, in an installation that such a user can reach. Slow, because it installs one."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ NOBODY = 65534
 
 
 def _can_make_environments() -> bool:
-    """Debian's Python may come without venv."""
+    """Debian's Python may lack venv."""
     if not PYTHON.exists():
         return False
     return subprocess.run([PYTHON, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0

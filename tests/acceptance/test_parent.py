@@ -1,4 +1,4 @@
-"""The parent of several workers: how it ends, and that nothing outlives it."""
+"""The parent of several workers: its end, which no process outlives."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""The oldest Postgres that is supported, as an operator has it: over TCP with a password, its role no superuser."""
+"""The oldest supported Postgres, set up like an operator's: over TCP with a password and an ordinary role."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not (BINARIES / "postgres").exists(), reason=f"t
 
 @pytest.fixture(scope="module")
 def url(playground: Path) -> Iterator[str]:
-    """The URL of an empty database of its own."""
+    """The URL of a new, empty database."""
     account, place = server_account(None), playground / "postgres-15"
     make_directory(place, 0o711)
     directories = [place / "cluster", place / "run"]

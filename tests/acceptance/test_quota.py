@@ -1,4 +1,4 @@
-"""The cap of a key is exact: under a volley, over a kill -9, and over two nodes."""
+"""The cap of a key is exact: under simultaneous requests, across a kill -9, and on two nodes."""
 
 from contextlib import ExitStack
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the service refuses to start with: one clear line that names it, and exit code 2."""
+"""The service refuses to start with one clear line that names the cause, and exit code 2."""
 
 import socket
 import subprocess
@@ -115,7 +115,7 @@ def place(playground: Path) -> Path:
 def test_a_setting_that_cannot_be_is_named_in_one_line(
     name: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The program is called as a function, because it reads its settings before it does anything else."""
+    """The program is called as a function, because it reads its settings first."""
     settings, words = SETTINGS[name]
     for variable, value in environment(settings).items():
         monkeypatch.setenv(variable, value)
@@ -144,7 +144,7 @@ def test_a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong(
 
 
 def _said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The line that the program refuses with."""
+    """The program's error line."""
     assert main([str(argument) for argument in arguments]) == 2
     said = capsys.readouterr()
     assert said.out == ""

@@ -1,4 +1,4 @@
-"""A backup of a running service, restored elsewhere: what was answered before it is there, and nothing else changed."""
+"""A backup of a running service, restored elsewhere: it has everything answered before it, and nothing else changed."""
 
 import json
 import tarfile
@@ -12,7 +12,7 @@ from tests.acceptance.processes import command, complaint, run, serving
 
 @pytest.fixture(scope="module")
 def saved(playground: Path, new_data_dir: Callable[[str], Path]) -> tuple[Path, Path, list[str]]:
-    """A backup that was made beside a running service, its data directory, and the keys that were minted before it."""
+    """A backup of a running service, the service's data directory, and the keys minted before the backup."""
     data_dir = new_data_dir("restore")
     file = data_dir.parent / "saved.tar"
     with serving(data_dir) as service:

@@ -1,4 +1,4 @@
-"""The commands for slots, alone and beside a running server, over real processes."""
+"""The commands for slots as real processes, alone and beside a running server."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.acceptance.processes import command, complaint, run_all, serving
 
 
 def rows_of(printed: str) -> dict[str, list[str]]:
-    """The lines of a table by their first cell; cells are two spaces apart."""
+    """The rows of a printed table by their first cell. Cells are separated by two spaces."""
     head, *lines = printed.splitlines()
     assert head.split() == ["ID", "NAME", "SIDE", "CENTS", "A", "WEEK", "WEEKS", "PACKAGE", "STATE"]
     cells = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]

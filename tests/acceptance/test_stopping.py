@@ -1,4 +1,4 @@
-"""SIGTERM under load: what was answered was answered whole and is kept, and no client keeps the process from ending."""
+"""SIGTERM under load: responses are complete and their effects are kept, and no client can delay the end."""
 
 import time
 from pathlib import Path
@@ -20,7 +20,7 @@ LARGE_PAGE = "/api/v1/usecases?limit=100"
 
 
 async def _seconds_to_end(service: Service) -> float:
-    """Tell it to stop and wait for its end, which has to be in order; returns how long that took."""
+    """Stop the service and wait for its end. Asserts that it is graceful. Returns the seconds it took."""
     began = time.monotonic()
     service.terminate()
     code = await trio.to_thread.run_sync(service.wait)

@@ -1,4 +1,4 @@
-"""A service that was killed leaves things behind: the next start takes over, and two never share a directory."""
+"""A start after a kill takes over what was left, and two services never share a directory."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ def test_the_next_start_takes_over_from_a_killed_service_whose_postgres_still_ru
         key = first.mint()["apiKey"]
         assert first.status("/api/v1/bots", key) == 200
         orphan = first.postmaster_pid
-        # It stands still, so that it cannot end with its parent, as it would otherwise.
+        # Suspended, so that it does not end with its parent.
         os.kill(orphan, signal.SIGSTOP)
         first.kill()
     with serving(data_dir, wait=False) as second:

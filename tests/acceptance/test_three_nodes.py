@@ -1,9 +1,9 @@
-"""Three real nodes over one Postgres behave as one: under load at the same rows, while each of them is killed and comes back.
+"""Three real nodes on one Postgres behave as one, under load on the same rows while each is killed and restarted.
 
-`CATALOG_TEST_SEED` repeats a run: who asks what of whom, and which node dies after how many answers.
+`CATALOG_TEST_SEED` repeats a run: the requests, their nodes, and the kills.
 """
 
-# ruff: noqa: ASYNC110 - what another process does sets no event
+# ruff: noqa: ASYNC110 - a condition in another process sets no event
 
 import os
 import random
@@ -42,14 +42,14 @@ SEED = int(os.environ.get("CATALOG_TEST_SEED") or random.SystemRandom().randrang
 NODES = 3
 DAILY, LIFETIME = 1_500, 3_000
 CONNECTIONS = 16
-"""Of each node, that spend a key."""
+"""Clients per node that spend a key."""
 WEEKS, ATTEMPTS = 20, 20
 GROUPS, ROUNDS = 8, 60
 GUESSES, ALLOWED = 60, 20
-"""Guesses at one code that are sent at once, and those that are compared."""
+"""Simultaneous guesses at one code, and the number of them that are compared."""
 RACES, REVOCATIONS = 8, 6
 SEEN_SECONDS = 1.0
-"""A revocation is seen by every node within this time."""
+"""Every node sees a revocation within these seconds."""
 PLENTY = 1_000_000
 
 BOT = "/api/v1/bots/invoice-chaser"
@@ -78,7 +78,7 @@ SETTINGS: Settings = {
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The nodes, and what stands around them."""
+    """The nodes and their surroundings."""
 
     fleet: Fleet
     postgres: PostgresServer
@@ -86,7 +86,7 @@ class World:
     office: PostOffice
 
     def ask(self, statement: str) -> list[int]:
-        """The numbers of the first row of an answer of Postgres."""
+        """The numbers in the first row of a query's result."""
         return [int(value) for value in self.postgres.ask(statement, database=self.database)[0].values()]
 
     def person(self) -> Person:
@@ -104,7 +104,7 @@ def world(external: PostgresServer, playground: Path) -> Iterator[World]:
 
 @pytest.fixture
 def chance(request: pytest.FixtureRequest) -> random.Random:
-    """Each test has its own, so that one alone goes as it goes among all."""
+    """Each test has its own source of randomness, so that it runs the same alone and among others."""
     say(f"seed {SEED}")
     return random.Random(f"{SEED} {request.node.name}")
 
@@ -117,7 +117,7 @@ def say(words: str) -> None:
 
 
 async def spend(fleet: Fleet, key: str, kills: Kills) -> list[Tally]:
-    """Many clients of each node spend one key until every node has refused; what each node has answered."""
+    """Spend one key on all nodes until each has refused. Returns the responses of each node."""
     stop, tallies = trio.Event(), [Tally() for _ in fleet.nodes]
 
     def note(_: Tally) -> None:
@@ -135,7 +135,7 @@ async def spend(fleet: Fleet, key: str, kills: Kills) -> list[Tally]:
 
 
 def charged(world: World, key: str) -> list[int]:
-    """What Postgres has of the tenant of a key: over its life, and the sum of all days."""
+    """Charges of a key's tenant in Postgres: the lifetime count and the sum of all days."""
     tenant = f"select tenant_id from api_keys where prefix = '{key[:12]}'"
     days = f"select coalesce(sum(used), 0) from usage_days where tenant_id = ({tenant})"
     return world.ask(f"select lifetime_used, ({days}) from tenants where id = ({tenant})")
@@ -226,7 +226,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
 
 
 def delivered(fleet: Fleet, bookings: Sequence[str]) -> list[dict[str, dict[Kind, int]]]:
-    """What each node says was delivered for each booking, to the one of the demo's sponsors that it belongs to."""
+    """Delivery of each booking according to each node, requested by the demo sponsor who owns it."""
     emails = ("demo-sponsor@example.com", "demo-sponsor-2@example.com")
     keys = [fleet.nodes[0].command("issue-key", "--email", email).strip() for email in emails]
 
@@ -243,7 +243,7 @@ def delivered(fleet: Fleet, bookings: Sequence[str]) -> list[dict[str, dict[Kind
 
 @dataclass(frozen=True, slots=True)
 class Claiming:
-    """Somebody who claims a key by an emailed code."""
+    """Claims a key with an emailed code."""
 
     world: World
     email: str
@@ -251,7 +251,7 @@ class Claiming:
 
     @classmethod
     def begin(cls, world: World, email: str) -> "Claiming":
-        """A key that one node has minted, and a code that another one has sent."""
+        """A key minted by one node and a code sent by another."""
         token = world.fleet.nodes[0].mint()["claimToken"]
         sent = world.fleet.nodes[1].post("/api/v1/auth/claim", {"claimToken": token, "email": email})
         assert sent.status_code == 200, sent.text
@@ -268,7 +268,7 @@ class Claiming:
 
 @dataclass(frozen=True, slots=True)
 class SigningIn:
-    """Somebody who signs in with an emailed code."""
+    """Signs in with an emailed code."""
 
     world: World
     email: str
@@ -302,7 +302,7 @@ def wrong_codes(chance: random.Random, count: int, right: str) -> list[str]:
 
 
 def spread(world: World, count: int) -> list[str]:
-    """Addresses of all nodes in turn."""
+    """Addresses of all nodes in rotation."""
     return [world.fleet.urls[number % NODES] for number in range(count)]
 
 
@@ -333,7 +333,7 @@ async def test_three_nodes_share_the_attempts_at_one_emailed_code(
 async def test_one_attempt_fewer_over_three_nodes_leaves_one_for_the_right_code(
     world: World, chance: random.Random, way: str
 ) -> None:
-    """Each guess is charged for itself: were two compared for one charge, fewer would be charged here than were sent."""
+    """Each guess is charged by itself: if one charge covered two, fewer would be charged than compared."""
     guessing = await trio.to_thread.run_sync(WAYS[way], world, f"late-{way}@example.com")
     right = await trio.to_thread.run_sync(world.office.code_for, guessing.email)
     wrong = wrong_codes(chance, ALLOWED - 1, right)
@@ -364,7 +364,7 @@ def poll(url: str, device_code: str) -> Ask:
 
 
 async def test_a_device_login_goes_from_node_to_node_and_simultaneous_polls_get_one_key(world: World) -> None:
-    """Each step on another node: begun on one, approved on the next, and polled on all at once."""
+    """Each step on another node: started on one, approved on the next, and polled on all at once."""
     person, nodes = world.person(), world.fleet.nodes
     devices = []
     for turn in range(RACES):
@@ -387,7 +387,7 @@ async def test_a_device_login_goes_from_node_to_node_and_simultaneous_polls_get_
 
 
 async def seconds_until_refused(urls: list[str], headers: dict[str, str], path: str) -> list[float]:
-    """How long from now each of the nodes goes on to answer what must be refused now."""
+    """Seconds for which each node still answers a request that should be refused from now on."""
     began, seconds = time.monotonic(), dict.fromkeys(urls, 0.0)
 
     async def wait_at(url: str) -> None:
@@ -436,7 +436,7 @@ async def test_a_session_that_is_ended_on_one_node_is_refused_by_the_others_with
     assert max(seconds) < SEEN_SECONDS
 
 
-# What is left behind: the last test, for it stops the nodes.
+# The end. This test is last, because it stops the nodes.
 
 
 def test_nothing_of_all_this_has_met_a_deadlock_or_is_an_error_in_a_log(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Two nodes over one Postgres: the same program, started twice."""
+"""Two nodes on one Postgres."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ CAP = 1_000
 SEEN_SECONDS = 1.0
 LIVE_SECONDS = 3.0
 HEARD_SECONDS = 10.0
-"""Longer than a beat takes by far, on a machine that has other things to do."""
+"""Much longer than a heartbeat, for a busy machine."""
 
 
 def _ready(node: Service) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def settings(external: PostgresServer, office: PostOffice) -> Iterator[Settings]
 
 @pytest.fixture(scope="module")
 def nodes(settings: Settings, playground: Path) -> Iterator[tuple[Service, Service]]:
-    """Started at the same moment over an empty catalog, so that both find the samples to be loaded."""
+    """Nodes started together on an empty catalog, so that both find the samples missing."""
     with ExitStack() as stack:
         places = [playground / f"node-{number}" for number in (1, 2)]
         first, second = (stack.enter_context(serving(place, settings, wait=False)) for place in places)

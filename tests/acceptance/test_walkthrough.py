@@ -1,4 +1,4 @@
-"""The walk-through of docs/sponsorship.md, run as it stands against a service that has just been started."""
+"""The walk-through of docs/sponsorship.md, run unchanged against a fresh service."""
 
 import json
 import re

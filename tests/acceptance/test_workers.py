@@ -1,4 +1,4 @@
-"""Several workers share one port: they answer side by side, and one that dies or is renewed costs nobody else anything."""
+"""Several workers share one port, and the death or replacement of one does not affect the others' clients."""
 
 import os
 import signal
@@ -19,12 +19,12 @@ WORKERS = 2
 CONNECTIONS = 20
 SETTINGS = {"server.workers": WORKERS, "server.graceful_seconds": 3, "database.connections": CONNECTIONS}
 BACK_SECONDS = 15.0
-"""What a machine that is busy with other tests may take to start an interpreter."""
+"""Seconds to start an interpreter on a busy machine."""
 
 
 @pytest.fixture(scope="module")
 def config(playground: Path) -> Path:
-    """Settings that these tests change while they hold."""
+    """Settings that the tests change at run time."""
     file = playground / "workers.toml"
     file.write_text("")
     return file
@@ -41,7 +41,7 @@ def configure(config: Path, text: str) -> None:
 
 
 def renew(service: Service) -> str:
-    """Send SIGHUP; returns what the log says of it."""
+    """Send SIGHUP and return what the log says about it."""
     before = len(service.log())
     service.process.send_signal(signal.SIGHUP)
     ends = ("all workers are replaced", "reload failed", "configuration not reloaded")
@@ -67,7 +67,7 @@ def test_it_says_once_where_it_listens_and_each_worker_answers_there(service: Se
 
 
 def answered(service: Service, number: int) -> bool:
-    service.close()  # each of these requests comes over a connection of its own
+    service.close()  # each request uses a new connection
     return any(f" worker={number} " in line and "service.access" in line for line in service.log().splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Several node processes under one parent, as the acceptance tests see them."""
+"""Helpers for several worker processes under one parent."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def workers_of(service: Service) -> set[int]:
 
 
 async def answers(wire: Wire) -> bool:
-    """Whether a connection still leads to somebody."""
+    """Whether a connection still gets responses."""
     try:
         return (await wire.get("/healthz")).status == 200
     except Unanswered:
@@ -29,7 +29,7 @@ async def answers(wire: Wire) -> bool:
 
 
 async def ask_by_new_connections(url: str, stop: trio.Event) -> int:
-    """Connect anew for each request until told to stop; returns how many were answered. All have to be."""
+    """Send requests over new connections until stopped. Asserts that all are answered. Returns their number."""
     answered = 0
     while not stop.is_set():
         wire = await Wire.open(url)

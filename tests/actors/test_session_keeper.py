@@ -7,14 +7,14 @@ from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS
 from actors.credentials import code_from, digest, is_session_token
 from actors.sessions.actor import SessionKeeper, StartedSession
-from actors.sessions.messages import CodeSent, FormConsumed, Kept
+from actors.sessions.messages import CodeSent, Kept
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.supervision import running
-from actors.values import Agent, Code, OutcomeUnknown, Refused, StorageUnavailable
+from actors.values import Agent, OutcomeUnknown, StorageUnavailable
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
-from tests.fakes import HandClock, Script, SeededEntropy, kinds, now, together
+from tests.fakes import HandClock, Script, SeededEntropy, now, together
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 SECRET = b"server secret"
@@ -128,49 +128,6 @@ async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autoju
         assert not found.session.is_live(NOON)
         assert await reader.resolve("sst_" + "0" * 43) is None
         assert await reader.resolve("no token") is None
-
-
-async def test_a_form_is_first_once_whoever_asks(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    nodes = [keeper(memory, number) for number in (1, 2)]
-    async with running(nodes):
-        session = (await signed_in(nodes[0], memory)).session
-        answers = await together(*(now(node.consume_form, session.id, "f") for node in nodes * 10))
-        assert answers.count(FormConsumed(first=True)) == 1
-        await nodes[0].release_form(session.id, "f")
-        assert await nodes[1].consume_form(session.id, "f") == FormConsumed(first=True)
-        unknown = await nodes[0].consume_form("ses_unknown", "f")
-    assert isinstance(unknown, Refused)
-    assert unknown.code is Code.UNAUTHORIZED
-
-
-async def test_a_form_that_is_spent_after_its_sender_was_refused_may_be_sent_again(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    sessions = keeper(memory, limits=ActorLimits(answer_seconds=2.0))
-    async with running([sessions]):
-        session = (await signed_in(sessions, memory)).session
-        for form, first in (("new", True), ("sent before", False)):
-            if not first:
-                assert await sessions.consume_form(session.id, form) == FormConsumed(first=True)
-            memory.before = Script([3.0])
-            assert kinds(await together(now(sessions.consume_form, session.id, form))) == [StorageUnavailable]
-            await trio.sleep(2)
-            assert await sessions.consume_form(session.id, form) == FormConsumed(first=first)
-
-
-async def test_a_form_is_given_back_however_long_the_store_takes(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    sessions = keeper(memory, limits=ActorLimits(answer_seconds=2.0))
-    async with running([sessions]), trio.open_nursery() as nursery:
-        session = (await signed_in(sessions, memory)).session
-        assert await sessions.consume_form(session.id, "f") == FormConsumed(first=True)
-        memory.before = Script([30.0])
-        nursery.start_soon(together, now(sessions.start_sign_in, "ben@example.com"))
-        await trio.sleep(1)
-        with trio.move_on_after(1):
-            await sessions.release_form(session.id, "f")
-        await trio.sleep(60)
-        assert await sessions.consume_form(session.id, "f") == FormConsumed(first=True)
 
 
 async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockClock) -> None:

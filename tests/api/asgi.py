@@ -1,4 +1,4 @@
-"""A client that drives an ASGI application directly, and holds it to the ASGI contract while it does."""
+"""An ASGI client that drives an application directly and checks the ASGI contract."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ import trio
 from service.http.asgi import App, Message
 
 READER = "203.0.113.7"
-"""The address that requests come from unless a test says otherwise."""
+"""The default client address."""
 
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. Header names are lower-case."""
+    """A response. Header names are in lower case."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -28,7 +28,7 @@ class Response:
         return [value for key, value in self.headers if key == name]
 
     def header(self, name: str) -> str | None:
-        """The value of a header that stands at most once."""
+        """The value of a header. Fails if it occurs twice."""
         values = self.all(name)
         assert len(values) <= 1, f"{name} stands {len(values)} times"
         return values[0] if values else None
@@ -39,13 +39,13 @@ class Response:
 
     @property
     def words(self) -> str:
-        """The status, and the error code where there is one: `403 key_expired`."""
+        """The status and the error code, if any: `403 key_expired`."""
         return str(self.status) if self.status < 400 else f"{self.status} {self.json['error']}"
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its answer, for those who look at all of them."""
+    """One request and its response, for observers."""
 
     method: str
     path: str
@@ -53,7 +53,7 @@ class Exchange:
 
 
 class Client:
-    """Sends requests to `app`, and shows each exchange to `observe`."""
+    """Sends requests to `app` and passes each exchange to `observe`."""
 
     def __init__(self, app: App, observe: Callable[[Exchange], None]) -> None:
         self.app = app
@@ -76,7 +76,7 @@ class Client:
         body: bytes | Sequence[bytes] = b"",
         address: str | None = READER,
     ) -> Response:
-        """One request. `target` is as on the request line; a `body` in several parts is sent part by part."""
+        """Sends one request. `target` is as on the request line. The parts of a `body` are sent separately."""
         pairs = [("host", "catalog.test")]
         if key is not None:
             pairs.append(("authorization", f"Bearer {key}"))
@@ -114,7 +114,7 @@ def _dumped(value: Any) -> bytes:
 
 
 class _Wire:
-    """One connection's end of the conversation, as a server holds it."""
+    """The server's side of one ASGI connection."""
 
     def __init__(self, parts: Sequence[bytes]) -> None:
         self._parts = list(parts) or [b""]

@@ -1,4 +1,4 @@
-"""Callers of every kind: how each presents itself, fabricated for a world."""
+"""Callers of every kind, with the headers that each sends."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from tests.api.world import World
 
 Headers = dict[str, str]
 Caller = Callable[[World], str | Headers | None]
-"""Makes an Authorization header, or the headers of a browser."""
+"""Creates the headers of a caller in a world."""
 
 
 def _bearer(text: str) -> Caller:
@@ -36,7 +36,7 @@ def _scoped(*scopes: Scope, **past: Any) -> Caller:
 
 
 def _removed(world: World) -> str:
-    """He was an administrator until now, and nobody was told."""
+    """An administrator whose role was removed without an announcement."""
     key = _account(admin=True)(world)
     world.memory.administrators.popitem()
     return key
@@ -55,12 +55,12 @@ OUR_PAGE = {"Sec-Fetch-Site": "same-origin"}
 
 
 def cookie(token: str) -> Headers:
-    """What a browser sends of a session."""
+    """The headers of a browser session."""
     return {"Cookie": f"__Host-session={token}"}
 
 
 def _browser(*, headers: Headers = OUR_PAGE, **past: Any) -> Caller:
-    """A page of ours in the browser of somebody who has signed in; `past` is that of his session."""
+    """A page of this service in a signed-in browser. `past` is that of the session."""
 
     def caller(world: World) -> Headers:
         email = f"person{len(world.memory.accounts)}@example.com"

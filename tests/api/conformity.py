@@ -1,4 +1,4 @@
-"""What holds of every answer, whatever the test is about: the promises of all answers, and those of the document."""
+"""Rules for every response of every test: general ones, and those of the OpenAPI document."""
 
 import re
 from functools import cache
@@ -19,10 +19,10 @@ DOCUMENT = document(OPERATIONS, BASE_URL)
 CORS_PATHS = re.compile(
     r"/embed\.js|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
 )
-"""The script for other sites, and operations 6 to 12: the only ones that their pages may call."""
+"""The embed script and operations 6 to 12, the only ones with CORS."""
 
 POLLING = ("POST", "/api/v1/auth/device/token")
-"""The one operation whose refusals have what a client reads that knows only RFC 8628."""
+"""The one operation whose errors follow RFC 8628."""
 
 SESSION_COOKIE = re.compile(
     r"__Host-session=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
@@ -37,7 +37,7 @@ _compiled = jsonschema_rs.Registry([("urn:document", DOCUMENT)], draft=jsonschem
 
 
 def check(exchange: Exchange) -> None:
-    """Fail unless the answer is one that the service may give."""
+    """Fail unless the response is allowed by the document and the general rules."""
     method, path, response = exchange.method, exchange.path, exchange.response
     _check_head(response)
     _check_body(method, response)
@@ -51,7 +51,7 @@ def check(exchange: Exchange) -> None:
 
 
 def documented(method: str, path: str) -> tuple[str, str] | None:
-    """The document's path and method of a request; None where it describes neither."""
+    """The document's path and method of a request, or None."""
     method = "get" if method == "HEAD" else method.lower()
     if path in DOCUMENT["paths"]:
         return (path, method) if method in DOCUMENT["paths"][path] else None
@@ -65,7 +65,7 @@ def _check_head(response: Response) -> None:
     assert re.fullmatch(r"[0-9A-Za-z._-]{1,64}", response.header("x-request-id") or ""), response.headers
     for name, value in SECURITY.items():
         assert response.header(name) == value, f"{name}: {response.header(name)}"
-    # Under no-referrer, browsers would call the forms of our own pages foreign.
+    # With no-referrer, browsers would send `Origin: null` for forms of this service.
     policy = "same-origin" if response.header("content-type") == PAGE else "no-referrer"
     assert response.header("referrer-policy") == policy
     assert response.header("content-security-policy"), "no content security policy"
@@ -136,13 +136,13 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
 
 
 def validate(pointer: str, value: Any) -> None:
-    """Hold a value to the schema at a JSON pointer of the document."""
+    """Validate a value against the schema at a JSON pointer of the document."""
     _compiled_validator(pointer).validate(value)
 
 
 @cache
 def _compiled_validator(pointer: str) -> jsonschema_rs.Draft202012Validator:
-    """Checks thousands of answers a second. `validator` is slower, and explains itself better."""
+    """Checks thousands of responses a second. `validator` is slower, but explains its errors better."""
     return jsonschema_rs.Draft202012Validator(
         {"$ref": f"urn:document#{pointer}"}, registry=_compiled, validate_formats=True
     )

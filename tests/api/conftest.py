@@ -1,4 +1,4 @@
-"""The world that these tests share, and the virtual time that it runs in."""
+"""The world fixture, and the virtual time that it runs in."""
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

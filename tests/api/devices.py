@@ -1,4 +1,4 @@
-"""Device logins over HTTP: how a program begins and polls, and how a person looks and decides."""
+"""Device logins over HTTP: start, poll, read and decide."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -18,13 +18,13 @@ async def started(world: World, **rest: Any) -> Any:
 
 
 async def polled(world: World, device_code: str, **fields: str) -> Response:
-    """A poll as a client sends it that knows only the RFC."""
+    """A poll by a client of RFC 8628 only."""
     form = {"grant_type": GRANT, "device_code": device_code, "client_id": "a-program", **fields}
     return await world.client.post(TOKEN, headers=FORM, body=urlencode(form).encode())
 
 
 def in_browser(token: str) -> dict[str, str]:
-    """The headers of a form on one of our pages."""
+    """The headers of a form on a page of this service."""
     return {"Cookie": f"__Host-session={token}", "Sec-Fetch-Site": "same-origin"}
 
 

@@ -1,4 +1,4 @@
-"""Placement events of the HTTP tests: a placement that is shown, what is reported of it, and what came of that."""
+"""Helpers for tests of placement events: a live placement, reports and their outcomes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,13 @@ BATCH = f"{EVENTS}/batch"
 
 
 async def stock(world: World, *rows: Slot | Booking) -> None:
-    """Booking `a` of this week, which is shown, and `rows`; the node sees them."""
+    """Commit booking `a` of this week, which is live, and `rows`, and refresh the node."""
     world.sponsorship_store.keep(slot(), booking("a"), *rows)
     await world.settled()
 
 
 def event(**fields: Any) -> dict[str, Any]:
-    """An impression of booking `a` by the first visitor, unless something else is said."""
+    """An impression of booking `a` by the first visitor, with changes."""
     return {"bookingId": "a", "kind": "impression", "visitorId": uuid(1)} | fields
 
 
@@ -31,7 +31,7 @@ async def report(
 
 
 def fate(answer: Response) -> str:
-    """What became of the event; asserts that an answer says nothing else."""
+    """The outcome of an event. Asserts that the response contains nothing else."""
     assert answer.words == "200", answer.body
     dropped = answer.header("x-event-dropped")
     assert answer.json == {"recorded": dropped is None}
@@ -40,7 +40,7 @@ def fate(answer: Response) -> str:
 
 
 def counted(world: World, booking_id: str = "a") -> tuple[int, int]:
-    """The impressions and clicks of a booking, in the tables; asserts that the kept keys add up to them."""
+    """The impressions and clicks of a booking in the tables. Asserts that the event keys add up to them."""
     days = [counts for (counted_id, _), counts in world.memory.delivery_days.items() if counted_id == booking_id]
     impressions, clicks = sum(each[0] for each in days), sum(each[1] for each in days)
     rows = [row for kept in world.memory.events.values() for row in kept.values() if row.booking_id == booking_id]

@@ -1,13 +1,10 @@
-"""What generated requests need: a real server whose limits nobody meets, its callers, and names of things that exist.
+"""Support for generated requests: a real server with high limits, its callers, and ids of existing things.
 
-A request that is made of chance alone is refused by the first thing that is looked up. So some values are drawn from
-what is there: the weeks that are sold, a slot, a campaign, an address that can be linked to. Ids that the server makes are
-drawn by a stand-in, which gives way to the real one when the request is sent: what is drawn is the same in each run.
+Random requests fail at the first lookup. So some values are taken from existing data: weeks, a slot, a campaign, an
+address. Generated requests contain placeholders for ids, replaced when the request is sent, so that every run generates
+the same.
 """
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -26,18 +23,16 @@ from schemathesis.specs.openapi import checks
 
 from actors.weeks import WEEK_MS, week_of
 from service.api.operations.events import ROWS as EVENT_OPERATIONS
+from tests.acceptance.processes import Service, serving
 from tests.api.conformity import DOCUMENT
 from tests.memory import in_memory
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 30
 PLENTY = "1000000000"
 BOSS = "boss@example.com"
 SPONSOR = "sponsor@example.com"
-LIMITS = {
-    # So high that no limit is met: what happens at limits is tested beside this.
-    f"CATALOG__{name}": PLENTY
-    for name in (
+LIMITS = dict.fromkeys(
+    (
         "KEYLESS__PER_MINUTE",
         "MINT__PER_HOUR",
         "MINT__PER_HOUR_TOTAL",
@@ -51,10 +46,12 @@ LIMITS = {
         *(f"TIERS__ANONYMOUS__{name}" for name in ("LIFETIME", "DAILY", "PER_MINUTE", "USECASE_READS")),
         *(f"TIERS__CLAIMED__{name}" for name in ("MONTHLY", "DAILY", "PER_MINUTE")),
         *(f"TIERS__UPGRADED__{name}" for name in ("MONTHLY", "DAILY", "PER_MINUTE")),
-    )
-}
+    ),
+    PLENTY,
+)
+"""So high that no limit is met: what happens at limits is tested beside this."""
 
-LIMITS |= {"CATALOG__KEYS__SCOPED_PER_ACCOUNT": "1000", "CATALOG__BOOKINGS__HORIZON_WEEKS": "520"}
+LIMITS |= {"keys.scoped_per_account": "1000", "bookings.horizon_weeks": "520"}
 
 HORIZON = 520
 WEEKS = [week_of(int(time.time() * 1_000)) + number * WEEK_MS for number in range(HORIZON)]
@@ -62,7 +59,7 @@ SLOTS = ["left-top", "left-bottom", "right-top", "right-bottom"]
 ADDRESSES = ["https://tools.example.com/", "http://www.example.org/start?from=here#top"]
 CAMPAIGN, BOOKING, KEY = "the-campaign", "the-booking", "the-key"
 PLACEMENT: str = EVENT_OPERATIONS[0].example["bookingId"]
-"""The document's own examples are of a placement that is shown."""
+"""The document's own examples use this live placement."""
 
 CLAIM_TOKEN = "the-claim-token"
 USECASE, BOT = "chasing-late-invoices", "invoice-chaser"
@@ -120,18 +117,18 @@ def configuration() -> SchemathesisConfig:
                 _under("/bots/", path_slug="bots"),
                 _under("/accounts/tier", body_email="accounts"),
             ],
-            # Keys come with the caller. One that is made up or left out would be replaced, and what is left could be valid.
+            # Keys come with the caller. A generated or omitted key would be replaced, and the request could become valid.
             "generation": {"with-security-parameters": False},
             # A body may also be refused before it is read.
             "checks": {"negative_data_rejection": {"expected-statuses": [400, 401, 403, 404, 405, 409, 413]}},
-            # What a server answers differs from run to run: what is asked must not depend on it.
+            # Responses differ between runs, and requests must not depend on them.
             "phases": {"fuzzing": {"extra-data-sources": {"responses": False}, "error-feedback": {"enabled": False}}},
         }
     )
 
 
 def schema() -> Any:
-    """A copy of the document: the links that schemathesis infers are put into it."""
+    """A copy of the document that receives the links inferred by schemathesis."""
     return schemathesis.openapi.from_dict(deepcopy(DOCUMENT), config=configuration())
 
 
@@ -140,11 +137,11 @@ PUBLIC = {"Keys", "Sign-in", "Payments", "Operation"}
 """Tags of operations that take no key."""
 
 LEFT_OUT = [
-    # A cursor, a key or an id that is made up is refused, though it has the right shape; so is a week that is over.
+    # Generated cursors, keys and ids are refused even if well-formed, and so are past weeks.
     checks.positive_data_acceptance,
 ]
 LEFT_OUT_OF = {
-    # A retired slot is there for administrators, who bring it back by an edit: it was not deleted.
+    # A retired slot is not deleted: administrators can bring it back by an edit.
     "editSlot": [checks.use_after_free],
 }
 
@@ -154,7 +151,7 @@ LONGEST_QUERY, SHORTENED = 7_000, 200
 
 @dataclass(slots=True)
 class Target:
-    """A running server, the headers of each kind of caller, and what is there. Notes which answers each operation gave."""
+    """A running server, the headers of each kind of caller, and existing ids. Counts the responses of each operation."""
 
     url: str
     session: requests.Session
@@ -165,7 +162,7 @@ class Target:
     _guarded: set[str] = field(default_factory=set)
 
     def ask(self, method: str, path: str, caller: str, body: Any = None) -> Any:
-        """An answer that must be 200."""
+        """A response that must be 200."""
         answer = self.session.request(
             method, f"{self.url}/api/v1{path}", headers=self.callers[caller], json=body, timeout=SECONDS
         )
@@ -173,7 +170,7 @@ class Target:
         return answer.json()
 
     def call(self, case: schemathesis.Case[Any], caller: str) -> None:
-        """Send a generated request as somebody, and hold the answer to the document."""
+        """Send a generated request as a caller, and check the response against the document."""
         self.put_real_names(case)
         name = name_of(case)
         response = case.call_and_validate(excluded_checks=self.excluded(name), **self.arguments(caller))
@@ -188,7 +185,7 @@ class Target:
         }
 
     def put_real_names(self, case: schemathesis.Case[Any]) -> None:
-        # What is set counts as changed by hand, and is no longer judged by what it was made to be.
+        # A value set here counts as changed by hand, and is no longer judged by how it was generated.
         for place in ("path_parameters", "body"):
             values = getattr(case, place)
             real = self._really(values)
@@ -198,11 +195,11 @@ class Target:
                 case.body = real
 
         if len(urlencode(dict(case.query or {}))) > LONGEST_QUERY:
-            # A request line of more than 8 KiB is 414 before any operation is asked, so the document does not name it.
+            # A request line over 8 KiB is 414 before dispatch, so the document does not list it.
             case.query = {name: str(value)[:SHORTENED] for name, value in case.query.items()}
 
     def _really(self, value: Any) -> Any:
-        """A value with the names of what is there in the place of their stand-ins, in any depth and also in JSON as text."""
+        """A value with its placeholders replaced, at any depth and also in JSON text."""
         if isinstance(value, dict):
             return {name: self._really(inner) for name, inner in value.items()}
         if isinstance(value, list):
@@ -212,7 +209,7 @@ class Target:
         return value
 
     def excluded(self, name: str) -> list[Any]:
-        """`ignored_auth` sends a request that went well twice more, without a good key: once an operation is enough."""
+        """`ignored_auth` repeats a successful request twice without a good key. Once per operation is enough."""
         seen = [checks.ignored_auth] if name in self._guarded else []
         return [*LEFT_OUT, *LEFT_OUT_OF.get(name, ()), *seen]
 
@@ -229,37 +226,21 @@ def name_of(case: schemathesis.Case[Any]) -> str:
 
 @contextmanager
 def running_target() -> Iterator[Target]:
-    """A server with an embedded Postgres of its own, and on it what requests are about."""
+    """A server with its own embedded Postgres and with test data."""
     with tempfile.TemporaryDirectory(prefix="catalog-tests-", dir=in_memory(), ignore_cleanup_errors=True) as directory:
-        # The embedded Postgres may run as another user, who has to get through.
+        # The embedded Postgres may run as another user, which needs access.
         Path(directory).chmod(0o711)
-        environment = os.environ | LIMITS | {"CATALOG__LOG__LEVEL": "warning", "CATALOG__ADMIN__EMAILS": BOSS}
-        process = _command(environment, directory, "serve", "--bind", "127.0.0.1:0")
-        assert process.stdout is not None
-        try:
-            url = process.stdout.readline().removeprefix("listening on ").strip()
-            assert url.startswith("http://"), "the server did not start"
-            with requests.Session() as session:
-                target = Target(url, session)
-                _introduce(target, environment, directory)
-                _furnish(target)
-                yield target
-        finally:
-            process.terminate()
-            code = process.wait(timeout=SECONDS)
-            process.stdout.close()
-        assert code == 0
+        settings = LIMITS | {"log.level": "warning", "admin.emails": BOSS}
+        with serving(Path(directory) / "data", settings) as service, requests.Session() as session:
+            target = Target(service.url, session)
+            _introduce(target, service)
+            _furnish(target)
+            yield target
 
 
-def _command(environment: Mapping[str, str], directory: str, *words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "service", *words, "--data-dir", f"{directory}/data"]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE)
-
-
-def _introduce(target: Target, environment: Mapping[str, str], directory: str) -> None:
-    """Nobody, an anonymous key, an ordinary account and a narrow key of it, and an administrator."""
-    commands = [_command(environment, directory, "issue-key", "--email", email) for email in (SPONSOR, BOSS)]
-    keys = [command.communicate(timeout=SECONDS)[0].strip() for command in commands]
+def _introduce(target: Target, service: Service) -> None:
+    """An anonymous client, an anonymous key, an account, its scoped key, and an administrator."""
+    keys = [service.command("issue-key", "--email", email).strip() for email in (SPONSOR, BOSS)]
     assert all(keys), "no key was issued"
     target.callers = {"keyless": {}, "sponsor": bearer(keys[0]), "administrator": bearer(keys[1])}
     minted = target.ask("POST", "/auth/agent", "keyless")
@@ -274,7 +255,7 @@ def bearer(key: str) -> dict[str, str]:
 
 
 def _furnish(target: Target) -> None:
-    """Slots to sell, and of the administrator: a profile, a campaign, a booking, a scoped key."""
+    """Slots, and an administrator's profile, campaign, booking and scoped key."""
     for slot in SLOTS:
         side = slot.partition("-")[0]
         body = {"id": slot, "name": slot, "side": side, "weekPriceCents": 12_000, "packageKind": "bundle"}
@@ -297,7 +278,7 @@ def _furnish(target: Target) -> None:
 
 
 def _shown(target: Target, brand: Mapping[str, Any]) -> str:
-    """A booking of another slot whose placement is shown now: paid for, and of a campaign that was approved."""
+    """A paid booking of another slot, with an approved campaign that is live now."""
     another = {"slotId": SLOTS[1], "idempotencyKey": "00000000-0000-4000-8000-000000000002"}
     booking = target.ask("POST", "/sponsors/bookings/start", "administrator", {**brand, **another})["booking"]
     review = f"/admin/sponsorships/campaigns/{booking['campaignId']}/review"

@@ -1,6 +1,6 @@
-"""Addresses that nobody may be led to, by the trick each tries; and harmless ones, with their normal form.
+"""Hostile web addresses by the trick they use, and harmless ones with their normal form.
 
-What cannot be seen is written as an escape. `LOCAL` ones are harmless in a network of one's own and hostile elsewhere.
+Invisible characters are escaped. `LOCAL` addresses are harmless only within a private network.
 """
 
 from itertools import chain

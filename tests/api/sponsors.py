@@ -1,4 +1,4 @@
-"""Sponsors and administrators of the HTTP tests: who they are, what they send, and short cuts through the area."""
+"""Sponsors and administrators of the HTTP tests, with shortcuts for their requests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,12 +28,12 @@ CAMPAIGN = {
 
 
 def uuid(number: int) -> str:
-    """A key of idempotency, told from others by a number."""
+    """The idempotency key of this number."""
     return f"00000000-0000-4000-8000-{number:012d}"
 
 
 def add_slot(world: World, slot_id: str = "left-top", **fields: Any) -> Slot:
-    """A slot put into the tables as if an administrator had made it before."""
+    """Store a slot, as if an administrator had created it earlier."""
     slot = Slot(slot_id, f"Slot {slot_id}", Side.LEFT, 12_000, NOON_MS - WEEK_MS)
     slot = Slot(**{name: getattr(slot, name) for name in slot.__slots__} | fields)
     world.memory.slots[slot.id] = slot
@@ -42,7 +42,7 @@ def add_slot(world: World, slot_id: str = "left-top", **fields: Any) -> Slot:
 
 @dataclass(slots=True)
 class Person:
-    """Somebody with a key; asserts that what should work does."""
+    """A person with a key. Asserts that requests succeed."""
 
     world: World
     key: str
@@ -70,7 +70,7 @@ class Person:
         return str(created.json["campaign"]["id"])
 
     def booking_body(self, campaign_id: str, slot_id: str = "left-top", week: int = NEXT_WEEK) -> dict[str, Any]:
-        """A body with a key of its own."""
+        """A body with a fresh idempotency key."""
         self._keys[0] += 1
         key = uuid(self._keys[0])
         return {"campaignId": campaign_id, "slotId": slot_id, "weekStart": week, "idempotencyKey": key}
@@ -89,7 +89,7 @@ class Person:
         return str(opened.json["checkoutUrl"])
 
     async def pay(self, booking_id: str) -> None:
-        """Go to checkout and press pay."""
+        """Go to checkout and pay."""
         path = (await self.checkout(booking_id)).removeprefix(self.world.services.base_url)
         paid = await self.world.client.post(
             path, headers={"content-type": "application/x-www-form-urlencoded"}, body=b"do=pay"
@@ -121,25 +121,25 @@ class Person:
 
 
 def sponsor(world: World, email: str = "sponsor@example.com", scopes: Sequence[Scope] | None = None) -> Person:
-    """A claimed key of an account of its own."""
+    """A sponsor with a claimed key of a fresh account."""
     kind = Kind.USER if scopes is None else Kind.SCOPED
     key = world.key(kind=kind, tier=Tier.CLAIMED, email=email, scopes=None if scopes is None else tuple(scopes))
     return Person(world, key)
 
 
 def administrator(world: World, email: str = "admin@example.com") -> Person:
-    """A claimed key of an administrator."""
+    """An administrator with a claimed key."""
     world.memory.administrators[email] = world.now_ms
     return sponsor(world, email)
 
 
 def changes(world: World) -> list[tuple[str, str]]:
-    """What the audit says: who did what, in order."""
+    """The actions in the audit log with their agents, in order."""
     return [(record.actor_type, record.action) for record in world.memory.audits]
 
 
 def tables(world: World) -> str:
-    """Everything that an invalid request must leave as it is; counters of usage are not part of it."""
+    """All rows that an invalid request must not change. Usage counters are excluded."""
     memory = world.memory
     kept = (memory.sponsors, memory.slots, memory.campaigns, memory.bookings, memory.slot_weeks, memory.booking_keys)
     return repr((kept, memory.payment_events, memory.audits, memory.keys))

@@ -1,6 +1,6 @@
-"""Every operation for every kind of caller, held to a table that is written out here.
+"""Access of every kind of caller to every operation, compared with a table written out here.
 
-A new operation names its target, its body and its policy in `PLACES`; what each caller gets follows from the policy.
+A new operation needs a row in `PLACES` with its target, body and policy. The policy determines each caller's result.
 """
 
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from tests.api.world import World, open_world
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A column of `EXPECTED`, and the scopes that a scoped key needs, between spaces. No column: nobody is asked."""
+    """A column of `EXPECTED`, and the required scopes, separated by spaces. No column: public."""
 
     column: int | None
     scopes: str = ""
@@ -26,35 +26,35 @@ class Policy:
 
 PUBLIC = Policy(None)
 FROM_OUR_PAGE = Policy(None, "from here")
-"""Nobody is asked, but it has to come from a page of this service."""
+"""Public operations that must be called from a page of this service."""
 
 PERSON = Policy(6)
-"""What only a person does, in a browser that has signed in: a key, whichever it is, is nobody there."""
+"""Operations that need a browser session. Any key counts as no credentials."""
 PERSON_HERE = Policy(6, "from here")
-"""The same for what has to come from our own page, though it reads only."""
+"""The same for reads that must come from a page of this service."""
 
 USAGE = Policy(0, "library:read")
 USECASES = Policy(1, "library:read")
 BOTS = Policy(2, "library:read")
 OPTIONAL = Policy(3)
-"""Sponsorship operations that take a key and need none."""
+"""Sponsorship operations with an optional key."""
 
 HERE = FROM_OUR_PAGE, PERSON_HERE
 
 
 def account(scopes: str) -> Policy:
-    """Sponsorship operations for the keys of an account."""
+    """Sponsorship operations for keys of an account."""
     return Policy(4, scopes)
 
 
 def admin(scopes: str) -> Policy:
-    """Sponsorship operations for the keys of an account that is an administrator."""
+    """Sponsorship operations for keys of an administrator."""
     return Policy(5, scopes)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How to call an operation, and what somebody who may do it gets: it need not succeed."""
+    """How to call an operation, and the status for a permitted caller. It need not succeed."""
 
     method: str
     target: str
@@ -215,8 +215,8 @@ NOT_SIGNED_IN = NOBODY, PASSED, PASSED, PASSED, NOBODY, NOBODY, NOBODY
 SIGNED_IN = PASSED, PASSED, PASSED, PASSED, PASSED, FORBIDDEN, PASSED
 
 EXPECTED = {
-    # What these get: usage, use cases, bots, optional, account, administrator, person. A scoped key only with the
-    # scopes below; from another site a session reads only.
+    # Columns: usage, use cases, bots, optional, account, administrator, person. A scoped key needs the
+    # scopes below; a session from another site can only read.
     "nobody": NOT_SIGNED_IN,
     "an empty header": NOT_A_HEADER,
     "a scheme alone": NOT_A_HEADER,
@@ -293,7 +293,7 @@ BROWSERS = list(EXPECTED)[list(EXPECTED).index("a session") :]
 ELSEWHERE = [caller for caller in BROWSERS if caller.endswith("from another site")]
 LIVE = [caller for caller in BROWSERS if EXPECTED[caller][6] is PASSED]
 HOLDS = {
-    # The scopes of scoped keys. Where one lacks, the answer is 403 insufficient_scope, whatever stands above.
+    # The scopes of scoped keys. A missing scope is 403 insufficient_scope, whatever the table above says.
     "a key for library:read": "library:read",
     "a key for sponsor:read": "sponsor:read",
     "a key for sponsor:write": "sponsor:write",
@@ -317,7 +317,7 @@ CATALOG = {"listUseCases", "getUseCase", "listBots", "getBot"}
 
 
 def expected(caller: str, place: Place) -> str:
-    """What the tables say."""
+    """The expected result in the tables."""
     if place.policy in HERE and (caller not in BROWSERS or caller in ELSEWHERE):
         return FORBIDDEN
     if place.policy.column is None:
@@ -362,8 +362,8 @@ def _presented(world: World, caller: str) -> dict[str, str]:
 
 
 def _check_limits(response: Response, caller: str, place: Place) -> None:
-    """An address has no RateLimit to see; who is refused as a caller has none either. A scope that lacks is paced. Where
-    nobody has to be known a cookie is not looked at, and where it may not come from there, it is nobody's."""
+    """Keyless and refused callers get no RateLimit headers; a key without the scope does. Public operations ignore
+    cookies, and a cookie from another site counts as no credentials."""
     told = response.header("ratelimit") is not None
     assert told == (response.header("ratelimit-policy") is not None)
     unasked = place.policy.column is None or caller == "nobody"

@@ -1,4 +1,4 @@
-"""What an account sees of itself and does with its keys: usage by day, all keys, keys issued and revoked by a person."""
+"""Usage by day, and the keys that a person lists, creates and revokes."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class Browser:
 
 @pytest.fixture
 def ann(world: World) -> Browser:
-    """An account without a key that it uses."""
+    """An account without a key in use."""
     return Browser(world, ANN)
 
 
@@ -247,7 +247,7 @@ async def test_what_can_be_no_id_is_404_and_is_not_looked_for(world: World, ann:
     assert world.services.keys.statistics().messages == 0
 
 
-# Keys do not reach what only a person does.
+# Keys cannot call operations for people.
 
 
 @pytest.mark.parametrize("scopes", [None, tuple(Scope)])

@@ -1,4 +1,4 @@
-"""Whose limit a request without a key uses: the client's address, behind trusted proxies only as they say."""
+"""The client address whose limit a keyless request uses, also behind trusted proxies."""
 
 import pytest
 
@@ -9,7 +9,7 @@ TRUSTED = {"SERVER__TRUSTED_PROXIES": "10.0.0.0/8, fd00::/8", "KEYLESS__PER_MINU
 
 
 async def _passes(world: World, address: str | None, **headers: str) -> bool:
-    """Whether one more request gets through, where an address has one a minute."""
+    """Whether one more request is allowed, at a limit of one a minute per address."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     response = await world.client.get("/api/v1/bots", headers=named, address=address)
     assert response.words in ("200", "429 rate_limited")

@@ -1,4 +1,4 @@
-"""Operations 23 to 26 and what else administrators do: review, slots, refunds, videos, the audit."""
+"""Operations 23 to 26 and other administration: review, slots, refunds, videos, the audit log."""
 
 import pytest
 
@@ -308,7 +308,7 @@ async def test_the_audit_of_one_thing_is_its_history(world: World) -> None:
 
 
 async def test_no_change_is_without_a_record(world: World) -> None:
-    """What is written without an audit record would be invisible to an administrator."""
+    """A change without an audit record would be invisible to administrators."""
     admin, person = administrator(world), sponsor(world)
     await admin.post(f"{ADMIN}/slots", SLOT)
     await admin.patch(f"{ADMIN}/slots/right-top", {"weekPriceCents": 100})

@@ -1,4 +1,4 @@
-"""Administrators: membership as of now on every request of theirs, and what they do with accounts."""
+"""Administrators: membership is checked on every request; tiers of accounts."""
 
 import json
 
@@ -142,7 +142,7 @@ async def test_without_the_database_nobody_is_an_administrator(world: World, ann
 
 
 async def test_a_removal_reaches_what_a_node_remembers(world: World, carl: str) -> None:
-    """The announcement: scopes that depend on membership are those of now on other operations, too."""
+    """The announcement updates scopes that depend on membership on other operations, too."""
     body = {"name": "Night shift", "scopes": ["admin:read"]}
     assert (await world.client.post("/api/v1/sponsors/keys", carl, json=body)).words == "200"
     remembered = len(world.services.key_cache)
@@ -158,7 +158,7 @@ def test_every_operation_with_an_admin_scope_asks_for_membership() -> None:
         assert operation.admin == asks == operation.path.startswith("/api/v1/admin/"), operation.name
 
 
-# The first ones.
+# The first administrators.
 
 
 async def test_the_first_administrators_are_those_of_the_configuration() -> None:

@@ -1,4 +1,4 @@
-"""Every request is answered within `http.answer_seconds`, whatever it waits for; what was begun for it goes on."""
+"""Every request gets a response within `http.answer_seconds`; work that was started continues."""
 
 from collections.abc import Awaitable
 from typing import Any
@@ -23,7 +23,7 @@ FOR_EVER = 3_600.0
 
 
 def slow(actor: Actor[Any, Any], *seconds: float) -> None:
-    """Let the next batches of an actor take so long each; those after them take no time."""
+    """Delay the next batches of an actor by these seconds each. Later batches are not delayed."""
     rest, commit = iter(seconds), actor.commit
 
     async def late(batch_id: Any, messages: Any) -> Any:
@@ -34,12 +34,12 @@ def slow(actor: Actor[Any, Any], *seconds: float) -> None:
 
 
 async def forever(*_: object, **__: object) -> Any:
-    """Put in the place of what a store reads."""
+    """Replaces a read of a store."""
     await trio.sleep(FOR_EVER)
 
 
 async def timed(asked: Awaitable[Response]) -> tuple[Response, float]:
-    """The answer, and after how many seconds it came."""
+    """The response, and the seconds until it came."""
     began = trio.current_time()
     return await asked, trio.current_time() - began
 
@@ -49,7 +49,7 @@ def refused_for_now(response: Response) -> bool:
 
 
 async def test_two_slow_steps_of_a_hot_operation_are_one_wait(world: World) -> None:
-    """The look-up of the key takes three seconds, so the charge has no more than what is left."""
+    """The key lookup takes three seconds, so the charge has only the rest."""
     slow(world.services.key_cache, 3.0)
     slow(world.services.quota, FOR_EVER)
     response, seconds = await timed(world.client.get(BOTS, world.key()))
@@ -65,7 +65,7 @@ async def test_a_slow_actor_is_given_up_by_itself_before(world: World) -> None:
 
 
 async def test_who_is_due_first_is_given_up_first_whoever_asked_first(world: World) -> None:
-    """A request that has waited elsewhere is due before one that came later and waits here for longer already."""
+    """A request that waited elsewhere has an earlier deadline than one that has waited longer here."""
     late, fresh = world.key(), world.key()
     await world.client.get(BOTS, fresh)
     slow(world.services.key_cache, 3.0)
@@ -119,7 +119,7 @@ async def test_an_ordinary_operation_that_reads_for_ever_is_answered_in_its_fami
 
 
 async def approved(world: World) -> tuple[Person, str]:
-    """A sponsor with a campaign that may be booked."""
+    """A sponsor with a campaign that can be booked."""
     add_slot(world)
     person = sponsor(world)
     await person.profile()

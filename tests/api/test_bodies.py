@@ -1,4 +1,4 @@
-"""Bodies: what is taken, and what is refused without harm."""
+"""Request bodies: valid ones are accepted, others are refused without harm."""
 
 import pytest
 
@@ -94,7 +94,7 @@ async def test_a_claim_needs_a_body(world: World, body: bytes) -> None:
     ],
 )
 async def test_the_content_type_is_not_looked_at(world: World, kind: str | None) -> None:
-    """The body is JSON, whatever it is called: clients that cannot set the type are served too."""
+    """Any content type is read as JSON, for clients that cannot set it."""
     headers = {} if kind is None else {"Content-Type": kind}
     assert (await world.client.post(MINT, headers=headers, body=b"{}")).words == "200"
     assert (await world.client.post(CLAIM, headers=headers, body=b"{}")).words == "400 invalid_request"
@@ -123,7 +123,7 @@ async def test_a_hundred_thousand_brackets_are_413(world: World) -> None:
 
 @pytest.mark.parametrize("declared", ["0", "5", "-1", "x", "1e3", "99999999999999999999999"])
 async def test_a_wrong_content_length_does_no_harm(world: World, declared: str) -> None:
-    """Servers see to the length before the application does; nothing here depends on that."""
+    """Servers check the length first; the application does not rely on that."""
     response = await world.client.post(MINT, headers={"Content-Length": declared}, body=b"{}")
     assert response.status in (200, 400, 413)
 
@@ -135,7 +135,7 @@ async def test_a_body_may_come_in_pieces(world: World) -> None:
 
 
 async def test_a_body_where_none_belongs_is_not_read(world: World) -> None:
-    """Also one that is too long, or no JSON."""
+    """Even if it is too long or not JSON."""
     for body in (b"no json", b"[" * 100_000):
         assert (await world.client.get("/api/v1/bots", body=body)).words == "200"
 

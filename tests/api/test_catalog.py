@@ -1,4 +1,4 @@
-"""Operations 6 to 9: lists, search, single entries, and what a cache may keep (ADR 0014 and 0015)."""
+"""Operations 6 to 9: lists, search, single entries and caching (ADR 0014 and 0015)."""
 
 import json
 
@@ -19,7 +19,7 @@ def slugs(response: Response) -> list[str]:
 
 
 async def walk(world: World, path: str, limit: int) -> list[list[str]]:
-    """The pages of a list, from the first to the one without a cursor; by a key, for there may be many."""
+    """All pages of a list. Uses a key, because there may be many."""
     key, pages, cursor = world.key(), [], ""
     while True:
         response = await world.client.get(f"{path}?limit={limit}&cursor={cursor}", key)
@@ -98,7 +98,7 @@ async def test_walking_a_list_gives_each_entry_once_while_others_come_and_go(wor
         seen += slugs(response)
         cursor = response.json["nextCursor"]
         number += 1
-        # One before all others, one in the middle of a moment, one behind all others.
+        # One first, one in the middle of a moment, one last.
         await world.add(f"new-{number}", NOON_MS + number * HOUR_MS)
         await world.add(f"case-{number:02}-half", NOON_MS - number // 3 * HOUR_MS)
         await world.add(f"old-{number}", NOON_MS - 1_000 * HOUR_MS - number)

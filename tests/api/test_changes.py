@@ -1,4 +1,4 @@
-"""What follows announcements: it survives an error of whoever announces, and ends when it is told to."""
+"""Followers of announcements survive errors of the announcer, and stop when told to."""
 
 from collections.abc import Callable, Iterable
 from typing import cast
@@ -14,7 +14,7 @@ from service.snapshots.placements import Placements
 
 
 class Announcing:
-    """Fails the first time, then announces what it is given until cancelled."""
+    """Fails once, then announces the given changes until cancelled."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -33,7 +33,7 @@ class Announcing:
 
 
 class Told:
-    """Stands for the directory, the catalog and the placements: notes what it is told."""
+    """Stands in for the key cache, the catalog and the placements, and records calls."""
 
     def __init__(self, notes: list[object], name: str = "") -> None:
         self.notes = notes

@@ -15,7 +15,7 @@ NOBODYS = "clm_" + "0" * 32
 
 
 class Claimant:
-    """Someone with a fresh anonymous key. `key` and `token` are what was minted."""
+    """A person with a fresh anonymous key: `key` and `token` as minted."""
 
     def __init__(self, world: World, key: str, token: str) -> None:
         self._world = world
@@ -46,7 +46,7 @@ def wrong(code: str) -> str:
     return f"{(int(code) + 1) % 1_000_000:06d}"
 
 
-# The way it should go.
+# Success.
 
 
 async def test_a_claimed_key_stays_the_same_and_loses_its_expiry_and_cap(world: World) -> None:

@@ -169,7 +169,7 @@ async def test_a_denied_login_stays_denied(world: World) -> None:
 
 
 async def test_as_many_devices_as_an_address_may_start_poll_in_peace(world: World) -> None:
-    """Behind one address, at the pace they are told, for as long as they may; in two windows of starts that meet."""
+    """All devices of one address poll at their interval, in two overlapping windows of starts."""
     devices = [(await started(world))["device_code"] for _ in range(10)]
     world.services.budgets._hours._windows.clear()
     devices += [(await started(world))["device_code"] for _ in range(10)]

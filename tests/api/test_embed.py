@@ -1,4 +1,4 @@
-"""`/embed.js`: how it is served, and what its source may be. What it does is in `tests/browser`."""
+"""`/embed.js`: headers and source. `tests/browser` tests its behaviour."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The table of refusals: each row met over HTTP with its status, body and headers, in both envelopes."""
+"""Every row of the error table over HTTP, with status, body and headers of each family."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -51,7 +51,7 @@ EXPECTED = {
 NOT_MET = {
     "unsupported_media_type": "no operation looks at the content type of its body",
 }
-"""Rows that no operation of this version answers with, and what they are for."""
+"""Codes that no operation returns, and why."""
 
 
 def test_the_table_has_a_row_for_each_code_and_each_row_is_met_or_explained() -> None:

@@ -1,4 +1,4 @@
-"""The batch of operation 12: many events in one request, each answered in its place, all of them valid or none recorded."""
+"""Batches of events: results in order, and either all events valid or none recorded."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ async def send(world: World, events: Sequence[Any], **rest: Any) -> Response:
 
 
 def fates(answer: Response) -> list[str]:
-    """What became of each event; asserts that the answer says nothing else."""
+    """The outcome of each event. Asserts that the response contains nothing else."""
     assert answer.words == "200", answer.body
     assert answer.json.keys() == {"results"}
     assert answer.header("cache-control") == "no-store"

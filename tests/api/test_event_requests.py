@@ -1,4 +1,4 @@
-"""Placement events as requests: bodies, content types, callers, limits, pages of other sites, and the database away."""
+"""Placement events over HTTP: bodies, content types, callers, limits, CORS and database outages."""
 
 import json
 from typing import Any
@@ -192,7 +192,7 @@ async def three_a_minute() -> Any:
 
 
 async def passed(world: World, address: str | None, count: int = 1) -> int:
-    """Report events one by one; how many were let through."""
+    """Report events one by one. Returns how many were allowed."""
     statuses = [(await world.client.post(EVENTS, json=event(), address=address)).status for _ in range(count)]
     assert set(statuses) <= {200, 429}
     return statuses.count(200)
@@ -280,7 +280,7 @@ async def test_without_the_database_nothing_counts_and_a_retry_does(world: World
 
 
 async def test_without_the_database_what_is_known_is_still_answered(world: World) -> None:
-    """A duplicate that this node has seen committed, a crawler, and a week that is over need no look at it."""
+    """Known duplicates, crawlers and past weeks need no lookup."""
     await stock(world)
     await report(world)
     world.memory.before = away
@@ -309,7 +309,7 @@ async def test_a_lost_answer_of_the_database_is_settled_before_ours(world: World
 
 
 async def test_after_an_answer_that_never_came_a_retry_tells_the_truth(world: World) -> None:
-    """It was kept, and nobody could be told: then it is a duplicate of itself."""
+    """The event was committed without a response, so it is a duplicate of itself."""
     await stock(world)
     after = world.memory.after
 
@@ -334,7 +334,7 @@ async def test_a_full_mailbox_is_503_at_once() -> None:
             async with trio.open_nursery() as nursery:
                 batch = {"events": [event(visitorId=uuid(number)) for number in range(500)]}
                 for _ in range(2):
-                    # One that is being committed, and one that waits.
+                    # Events in a commit, and waiting ones.
                     nursery.start_soon(_post, world, batch)
                     await world.settled()
                 assert (await report(world, headers={"X-Request-Id": "r"}, visitorId=uuid(600))).status == 503

@@ -1,4 +1,4 @@
-"""Operation 12: an event counts once for its booking, kind, visitor and UTC day, and only while its placement is shown."""
+"""Operation 12: an event counts once per booking, kind, visitor and UTC day, while its placement is live."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.snapshots.rows import booking, hold, slot
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 
 
-# Once.
+# Deduplication.
 
 
 async def test_the_first_of_a_visitor_is_recorded_and_the_rest_are_duplicates(world: World) -> None:
@@ -95,7 +95,7 @@ async def test_what_was_recorded_is_seen_in_the_bookings_at_once(world: World) -
             assert (each["impressions"], each["clicks"]) == (impressions, clicks)
 
 
-# While it is shown.
+# While the placement is live.
 
 
 async def test_a_booking_counts_from_its_first_millisecond_to_its_last(world: World) -> None:
@@ -166,7 +166,7 @@ async def test_pausing_editing_and_a_refund_end_it_and_resuming_brings_it_back(w
 
 
 async def test_what_is_inactive_may_count_later_the_same_day(world: World) -> None:
-    """Nothing is remembered of what was dropped."""
+    """Dropped events are not remembered."""
     await stock(world, hold("b", NOON_MS + HOUR_MS))
     assert fate(await report(world, bookingId="b")) == "inactive"
     await stock(world, booking("b"))
@@ -205,7 +205,7 @@ async def test_an_id_of_a_wrong_length_is_400_without_a_look_at_the_store(world:
 
 
 def _counting(world: World) -> list[int]:
-    """Grows with each look at the database that this request causes."""
+    """Grows by an element with each read of the database."""
     looks: list[int] = []
 
     async def look() -> None:
@@ -225,7 +225,7 @@ async def test_what_is_shown_costs_one_transaction_and_a_duplicate_none(world: W
     assert len(looks) == 1
 
 
-# Nobody who sees a page.
+# No visitor.
 
 CRAWLERS = [
     "Googlebot/2.1 (+http://www.google.com/bot.html)",
@@ -289,7 +289,7 @@ async def test_an_unknown_booking_is_404_also_to_a_crawler(world: World) -> None
     assert (await report(world, headers={"User-Agent": "bot"}, bookingId="b")).words == "404 not_found"
 
 
-# What is counted is told.
+# Reported counts.
 
 
 async def test_fates_are_counted_in_the_metrics(world: World) -> None:

@@ -1,7 +1,7 @@
-"""The lane and Quart give one answer: every hot operation's contract runs through both, and all that is seen is compared.
+"""The fast path and Quart return the same responses, for the contract of every hot operation.
 
-Two nodes begin alike, one with the lane and one whose operations are all cold. Each request is sent to both, and so are
-its consequences: status, headers and body, the line in the log, the rows of tenants, and at the end the metrics.
+Two equal nodes get each request: one with the fast path, one whose operations are all cold. The test compares status,
+headers, body, access log and tenant rows, and at the end the metrics.
 """
 
 import json
@@ -38,7 +38,7 @@ def event(**change: Any) -> dict[str, Any]:
 
 
 GOOD: dict[str, tuple[str, str, Any]] = {
-    # A request that goes well, by operation: method, path, body.
+    # A valid request of each operation: method, path, body.
     "listUseCases": ("GET", "/api/v1/usecases", None),
     "getUseCase": ("GET", "/api/v1/usecases/case-04", None),
     "listBots": ("GET", "/api/v1/bots", None),
@@ -60,7 +60,7 @@ def test_every_hot_operation_is_compared() -> None:
 
 @dataclass(slots=True)
 class Both:
-    """A node that answers by the lane, and its twin that answers by Quart."""
+    """A node with the fast path, and its twin with Quart only."""
 
     lane: World
     quart: World
@@ -70,7 +70,7 @@ class Both:
         return self.lane, self.quart
 
     async def ask(self, method: str, target: str, key: str | None = None, **rest: Any) -> Response:
-        """The one answer of both."""
+        """The response of both."""
         seen = []
         for world in self.worlds:
             with access_lines() as lines:
@@ -81,12 +81,12 @@ class Both:
         return response
 
     async def good(self, name: str, key: str | None = None, *, query: str = "", **rest: Any) -> Response:
-        """The request that goes well, with something more."""
+        """A valid request with changes."""
         method, path, body = GOOD[name]
         return await self.ask(method, path + query, key, **({"json": body} | rest))
 
     async def raw(self, scope: dict[str, Any], receive: Callable[[], Receive]) -> list[Message]:
-        """What both send when they are called with these."""
+        """The messages that both send."""
         seen = []
         for world in self.worlds:
             sent: list[Message] = []
@@ -112,14 +112,14 @@ class Both:
 
 
 def _whole(sent: list[Message]) -> list[Message]:
-    """The messages of an answer with its body in one: into how many it is cut may differ."""
+    """The ASGI messages of a response, with the body joined: the number of parts may differ."""
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return [*sent[:1], {"body": body, "more_body": sent[-1]["more_body"]}] if sent else []
 
 
 @contextmanager
 def access_lines() -> Iterator[list[dict[str, Any]]]:
-    """The lines of the access log in the block: message and fields."""
+    """The access log of the block, as messages and fields."""
     lines: list[dict[str, Any]] = []
 
     class Collecting(logging.Handler):
@@ -137,7 +137,7 @@ def access_lines() -> Iterator[list[dict[str, Any]]]:
 
 
 async def stock(world: World) -> None:
-    """Sell a slot whose placement is live, and one whose placement will be."""
+    """Sell a slot with a live placement, and one with a future placement."""
     world.sponsorship_store.keep(slot(), slot("right-1", side=Side.RIGHT), booking("bok_live"))
     world.sponsorship_store.keep(booking("bok_later", "right-1", start=2))
     await world.settled()
@@ -155,7 +155,7 @@ async def open_both(**settings: object) -> AsyncIterator[Both]:
 
 
 def _counted(world: World) -> list[bytes]:
-    """The metrics, but for the moments at which each of them began."""
+    """The metrics, except their start times."""
     return [line for line in world.metrics.page().splitlines() if b"_created" not in line]
 
 
@@ -165,7 +165,7 @@ async def both() -> AsyncIterator[Both]:
         yield opened
 
 
-# Good ones.
+# Valid requests.
 
 
 @every_operation
@@ -210,7 +210,7 @@ async def test_a_list_is_walked_alike(both: Both, path: str) -> None:
     assert pages == {"/api/v1/usecases": 5, "/api/v1/bots": 3}[path]
 
 
-# Who calls.
+# Callers.
 
 
 AUTHORIZATIONS = (
@@ -283,7 +283,7 @@ async def test_clients_behind_proxies_are_told_apart_alike(name: str) -> None:
         await both.good(name, headers=several, address="10.0.0.9")
 
 
-# When things go wrong.
+# Failures.
 
 
 @every_operation
@@ -313,7 +313,7 @@ PLACES_OF_BUGS = ("budgets", "config", "clock")
 @every_operation
 @pytest.mark.parametrize("part", PLACES_OF_BUGS)
 async def test_a_bug_is_told_alike(both: Both, name: str, part: str) -> None:
-    """Whether it is in what is done for all requests, for those of this kind, or by the handler."""
+    """A bug in code for all requests, for this kind of request, or in the handler."""
     both.plant(lambda world: setattr(world.services, part, None))
     told = await both.good(name)
     assert told.words in ("200", "500 internal_error")
@@ -508,7 +508,7 @@ def scope_of(name: str, **change: Any) -> dict[str, Any]:
 
 
 def reading(*messages: Message) -> Callable[[], Receive]:
-    """What receives these messages, and then waits for ever."""
+    """An ASGI receive that returns these messages, then waits forever."""
 
     def receiver() -> Receive:
         rest = list(messages)
@@ -553,7 +553,7 @@ async def test_whatever_serves_is_answered_alike(both: Both, change: dict[str, A
         assert start["status"] == (404 if "root_path" in change else 200)
 
 
-# All at once.
+# Combinations.
 
 
 _methods = st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "get", "PUT"])
@@ -614,11 +614,11 @@ def test_generated_requests_are_answered_alike(
     trio.run(compare, clock=MockClock(autojump_threshold=0))
 
 
-# Which of both it is.
+# Fast path or application.
 
 
 def refusing() -> tuple[App, list[str]]:
-    """An application that stands behind a lane, and the methods and paths that reached it."""
+    """An application behind a fast path, and the requests that reached it."""
     reached: list[str] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -629,7 +629,7 @@ def refusing() -> tuple[App, list[str]]:
 
 
 async def _through(world: World, name: str, **change: Any) -> tuple[list[Message], list[str]]:
-    """What a lane sends by itself, and what it leaves to the application behind it."""
+    """The responses of a fast path, and the requests that it leaves to the application."""
     app, reached = refusing()
     sent: list[Message] = []
 

@@ -1,4 +1,4 @@
-"""Names that a system cannot take: a file's that is too long, a mailbox's in other letters, more files than are allowed."""
+"""Names beyond system limits: long file names, mailboxes in other scripts, too many open files."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""What who runs the service sees of it: health, readiness and metrics."""
+"""Health, readiness and metrics."""
 
 from collections.abc import Iterable
 
@@ -108,7 +108,7 @@ async def _scraped(world: World) -> dict[str, Metric]:
 
 
 def _values(family: Metric, suffix: str = "") -> dict[tuple[str, ...], float]:
-    """The samples of a family by the values of their labels."""
+    """The samples of a metric family by their label values."""
     return {
         tuple(sample.labels.values()): sample.value for sample in family.samples if sample.name == family.name + suffix
     }

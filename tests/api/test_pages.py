@@ -1,4 +1,4 @@
-"""What is served beside the operations: pages, static files, and the outbox of a developer."""
+"""Pages, static files and the development outbox."""
 
 import pytest
 import trio
@@ -50,7 +50,7 @@ async def test_the_icon_is_where_browsers_look_for_it(world: World) -> None:
 
 @pytest.mark.trio(run=trio.run)
 async def test_static_files_are_served_and_nothing_beside_them(world: World) -> None:
-    """On the real clock: files are read in threads, for which virtual time does not wait."""
+    """Uses the real clock: files are read in threads, and virtual time does not wait for them."""
     style = await world.client.get("/static/style.css")
     assert style.status == 200
     assert style.header("content-type") == "text/css; charset=utf-8"
@@ -87,7 +87,7 @@ async def test_nobody_else_sees_the_outbox(world: World, address: str | None) ->
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
 async def test_a_proxy_on_this_machine_does_not_open_the_outbox(world: World, header: str) -> None:
-    """Whether it is trusted or not, and whatever address it hands on."""
+    """Whether the proxy is trusted or not, and whatever address it forwards."""
     assert await _outbox(world, "127.0.0.1", **{header: "203.0.113.7"}) == 404
     assert await _outbox(world, "127.0.0.1", **{header: "127.0.0.1"}) == 404
 

@@ -1,4 +1,4 @@
-"""Operations 10 and 11: the inventory of a week and live placements, to the millisecond and with the database away."""
+"""Operations 10 and 11: inventory and live placements, exact to the millisecond and during database outages."""
 
 import pytest
 import trio
@@ -27,19 +27,19 @@ def live(response: Response) -> list[str]:
 
 @pytest.fixture
 async def stocked(world: World) -> World:
-    """Two slots; one has a booking this week and another the week after, the other has a hold."""
+    """Two slots: one booked this week and the week after, the other with a hold."""
     await kept(world, slot(), slot("right-1", side=Side.RIGHT), booking("a"), booking("b", start=1))
     await kept(world, hold("c", NOON_MS + 30 * MINUTE_MS, "right-1"))
     return world
 
 
 async def kept(world: World, *rows: Slot | Booking, silently: bool = False) -> None:
-    """Commit rows, and let the node see them."""
+    """Commit rows and refresh the node."""
     world.sponsorship_store.keep(*rows, silently=silently)
     await world.settled()
 
 
-# Which week.
+# Weeks.
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ async def test_placements_take_no_parameters(stocked: World) -> None:
     assert (await stocked.client.get(f"{PLACEMENTS}?weekStart=x&limit=0&cursor=y")).body == plain.body
 
 
-# What is shown.
+# Placements.
 
 
 async def test_the_inventory_says_what_can_be_booked(stocked: World) -> None:

@@ -1,4 +1,4 @@
-"""Operations beside the specification's for who plans and looks after bookings: the calendar, one campaign, delivery."""
+"""Operations that extend the specification: the calendar, one campaign and delivery."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ CALENDAR = f"{API}/calendar"
 
 
 async def weeks_of(world: World, query: str = "") -> list[int]:
-    """The weeks that are answered, counted from the current one."""
+    """The returned weeks, counted from the current one."""
     response = await world.client.get(f"{CALENDAR}{query}")
     assert response.words == "200"
     assert response.json.keys() == {"weeks"}

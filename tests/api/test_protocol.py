@@ -1,6 +1,6 @@
-"""HTTP itself: ids, methods, paths, headers that all answers have, and who may call from another site's page.
+"""HTTP basics: request ids, methods, paths, common headers and CORS.
 
-What holds of every answer of every test is in `conformity.py`; here is what needs a request of its own.
+`conformity.py` has the rules for every response; these tests need requests of their own.
 """
 
 import pytest
@@ -46,7 +46,7 @@ PATHS = {
     "/api/v1/sponsors/campaigns/cmp_1/pause": "POST",
     "/api/v1/sponsors/campaigns/cmp_1/resume": "POST",
     "/api/v1/sponsors/bookings": "GET, HEAD, POST",
-    # Not the booking with this id, which could be read: a path of its own comes first.
+    # Not the booking with this id: the literal path comes first.
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
@@ -69,25 +69,25 @@ PATHS = {
     "/healthz": "GET, HEAD",
     "/readyz": "GET, HEAD",
 }
-"""A path of each operation, with the methods that it takes."""
+"""A path of each operation, with its methods."""
 
 ABSENT = (
     "/api/v1/sponsors/campaigns/cmp_1",
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
 )
-"""Paths that lead to nothing in these tests."""
+"""Paths that do not exist."""
 
 FOR_PEOPLE = ("/api/v1/auth/sessions",)
-"""Paths that take no key, only a session."""
+"""Paths that need a session."""
 
 IN_SESSIONS = ("/api/v1/auth/device/approval",)
-"""Paths that only a page of the service may ask for, in a browser session."""
+"""Paths that need a session and a page of this service."""
 
 CROSS_SITE = {
     path: methods.replace("OPTIONS", "").strip(", ") for path, methods in PATHS.items() if "OPTIONS" in methods
 }
-"""Paths that pages of other sites may call, and how."""
+"""Paths with CORS, and their methods."""
 
 READ = [path for path, methods in CROSS_SITE.items() if methods == "GET, HEAD"]
 REPORTED = [path for path, methods in CROSS_SITE.items() if methods == "POST"]
@@ -230,7 +230,7 @@ async def test_an_absolute_target_is_its_path(world: World) -> None:
 
 @pytest.mark.parametrize("host", ["", "catalog.test:80", "a b", "evil.example", "[::1]", "x" * 300, "é", "a@b", "a/b"])
 async def test_any_host_is_answered(world: World, host: str) -> None:
-    """Behind proxies the host is anything; no answer is made from it."""
+    """Behind proxies the host can be anything, so no response depends on it."""
     for path, status in {"/healthz": 200, "/nowhere": 404, "/": 200}.items():
         response = await world.client.get(path, headers={"Host": host})
         assert response.status == status
@@ -248,7 +248,7 @@ async def test_unknown_parameters_are_ignored(world: World) -> None:
 async def test_a_parameter_that_stands_twice_is_refused(world: World, query: str) -> None:
     response = await world.client.get(f"/api/v1/bots?{query}")
     assert response.words == "400 invalid_request"
-    assert "more than once" in response.json["message"]
+    assert "only once" in response.json["message"]
 
 
 @pytest.mark.parametrize("query", ["q=%FF", "q=%C3", "%FF=1", "q=%ED%A0%80", "&".join(f"a{i}=1" for i in range(101))])
@@ -267,7 +267,7 @@ async def test_a_query_that_is_not_percent_encoded_is_read_as_utf_8(world: World
 
 
 def _asked(path: str) -> str:
-    """The method that a page calls the path with."""
+    """The method that a page would use."""
     return CROSS_SITE[path].partition(",")[0]
 
 
@@ -317,7 +317,7 @@ async def test_no_other_address_can_be_read_from_another_site(world: World) -> N
             assert bool(told) == allowed, f"{method} {path}: {told}"
 
 
-# What may be kept, and by whom.
+# Caching.
 
 
 async def test_keyed_and_secret_answers_are_not_stored(world: World) -> None:

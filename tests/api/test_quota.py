@@ -1,4 +1,4 @@
-"""What counts, and what happens at each limit (ADR 0003)."""
+"""Counting of requests, and each limit (ADR 0003)."""
 
 import re
 from collections.abc import Callable
@@ -15,13 +15,13 @@ USECASES, USECASE, BOTS, BOT = "/api/v1/usecases", "/api/v1/usecases/case-04", "
 
 
 def counters(world: World, key: str) -> tuple[int, int, int, int]:
-    """Over the life, of the month, of the day, and use case reads."""
+    """The lifetime, monthly and daily limits, and use case reads."""
     tenant = world.tenant_of(key)
     return tenant.lifetime_used, tenant.month_used, tenant.day_used, tenant.usecase_reads
 
 
 def limits_of(response: Response) -> dict[str, dict[str, int]]:
-    """RateLimit-Policy and RateLimit (structured fields: lists of strings with whole numbers) by the limit's name."""
+    """RateLimit-Policy and RateLimit by the name of the limit. Both are structured fields (RFC 8941)."""
     merged: dict[str, dict[str, int]] = {}
     for header in ("ratelimit-policy", "ratelimit"):
         value = response.header(header)
@@ -34,7 +34,7 @@ def limits_of(response: Response) -> dict[str, dict[str, int]]:
     return merged
 
 
-# What counts.
+# Counting.
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ async def test_keys_of_one_account_share_its_limits(world: World) -> None:
     assert limits_of(await world.client.get(BOTS, keys[0]))["minute"]["r"] == 295
 
 
-# What a caller is told.
+# Response headers.
 
 
 async def test_an_anonymous_key_is_told_what_is_left_of_each_limit(world: World) -> None:

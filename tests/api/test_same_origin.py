@@ -1,6 +1,6 @@
-"""Where a request comes from, against what it carries: every combination, held to rules that are written out here.
+"""The origin and credentials of requests: every combination, compared with rules written out here.
 
-A browser sends cookies of its own accord, also for pages of other sites; it never sends a bearer key so.
+Browsers send cookies with requests of other sites, but never bearer keys.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -32,7 +32,7 @@ BEARERS = ("none", "valid", "revoked", "malformed")
 
 
 def ours(origin: str, site: str | None) -> bool:
-    """What a browser says by itself counts; where it says nothing, the origin does."""
+    """`Sec-Fetch-Site` decides. Without it, `Origin` does."""
     return site == "same-origin" if site is not None else origin == "our origin"
 
 
@@ -65,7 +65,7 @@ class Visitors:
 
 
 def expected(cookies: str, bearer: str, *, allowed: bool) -> str:
-    """A key speaks for itself, right or wrong; without one a live session does, where it may."""
+    """A key is used whether right or wrong. Without one, a live session is used where allowed."""
     match bearer:
         case "valid":
             return "200"
@@ -84,7 +84,7 @@ PAIRS = list(product(ORIGINS, SITES))
 
 @pytest.fixture
 async def plenty() -> AsyncIterator[World]:
-    """A node with limits that nobody meets here."""
+    """A node with high limits."""
     async with open_world(TIERS__CLAIMED__PER_MINUTE=10_000) as world:
         yield world
 
@@ -104,7 +104,7 @@ async def test_an_operation_that_changes_something(plenty: World, cookies: str, 
 @pytest.mark.parametrize("cookies", COOKIES)
 @pytest.mark.parametrize("bearer", BEARERS)
 async def test_an_operation_that_reads(plenty: World, cookies: str, bearer: str) -> None:
-    """No page of another site can read the answer: there are no CORS headers on it."""
+    """The response has no CORS headers, so no other site can read it."""
     visitors = Visitors(plenty)
     for origin, site in PAIRS:
         headers = visitors.headers(origin, site, None, cookies, bearer)
@@ -116,7 +116,7 @@ async def test_an_operation_that_reads(plenty: World, cookies: str, bearer: str)
 @pytest.mark.parametrize("cookies", COOKIES)
 @pytest.mark.parametrize("bearer", BEARERS)
 async def test_a_pages_form(plenty: World, cookies: str, bearer: str) -> None:
-    """A key is nothing to a page."""
+    """Pages ignore keys."""
     visitors = Visitors(plenty)
     for number, (origin, site) in enumerate(PAIRS):
         kind = TYPES[2] if number % 2 else None
@@ -152,7 +152,7 @@ async def test_cookies_change_nothing_where_anybody_may_read(world: World, beare
 
 
 async def test_cookies_are_ignored_on_events(world: World) -> None:
-    """They come from pages of other sites, and say nothing about who sends them."""
+    """Requests from other sites are allowed and anonymous."""
     visitors = Visitors(world)
     body = b'{"bookingId": "bok_1", "kind": "click", "visitorId": "00000000-0000-4000-8000-000000000001"}'
     for cookies, path in product(COOKIES, ("events", "events/batch")):

@@ -1,7 +1,7 @@
-"""Generated requests against a real server: whatever the document allows or forbids, answers are as it says.
+"""Generated requests against a real server: every response must match the document.
 
-`CATALOG_TEST_EXAMPLES` says how many are made of each operation, and how long the walks are (`make fuzz`). Beside them stand
-always the document's own examples and those that cover each of its keywords, some 1,500.
+`CATALOG_TEST_EXAMPLES` sets the number per operation and the length of walks (`make fuzz`). The document's own examples,
+and some 1,500 that cover each of its keywords, always run.
 """
 
 import os
@@ -51,7 +51,7 @@ def target() -> Iterator[Target]:
 @document.parametrize()
 @thorough
 def test_answers_to_who_may_do_most_are_as_the_document_says(case: schemathesis.Case[Any], target: Target) -> None:
-    """An administrator with a full key; nobody where no key is asked for."""
+    """An administrator with a full key, or an anonymous caller if no key is needed."""
     target.thoroughly.add(name_of(case))
     target.call(case, "keyless" if PUBLIC & set(case.operation.tags or ()) else "administrator")
 
@@ -73,16 +73,16 @@ NEVER = {
     *(operation.name for operation in OPERATIONS if operation.access is Access.SESSION),  # nobody here has a browser
 }
 BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"}
-"""These need something else to have been done before."""
+"""These need other operations first."""
 
 
 def test_requests_have_succeeded_too(target: Target) -> None:
-    """That everything was refused would show little: each operation did its work at least once."""
+    """Every operation must have succeeded at least once."""
     assert not {name for name in target.thoroughly if not target.answers[name][200]} - NEVER - BY_CHANCE
 
 
 def test_walks_along_the_links_are_as_the_document_says() -> None:
-    """What one answer names is what the next request is about: made, changed, paid, paid back, taken away."""
+    """Follows links between operations: create, edit, pay, refund, delete."""
     with running_target() as fresh:
         _walk(Walks(fresh))
 
@@ -90,8 +90,8 @@ def test_walks_along_the_links_are_as_the_document_says() -> None:
 def _walk(walks: "Walks") -> None:
     machine = walking(walks)
     for number in range(ROUNDS):
-        # The server remembers, so that a beginning which two walks share may go on otherwise. Then Hypothesis ends the
-        # round, and what was found by then is kept in `walks`.
+        # The server has state, so two walks with the same start can differ. Then Hypothesis ends the round; the walks
+        # so far are kept in `walks`.
         with suppress(Flaky):
             seed(number)(machine).run(settings=walked)
         if walks.wrong:
@@ -110,7 +110,7 @@ def _walk(walks: "Walks") -> None:
 
 @dataclass(slots=True)
 class Walks:
-    """What came of the walks. Who is led to a checkout pays there, but for every third."""
+    """The state of the walks. Two of three checkouts are paid."""
 
     target: Target
     answers: dict[str, Counter[int]] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Walks:
 
 
 def walking(walks: Walks) -> type[APIStateMachine]:
-    """The machine that schemathesis makes of the links, with an administrator who walks."""
+    """The state machine that schemathesis builds from the links, run as an administrator."""
     target = walks.target
 
     class Walk(with_keys.as_state_machine()):  # type: ignore[misc]

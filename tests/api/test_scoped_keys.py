@@ -1,4 +1,4 @@
-"""Scoped keys: what may be granted, who sees and ends them, and what stays secret."""
+"""Scoped keys: granting, listing, revoking and secrecy."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -130,7 +130,7 @@ async def test_who_was_an_administrator_a_moment_ago_grants_no_admin_scope(world
 
 
 async def test_a_key_that_is_revoked_while_it_grants_grants_nothing(world: World, ann: str) -> None:
-    """The node still remembers the key as a good one; the transaction sees that it is not."""
+    """The node's cache still has the key, but the transaction sees its revocation."""
     assert (await create(world, ann, "library:read")).words == "200"
     key_id = world.id_of(ann)
     world.memory.keys[key_id] = replace(world.memory.keys[key_id], revoked_ms=world.now_ms)
@@ -261,7 +261,7 @@ async def test_a_key_may_revoke_itself(world: World, ann: str) -> None:
 
 
 async def test_only_scoped_keys_of_the_own_account_are_revoked_here(world: World, ann: str, carl: str) -> None:
-    """Also for administrators: others' keys are none of theirs here."""
+    """Administrators cannot revoke keys of other accounts here either."""
     theirs = world.key_of(ANN, (Scope.LIBRARY_READ,))
     world.key(tier=Tier.CLAIMED, email=BOB)
     bobs = world.key_of(BOB, (Scope.LIBRARY_READ,))
@@ -274,7 +274,7 @@ async def test_only_scoped_keys_of_the_own_account_are_revoked_here(world: World
 
 @pytest.mark.parametrize("key_id", ["x", "key_%00", "key_%ff", "key_" + "x" * 5_000, "..%2fkeys", "%20"])
 async def test_what_can_be_no_id_is_404_and_is_not_looked_for(world: World, ann: str, key_id: str) -> None:
-    """Postgres takes no NUL and no broken UTF-8: one such text would fail the whole batch."""
+    """Postgres rejects NUL and invalid UTF-8, and one such text would fail the whole batch."""
     assert (await revoke(world, ann, key_id)).words == "404 not_found"
     assert world.services.keys.statistics().messages == 0
 
@@ -300,7 +300,7 @@ async def test_an_anonymous_key_has_no_account_to_manage_and_is_not_charged(worl
 
 
 async def test_a_scope_of_no_avail_without_an_account_is_no_account(world: World) -> None:
-    """A key that belongs to no email owns nothing, whatever stands in its row."""
+    """A key without an email owns nothing, whatever its row says."""
     key = world.key(kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(Scope.KEYS_MANAGE,))
     assert (await world.client.get(KEYS, key)).words == "403 claim_required"
 

@@ -1,4 +1,4 @@
-"""Limits that each node counts for itself, when several live: shares, what callers are told of them, and what stays exact."""
+"""Limits shared among live nodes: the shares, their headers, and the limits that stay exact."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BOTS = "/api/v1/bots?limit=1"
 
 
 async def passing(world: World, key: str | None = None, tries: int = 70) -> int:
-    """How many of so many requests at once are let through."""
+    """How many of `tries` requests are allowed."""
     answers = [await world.client.get(BOTS, key) for _ in range(tries)]
     assert {answer.words for answer in answers} <= {"200", "429 rate_limited"}
     return sum(answer.status == 200 for answer in answers)

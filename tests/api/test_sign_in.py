@@ -1,4 +1,4 @@
-"""Signing in over the wire: codes, cookies, the list of sessions, ending them, and what several nodes see."""
+"""Sign-in over HTTP: codes, cookies, lists and ends of sessions, on several nodes."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ async def complete(world: World, code: str, email: str = ANN) -> Response:
 
 
 async def sign_in(world: World, email: str = ANN) -> str:
-    """The token that the browser was given."""
+    """The token in the browser's cookie."""
     assert (await start(world, email)).json == {"sent": True}
     return given(await complete(world, await world.emailed_code(email), email))
 
@@ -99,7 +99,7 @@ async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World) 
     ],
 )
 def test_the_prefix_and_secure_go_with_https(base_url: str, keeping: str) -> None:
-    """Browsers refuse `__Host-` and `Secure` over plain http, which only this machine should use."""
+    """Browsers reject `__Host-` and `Secure` over plain http, which is for local use only."""
     assert keep_cookie("t", base_url, 60) == ("set-cookie", keeping)
     taking = keeping.replace("=t;", "=;").replace("Max-Age=60", "Max-Age=0")
     assert drop_cookie(base_url) == ("set-cookie", taking)
@@ -341,7 +341,7 @@ async def test_a_session_slides_while_it_is_used_and_ends_when_it_is_not(world: 
 
 
 async def test_what_one_node_ends_another_does_not_let_in(world: World) -> None:
-    """Nothing of a session is remembered: another node's reader says so at its next look."""
+    """Sessions are not cached, so another node sees the change at its next lookup."""
     token = await sign_in(world)
     elsewhere = SessionReader(MemorySessions(world.memory), node="n2", limits=ActorLimits())
     async with trio.open_nursery() as nursery:

@@ -1,6 +1,6 @@
-"""The gate of web addresses: nothing hostile passes, and what passes means one thing to every reader, browsers too.
+"""Validation of web addresses: hostile ones are refused, and accepted ones mean the same to every reader.
 
-`ada_url` reads addresses as browsers do (the WHATWG URL standard); it is the second opinion here.
+`ada_url` parses addresses like browsers (WHATWG URL standard) and is the second opinion.
 """
 
 import re
@@ -21,13 +21,13 @@ DEFAULT_PORTS = {"http": "80", "https": "443"}
 WHOLE = re.compile(
     r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]*))?((?:[/?#](?:[A-Za-z0-9/:@!$&()*+,;=?#._~-]|%[0-9A-Fa-f]{2})*)?)"
 )
-"""What every accepted address looks like: RFC 3986, and less."""
+"""The form of accepted addresses, a subset of RFC 3986."""
 
 either_kind = pytest.mark.parametrize("kind", GATES, ids=["any", "sponsor"])
 
 
 def accepted(url: str) -> str | None:
-    """The normal form, where a sponsor may have it."""
+    """The normal form, if the address is accepted."""
     try:
         return public_address(url)
     except ValueError:
@@ -35,7 +35,7 @@ def accepted(url: str) -> str | None:
 
 
 def means_one_thing(url: str, normal: str) -> None:
-    """Assert that the normal form is one, and that a browser goes where the given text leads as well."""
+    """Assert that the normal form is stable, and that browsers read it like the given text."""
     parts = WHOLE.fullmatch(normal)
     assert parts is not None, normal
     assert (normal.isascii(), len(normal) <= 1_500, public_address(normal)) == (True, True, normal)
@@ -61,7 +61,7 @@ def test_hostile_addresses_are_refused(kind: type[str], trick: str, urls: tuple[
 
 
 def passes(gate: Callable[[str], str], url: str) -> bool:
-    """Whether a gate lets an address through. What is no ValueError is a fault of the gate."""
+    """Whether a validator accepts an address. Any error but ValueError is a bug."""
     try:
         gate(url)
     except ValueError:
@@ -70,7 +70,7 @@ def passes(gate: Callable[[str], str], url: str) -> bool:
 
 
 def test_many_hostile_addresses_would_lead_a_browser_somewhere() -> None:
-    """Else the list would say little: half of them open in a browser."""
+    """Otherwise the list would prove little: half of them open in a browser."""
     assert sum(URL.can_parse(url) for url in chain(*HOSTILE.values()) if url.isprintable()) > 200
 
 

@@ -1,4 +1,4 @@
-"""Operation 5: what a key's owner sees of its usage."""
+"""Operation 5: usage of a key."""
 
 import pytest
 

@@ -1,14 +1,13 @@
-"""How the node is: one answer for those who run it, and the refusals that it remembers."""
+"""The status of a node, and its log of recent refusals."""
 
 import pytest
 import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
 from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
-from storage.memory.stores import IDLE
 from tests.api.sponsors import add_slot, administrator, sponsor
 from tests.api.world import NOON_MS, World, away
-from tests.fakes import HandClock
+from tests.fakes import IDLE, HandClock
 
 STATUS = "/api/v1/admin/operations/status"
 
@@ -23,7 +22,7 @@ def watch(clock: HandClock) -> RefusalLog:
     return RefusalLog(clock, "n1", lambda: IDLE)
 
 
-# The watch.
+# The refusal log.
 
 
 def test_the_last_refusals_are_kept_the_newest_first_and_no_more_than_that(clock: HandClock, watch: RefusalLog) -> None:
@@ -158,7 +157,7 @@ async def test_the_status_shows_the_last_known_nodes_while_no_beat_gets_through_
 
 
 async def test_the_status_says_what_is_wrong(world: World) -> None:
-    """Who asks by a key is looked up in the database; so only what asks whether it answers gets none."""
+    """Looking up a key needs the database, so only the health check fails here."""
     admin = administrator(world)
     await world.pass_seconds(1)
     world.services.health.ping = away

@@ -1,4 +1,4 @@
-"""The whole service above storage: the real application and the real actors, over stores in memory, in virtual time."""
+"""The whole service above storage: the real application and actors, with stores in memory and virtual time."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,6 +19,7 @@ from actors.keys.messages import Key
 from actors.mail.messages import Mail
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session
+from actors.stores import Stores
 from actors.supervision import running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from service.api.context import Services
@@ -43,15 +44,14 @@ from storage.memory.mail import MemoryOutbox
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.sessions import MemorySessions
-from storage.memory.stores import MemoryDatabase, MemoryStores
 from storage.memory.tables import Memory
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
-from tests.fakes import HandClock, SeededEntropy
+from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.snapshots.rows import Rows
 
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
-"""18 November 2026, 12:00 UTC: when each test begins."""
+"""18 November 2026, 12:00 UTC: the start of each test."""
 
 SECRETS = Secrets(
     codes=b"the secret that codes are derived from",
@@ -66,7 +66,7 @@ DESCRIBED = Described.of(OPERATIONS, BASE_URL)
 
 
 ROUTING = Routing.of(OPERATIONS, PAGES)
-"""More than a thousand tests make an application each, and all of them have the same addresses."""
+"""Shared by more than a thousand applications, which all have the same addresses."""
 
 
 class CompiledTemplates(BytecodeCache):
@@ -87,7 +87,7 @@ QuartTrio.jinja_options = {"bytecode_cache": CompiledTemplates()}
 
 
 class Postbox:
-    """A transport that keeps each mail."""
+    """A mail transport that keeps every mail."""
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []
@@ -111,7 +111,7 @@ class Announcer:
 
 @dataclass(slots=True)
 class World:
-    """A node that serves, and what a test may reach into: the rows, the catalog's rows, the mails."""
+    """A serving node with its rows, catalog and mails."""
 
     config: Config
     clock: HandClock
@@ -133,28 +133,28 @@ class World:
         return self.clock.now_ms()
 
     async def pass_seconds(self, seconds: float) -> None:
-        """Let time pass: the wall clock's in one leap, and as much of Trio's as brings up what polls."""
+        """Let time pass: the wall clock jumps, and Trio's clock advances enough for pollers."""
         self.clock.at_ms += int(seconds * SECOND_MS)
         await trio.sleep(min(seconds, 1.0))
 
     async def settled(self) -> None:
-        """Wait until everything that was set in motion has come to rest."""
+        """Wait until all tasks are idle."""
         await wait_all_tasks_blocked()
 
     async def meet(self, *ids: str) -> None:
-        """Let further nodes of these ids have just beaten, and this one hear of them; they never beat again."""
+        """Add nodes with these ids, which have just sent a heartbeat and send no more."""
         for number, node_id in enumerate(ids, 2):
             other = replace(NODE, id=node_id, host=f"host-{number}", url=f"http://192.0.2.{number}:8080")
             self.node_memory.nodes[node_id] = other, trio.current_time()
         await self.pass_beat()
 
     async def pass_beat(self) -> None:
-        """Let the node beat once more, while no wall clock moves."""
+        """Send one more heartbeat without moving the wall clock."""
         await trio.sleep(self.config.nodes.beat_seconds)
         await self.settled()
 
     async def emailed_code(self, email: str) -> str:
-        """The code of the last mail to `email`."""
+        """The code in the last mail to `email`."""
         await self.settled()
         mail = [mail for mail in self.postbox.mails if mail.recipient == email][-1]
         [code] = re.findall(r"^\d{6}$", mail.text, re.MULTILINE)
@@ -174,7 +174,7 @@ class World:
         used_today: int = 0,
         usecase_reads: int = 0,
     ) -> str:
-        """A key with a tenant of its own, put into the tables as if it had a past."""
+        """A key with its own tenant, stored with the given past."""
         self._made += 1
         now_ms, name = self.now_ms, f"made_{self._made}"
         if expires_in_ms is None and tier is Tier.ANONYMOUS:
@@ -208,7 +208,7 @@ class World:
         return text
 
     def key_of(self, email: str, scopes: tuple[Scope, ...] | None = None, *, revoked: bool = False) -> str:
-        """One more key of the account of `email`: full, or with `scopes` only."""
+        """Another key of the account of `email`: full, or with `scopes` only."""
         self._made += 1
         kind = credentials.Kind.USER if scopes is None else credentials.Kind.SCOPED
         text = new_key(kind, self.entropy.token(credentials.ENTROPY_BYTES))
@@ -225,7 +225,7 @@ class World:
         return text
 
     def session(self, email: str, *, admin: bool = False, revoked: bool = False, expires_in_ms: int = DAY_MS) -> str:
-        """The token of a browser session of the account of `email`, which is made where it does not exist."""
+        """The token of a browser session of the account of `email`. Creates the account if needed."""
         if email not in self.memory.accounts:
             self.key(kind=credentials.Kind.USER, tier=Tier.CLAIMED, email=email, admin=admin)
         elif admin:
@@ -251,30 +251,30 @@ class World:
         return row.id
 
     def tenant_of(self, key: str) -> Tenant:
-        """The tenant's row as it stands."""
+        """The current row of the tenant."""
         hashed = digest(key)
         [row] = [row for row in self.memory.keys.values() if row.hash == hashed]
         return self.memory.tenants[row.tenant_id]
 
     async def add(self, slug: str, added_ms: int | None = None, **fields: Any) -> None:
-        """Import a use case, the newest if nothing is said, and let the node see it."""
+        """Import a use case, by default the newest, and refresh the node."""
         entry = usecase(slug, self.now_ms if added_ms is None else added_ms, **fields)
         await self.catalog_store.replace(Import({Kind.USECASES: [entry]}))
         await self.settled()
 
 
 async def away() -> None:
-    """Put in the place of a store's `before`: the database does not answer."""
+    """A `before` hook of a store that simulates an outage."""
     raise StorageUnavailable("the database is away")
 
 
 async def broken() -> None:
-    """Put in the place of a store's `before`: a bug."""
+    """A `before` hook of a store that simulates a bug."""
     raise RuntimeError("a bug of this test")
 
 
 def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
-    """Let only the next look at a store fail."""
+    """Let only the next read of a store fail."""
     before = memory.before
 
     async def fail() -> None:
@@ -286,11 +286,11 @@ def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
 
 @asynccontextmanager
 async def open_world(**settings: object) -> AsyncIterator[World]:
-    """A node that is up; `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
+    """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
     named = {"SERVER__BASE_URL": BASE_URL, **settings}
     config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
     clock, entropy = HandClock(NOON_MS), SeededEntropy()
-    # Heartbeats have tables of their own: a failure that a test brings about hits only the request it looks at.
+    # Heartbeats have their own tables, so a simulated failure affects only the tested request.
     memory, catalog_memory, node_memory, postbox = Memory(), Memory(), Memory(), Postbox()
     catalog_store, sponsorship_store = MemoryCatalog(catalog_memory), Rows(memory)
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
@@ -298,7 +298,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
     async def ping() -> None:
         await memory.before()
 
-    stores = MemoryStores(
+    stores = Stores(
         database=MemoryDatabase(ping),
         announcements=Announcer((memory, catalog_memory)),
         keys=MemoryKeys(memory),
@@ -332,18 +332,18 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         )
 
 
-# The catalog of these tests: 45 use cases, some of one moment, and 23 bots.
+# The catalog of these tests: 45 use cases, some added at the same moment, and 23 bots.
 
 
 def usecase(slug: str, added_ms: int, **fields: Any) -> Entry:
-    """A use case as the store keeps it."""
+    """A use case as stored."""
     shown = {"title": f"The case of {slug}", "who": "A person", "handle": "@person", "roi": "2 hours a week"} | fields
     entry = UseCase(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
     return Entry(slug, added_ms, document_of(entry))
 
 
 def bot(slug: str, added_ms: int) -> Entry:
-    """A bot template as the store keeps it."""
+    """A bot template as stored."""
     entry = Bot(
         slug=slug,
         name=f"Bot {slug}",
@@ -369,7 +369,7 @@ GUIDE = {
     "value": {"amount": "500", "label": "a month", "basis": "A creator's report", "kind": "reported"},
 }
 SLUGS = [f"case-{number:02}" for number in range(45)]
-"""Newest first; three each were added in one moment."""
+"""Newest first, three per moment."""
 
 USECASES = [usecase(slug, NOON_MS - number // 3 * HOUR_MS) for number, slug in enumerate(SLUGS)]
 USECASES[4] = usecase("case-04", NOON_MS - HOUR_MS, title="Zebra counting", guide=GUIDE)

@@ -33,14 +33,14 @@ SETTINGS = {
     "sessions.completions_per_hour": 1_000,
     "sessions.starts_per_hour": 1_000,
 }
-"""Limits by address that nobody here runs into, and a pace of polls for which nobody waits long."""
+"""Limits that these tests do not reach, and a short polling interval."""
 
 
 @pytest.fixture(scope="package")
 def node() -> Iterator[Service]:
-    """A node just after its first start, so that the demo's placements are live. Who adds to them takes it away again."""
+    """A node after its first start, with the placements of the demo. Tests remove the placements that they add."""
     place = Path(tempfile.mkdtemp(prefix="catalog-browser-", dir=in_memory()))
-    # The unprivileged user of Postgres passes through.
+    # The unprivileged user of Postgres has to traverse this directory.
     place.chmod(0o711)
     try:
         with serving(place / "data", SETTINGS) as service:
@@ -62,7 +62,7 @@ def plain_asyncio() -> Iterator[None]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of this room; each of its visitors is somebody else."""
+    """One browser for all tests of this package. Each visitor has a context."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("there is no Chromium here (Debian's package is `chromium`)")
@@ -94,7 +94,7 @@ def rooms(browser: Browser) -> Iterator[dict[bool, BrowserContext]]:
 
 @pytest.fixture
 def visit(browser: Browser, node: Service, site: Site, rooms: dict[bool, BrowserContext]) -> Iterator[Visit]:
-    """Visits a page of the site, each time as somebody new. In the end no page may have thrown."""
+    """Visits a page of the site as a new visitor. Fails at the end if a page threw an error."""
     visitors: list[Visitor] = []
 
     def visiting(
@@ -119,7 +119,7 @@ def visit(browser: Browser, node: Service, site: Site, rooms: dict[bool, Browser
 
 @pytest.fixture
 def meet(browser: Browser, node: Service) -> Iterator[Meet]:
-    """Somebody new at the pages of the service. In the end nothing may have gone wrong in anybody's browser."""
+    """Creates new visitors of the service. Fails at the end if anything went wrong in a browser."""
     people: list[Person] = []
 
     def meeting(**options: object) -> Person:

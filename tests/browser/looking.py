@@ -1,4 +1,4 @@
-"""Looking at a page: what axe-core finds, what sticks out, and pictures of it."""
+"""Inspects a page: axe-core faults, horizontal overflow, and screenshots."""
 
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,10 @@ from playwright.sync_api import FloatRect, Page
 
 PICTURES = Path(__file__).resolve().parents[2] / "build/screenshots"
 LONGEST_PICTURE = 3_000
-"""Pixels from the top of a page to the end of its picture: what follows looks like what came before."""
+"""Height of a screenshot in pixels; the rest of a long page repeats the same parts."""
 
 SEVERE = ("serious", "critical")
-"""What axe-core calls a fault that keeps some people from using a page."""
+"""The impacts of axe-core that keep some people from using a page."""
 
 EVERYTHING: dict[str, Any] = {"resultTypes": ["violations"]}
 CONTRAST: dict[str, Any] = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
@@ -29,7 +29,7 @@ _STICKING_OUT = """() => {
 
 
 def violations(page: Page, options: dict[str, Any] = EVERYTHING) -> list[str]:
-    """What axe-core calls serious or critical, with the elements."""
+    """The serious and critical faults of axe-core, with their elements."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate("async (options) => (await axe.run(document, options)).violations", options)
@@ -42,13 +42,13 @@ def violations(page: Page, options: dict[str, Any] = EVERYTHING) -> list[str]:
 
 
 def sticking_out(page: Page) -> list[str]:
-    """Elements by which the page scrolls sideways; empty where it does not."""
+    """The elements that make the page scroll sideways."""
     found: list[str] = page.evaluate(_STICKING_OUT)
     return found
 
 
 def picture(page: Page, *names: str) -> None:
-    """Keep a picture of the page from its top down, where those who look find it."""
+    """Save a screenshot of the page."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     width, height = page.evaluate("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
     clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": min(height, LONGEST_PICTURE)}

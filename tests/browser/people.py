@@ -1,4 +1,4 @@
-"""Somebody with a browser of their own at the pages of the service, and everything that went wrong in it."""
+"""A person with a browser at the pages of the service, and everything that went wrong in it."""
 
 import re
 from html import unescape
@@ -73,7 +73,7 @@ class Person:
             self._wrong(f"to another origin: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # Who goes on to another page does not wait for the icon of this one.
+        # Leaving a page aborts the load of its icon.
         if request.failure != "net::ERR_ABORTED":
             self._wrong(f"failed: {request.url} {request.failure}")
 
@@ -82,16 +82,16 @@ class Person:
             self._wrong(f"{response.status} {response.url.removeprefix(self.node.url)}")
 
     def told_faults(self) -> list[str]:
-        """What has gone wrong since this was asked last."""
+        """The faults since the last call."""
         told, self.faults = self.faults, []
         return told
 
     def refused(self, status: int, path: str) -> None:
-        """One request was refused, and that was right."""
+        """Expect that one request was refused."""
         self.faults.remove(f"{status} {path}")
 
     def leaves(self, url: str) -> None:
-        """A link led to another site, and that was meant."""
+        """Expect that a link led to another site."""
         self.faults.remove(f"to another origin: {url}")
 
     # What people do.
@@ -135,7 +135,7 @@ class Person:
         self.opens(path)
 
     def signs_in(self, email: str, onward: str = "/dashboard") -> None:
-        """Come to a page by way of signing in."""
+        """Open a page by signing in first."""
         self.opens(onward)
         self.reads("Sign in")
         self.fills(Email=email)

@@ -1,4 +1,4 @@
-"""A website of another origin than the service's, and what its pages say."""
+"""A website of another origin than the service's."""
 
 import threading
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`pages` are by path; each goes out with the headers of the site, which tests change."""
+    """`pages` are by path. Each is sent with the headers of the site, which tests can change."""
 
     url: str
     pages: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ def serving_site() -> Iterator[Site]:
             self.wfile.write(html)
 
         def log_message(self, *_: Any) -> None:
-            """A site of tests keeps no log."""
+            """Logs nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         site = Site(f"http://127.0.0.1:{server.server_port}")

@@ -31,7 +31,7 @@ WATCHED_FETCH = (
 
 
 def live(node: Service, side: str) -> list[dict[str, Any]]:
-    """What the node shows on a side."""
+    """The placements of a side."""
     placements = node.get(PLACEMENTS).json()["placements"]
     return [each for each in placements if each["side"] == side]
 
@@ -49,7 +49,7 @@ def placement(**fields: object) -> dict[str, object]:
 
 
 def counts(node: Service, booking_id: str) -> tuple[int, int]:
-    """The impressions and clicks of a booking, as its sponsor is told."""
+    """The impressions and clicks of a booking, as its sponsor sees them."""
     [row] = ask(
         node.sockets,
         "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
@@ -59,7 +59,7 @@ def counts(node: Service, booking_id: str) -> tuple[int, int]:
 
 
 def scrolled_to(visitor: Visitor, share: float) -> None:
-    """Bring this share of the first card in from below, and wait until the page knows."""
+    """Scroll this share of the first card into view, and wait until the page has noticed."""
     visitor.page.evaluate(
         "(share) => { const card = document.querySelector('[data-placements]').shadowRoot.querySelector('li')"
         ".getBoundingClientRect(); scrollBy(0, card.top + share * card.height - innerHeight) }",
@@ -69,7 +69,7 @@ def scrolled_to(visitor: Visitor, share: float) -> None:
 
 
 def turned(visitor: Visitor, *, away: bool) -> None:
-    """Hide the page, as another tab in front of it does, or show it again."""
+    """Hide the page, as a tab in front of it does, or show it again."""
     visitor.page.evaluate(
         "(away) => { window.away = away; document.dispatchEvent(new Event('visibilitychange', { bubbles: true })) }",
         away,
@@ -366,7 +366,7 @@ def test_a_page_in_the_background_is_not_seen_and_the_second_begins_anew(visit: 
 
 
 def test_a_page_that_begins_hidden_sends_nothing_before_it_is_shown(visit: Visit) -> None:
-    """As a tab in the background and a prerendered page do."""
+    """Like a background tab or a prerendered page."""
     visitor = visit(PAGE, before=f"{HIDEABLE}; window.away = true", frozen=True, placements=[placement()])
     visitor.filled()
     assert visitor.looked("li") == 1
@@ -430,7 +430,7 @@ def test_where_storage_is_refused_the_id_lives_as_long_as_the_page(visit: Visit)
 
 
 def visitor_of(visitor: Visitor) -> str:
-    """The one id under which a page's impressions are sent."""
+    """The single visitor id of a page's impressions."""
     visitor.filled()
     visitor.looked("li")
     visitor.page.clock.run_for(1_000)

@@ -93,9 +93,9 @@ LOOKS = (
     Look("forbidden", "/admin", who=("account",), status=403),
 )
 AT_NIGHT = {look.name for look in LOOKS if look.coloured} if SLOW else {"home", "sponsor-booking", "admin", "ops"}
-"""Whose colours are told apart in the dark."""
+"""Looks whose contrast is also checked in the dark scheme."""
 NO_PAGES = {"/docs", "/nothing"}
-"""What is looked at, too, and stands in no table."""
+"""Paths of looks that are not in the table of pages."""
 
 
 def lookers(look: Look) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def test_every_page_is_looked_at() -> None:
 
 @pytest.fixture(scope="module")
 def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
-    """One of each kind, who stays for all pages."""
+    """One person of each kind, shared by all pages."""
     met = {who: Person(browser, node, viewport=PHONE, color_scheme="light") for who in EVERYBODY}
     met["account"].comes(ACCOUNT, "/dashboard")
     met["administrator"].comes(ADMIN, "/dashboard")
@@ -119,7 +119,7 @@ def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
 
 @pytest.fixture(scope="module")
 def found(node: Service) -> dict[str, str]:
-    """What addresses hold that only the service knows, by the word that stands for it in a look."""
+    """The ids in addresses that only the service knows, by their placeholder in a look."""
     key = node.command("issue-key", "--email", ACCOUNT).strip()
 
     def get(path: str) -> Any:
@@ -162,7 +162,7 @@ def test_a_page_is_sound_in_every_form(people: dict[str, Person], found: dict[st
 
 
 def in_both_sizes(person: Person) -> list[str]:
-    """What is wrong with the measures of a page of which others have seen all but what is this person's own."""
+    """Layout faults on a phone and on a desktop."""
     wrong = []
     for viewport in (PHONE, DESKTOP):
         person.page.set_viewport_size(viewport)
@@ -171,7 +171,7 @@ def in_both_sizes(person: Person) -> list[str]:
 
 
 def in_every_form(person: Person, look: Look, who: str) -> list[str]:
-    """What is wrong with the page in any of its forms; `make thorough` takes a picture of each."""
+    """Faults of the page in any of its forms; `make thorough` takes a screenshot of each."""
     page, wrong = person.page, in_both_sizes(person)
     if look.alike:
         page.evaluate("(alike) => document.querySelectorAll(alike).forEach((part) => part.remove())", look.alike)

@@ -1,4 +1,4 @@
-"""People at the pages of the service: a newcomer's key, devices, sessions, and what they see when something goes wrong."""
+"""People at the pages of the service: keys, devices, sessions, and failures."""
 
 import os
 import re
@@ -47,7 +47,7 @@ def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Se
 
     made = made_key(person)
     assert node.usage(made)["email"] == email
-    person.follows("I have copied it: back to the dashboard")
+    person.follows("I copied it, back to the dashboard")
     assert prefixes(person) == [made[:12], minted["apiKey"][:12]]
     assert made not in person.page.content()
 
@@ -73,13 +73,13 @@ def made_key(person: Person) -> str:
 
 
 def prefixes(person: Person) -> list[str]:
-    """What the keys of the dashboard begin with."""
+    """The prefixes of the keys on the dashboard."""
     person.reads("Dashboard")
     keys = person.page.get_by_role("region", name="Keys", exact=True).locator("h3 code").all_inner_texts()
     return [key.rstrip("…") for key in keys]
 
 
-@repeats("tests/pages/test_sign_in.py")
+@repeats("tests/web/test_sign_in.py")
 def test_a_wrong_code_is_refused_in_words_and_the_right_one_still_counts(node: Service, meet: Meet) -> None:
     email, person = "fumbler@example.com", meet()
     person.opens("/sign-in")
@@ -133,13 +133,13 @@ def test_a_command_line_logs_in_while_its_person_approves_and_another_is_denied(
     ):
         for shown, button, notice in (
             (code, "Approve", "The device is approved."),
-            (other, "Deny", "The device was refused."),
+            (other, "Deny", "The device is denied."),
         ):
             person.opens("/device")
             person.page.get_by_label("Code", exact=True).fill(shown.lower().replace("-", " "))
             person.presses("Continue")
             person.reads("Approve this device?")
-            expect(person.page.get_by_role("region", name="What is asked")).to_contain_text(shown)
+            expect(person.page.get_by_role("region", name="The request")).to_contain_text(shown)
             person.presses(button)
             person.told(notice)
         assert mine.wait(30) == 0
@@ -172,7 +172,7 @@ def test_signing_in_and_approving_a_device_need_no_mouse(node: Service, meet: Me
 
 
 def walked_to(page: Page, role: str, name: str) -> None:
-    """Press Tab until something is in focus, which has to be seen."""
+    """Press Tab until the element has the focus, and check that the focus is visible."""
     wanted = page.get_by_role(role, name=name, exact=True)  # type: ignore[arg-type]
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -199,7 +199,7 @@ def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> No
     email, there, here = "two-places@example.com", meet(user_agent="Somebody else's browser"), meet()
     there.comes(email, "/dashboard")
     here.comes(email, "/dashboard")
-    sessions = here.page.get_by_role("region", name="Browsers that are signed in", exact=True).get_by_role("listitem")
+    sessions = here.page.get_by_role("region", name="Signed-in browsers", exact=True).get_by_role("listitem")
     other = sessions.filter(has=here.page.get_by_role("heading", name="Somebody else's browser"))
     other.get_by_text("End the session since").click()
     other.get_by_role("button", name="End this session").click()
@@ -230,7 +230,7 @@ def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     assert person.page.url == f"{person.node.url}/"
 
 
-@repeats("tests/pages/test_refusals.py, tests/acceptance/test_database_away.py")
+@repeats("tests/web/test_refusals.py, tests/acceptance/test_database_away.py")
 def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_it_does(
     node: Service, meet: Meet
 ) -> None:
@@ -249,7 +249,7 @@ def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_
 
 @contextmanager
 def stopped(node: Service) -> Iterator[None]:
-    """The database's processes stand still."""
+    """Stop the processes of the database."""
     postmaster = node.postmaster_pid
     halted = [postmaster, *children_of(postmaster)]
     for pid in halted:

@@ -19,21 +19,21 @@ PLAIN = {
     "Headline": "Ledgers that balance themselves",
     "Text": "Every evening, before anybody asks.",
     "Call to action": "See how",
-    "Address that it leads to": "https://ledgers.example.com/spring",
-    "Letters of the logo": "LE",
+    "Target address": "https://ledgers.example.com/spring",
+    "Logo letters": "LE",
 }
 HOSTILE = {
     "Name of the campaign": "<img src=x onerror=alert(1)>{{ 7 * 7 }}",
     "Headline": "</h2><script>alert(2)</script><img src=x onerror=x>",
     "Text": "\"'><svg onload=alert(3)><script>alert(document.cookie)</script>&lt;b&gt;",
     "Call to action": "<b onclick=alert(4)>x",
-    "Address that it leads to": "https://hostile.example.com/?q=%3Cscript%3E",
-    "Letters of the logo": "<b>",
+    "Target address": "https://hostile.example.com/?q=%3Cscript%3E",
+    "Logo letters": "<b>",
 }
 HOSTILE_BRAND = "<script>alert(5)</script><img src=x onerror=alert(6)>"
 HOSTILE_SLOT = "<img src=x onerror=alert(7)></th><script>alert(8)</script>"
 MADE_OF_TEXT = "img[src=x], main script, svg[onload], [onclick], [onerror]"
-"""What would stand on a page on which hostile text became markup."""
+"""Elements that only appear if hostile text became markup."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def makes_a_slot(admin: Person, name: str) -> None:
     admin.opens("/admin/slots")
     admin.fills(**{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description": name})
     admin.page.get_by_label("Side", exact=True).select_option("Right")
-    admin.page.get_by_label("Active: it is sold").check()
+    admin.page.get_by_label("Active: the slot is sold").check()
     admin.presses("Create the slot")
     admin.told("The slot is created.")
 
@@ -68,17 +68,17 @@ def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
     sponsor.follows("New campaign")
     sponsor.fills(**creative)
     preview = sponsor.page.get_by_role("region", name="Preview", exact=True)
-    for part in ("Headline", "Text", "Call to action", "Letters of the logo"):
+    for part in ("Headline", "Text", "Call to action", "Logo letters"):
         expect(preview).to_contain_text(creative[part])
     left = 55 - len(creative["Headline"])
-    expect(sponsor.page.get_by_text(f"At most 55 characters. {left} left.")).to_be_visible()
-    sponsor.presses("Make the campaign")
-    sponsor.told("The campaign is made")
+    expect(sponsor.page.get_by_text(f"Use at most 55 characters. {left} left.")).to_be_visible()
+    sponsor.presses("Create the campaign")
+    sponsor.told("The campaign is created")
     return sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
 
 
 def books(sponsor: Person, slot: str) -> None:
-    """From the calendar to the form for the first week of a slot that is free."""
+    """Open the form for the first free week of a slot from the calendar."""
     sponsor.opens("/sponsor/inventory")
     weeks = sponsor.page.get_by_role("row").filter(has_text=slot)
     weeks.get_by_role("link", name="Free: book").first.click()
@@ -96,7 +96,7 @@ def pays(sponsor: Person, price: str) -> str:
     sponsor.presses(f"Pay {price} in test mode")
     sponsor.reads("Paid")
     sponsor.follows("Back to the booking")
-    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("It is paid")
+    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("The booking is paid")
     return path
 
 
@@ -120,7 +120,7 @@ def moves(sponsor: Person, campaign: str, button: str, headline: str, *, shown: 
 
 @contextmanager
 def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, str]) -> Iterator[None]:
-    """A campaign that is paid for is approved and shown; in the end it is paused, and the placements are as before."""
+    """Approve a paid campaign so that it is shown; pause it at the end to restore the placements."""
     headline = creative["Headline"]
     approves(admin, creative["Name of the campaign"])
     until(lambda: is_placed(sponsor.node, headline), what="the placement to be shown")
@@ -136,7 +136,7 @@ def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, st
 def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_see_is_counted(
     node: Service, meet: Meet, admin: Person
 ) -> None:
-    slot, headline, target = "Reading room", PLAIN["Headline"], PLAIN["Address that it leads to"]
+    slot, headline, target = "Reading room", PLAIN["Headline"], PLAIN["Target address"]
     makes_a_slot(admin, slot)
     sponsor, visitor = meet(), meet()
     sponsor.comes("ledgers@example.com", "/sponsor")
@@ -160,7 +160,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
 
         sponsor.opens(booking)
         expect(sponsor.page.get_by_role("img", name="Delivery by day")).to_be_visible()
-        sponsor.page.get_by_text("The same as a table").click()
+        sponsor.page.get_by_text("Show as a table").click()
         today = sponsor.page.get_by_role("row").last.get_by_role("cell").all_inner_texts()
         assert today[:2] == ["1", "1"]
 
@@ -173,7 +173,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
 
 
 def counted(node: Service, booking: str) -> tuple[int, int]:
-    """The impressions and clicks of a booking that are kept."""
+    """The stored impressions and clicks of a booking."""
     [row] = ask(
         node.sockets,
         "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
@@ -206,7 +206,7 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
     books(sponsor, HOSTILE_SLOT)
     booking = pays(sponsor, "USD 12.00")
     name, headline = HOSTILE["Name of the campaign"], HOSTILE["Headline"]
-    shown = (HOSTILE_BRAND, *(HOSTILE[part] for part in ("Headline", "Text", "Call to action", "Letters of the logo")))
+    shown = (HOSTILE_BRAND, *(HOSTILE[part] for part in ("Headline", "Text", "Call to action", "Logo letters")))
 
     says(sponsor, "/sponsor", HOSTILE_BRAND, name, headline, HOSTILE_SLOT)
     says(sponsor, "/sponsor/inventory", HOSTILE_SLOT)
@@ -227,7 +227,7 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
 
 
 def says(person: Person, address: str, *texts: str) -> None:
-    """The page shows these texts as they were typed, and makes nothing of them."""
+    """The page shows these texts as typed, without interpreting them."""
     person.opens(address)
     for text in texts:
         expect(person.page.get_by_text(text).filter(visible=True)).not_to_have_count(0)

@@ -1,4 +1,4 @@
-"""Somebody who visits a website with a browser of their own, and what that browser sent."""
+"""A visitor of a website with a browser, and the requests that the browser sent."""
 
 import json
 from typing import Any
@@ -9,14 +9,14 @@ from tests.acceptance.processes import Service
 from tests.browser.sites import Site
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
-"""A headless browser that says so is a crawler to the service."""
+"""The service takes a browser that calls itself headless for a crawler."""
 
 EVENTS, PLACEMENTS = "/api/v1/sponsors/events", "/api/v1/sponsors/placements"
 FILLED = "[data-placed]:not([data-placed='0'])"
 
 
 def new_context(browser: Browser, *, frozen: bool = False, **options: Any) -> BrowserContext:
-    """A context as a visitor has it."""
+    """The browser context of a visitor."""
     context = browser.new_context(user_agent=AGENT, viewport={"width": 1000, "height": 700}, **options)
     context.set_default_timeout(10_000)
     if frozen:
@@ -51,7 +51,7 @@ class Visitor:
         self.errors: list[str] = []
         self.shared = share is not None
         self.context = share or new_context(browser, frozen=frozen, **options)
-        # In a shared context the last visitor's page is there, which costs less than a new one.
+        # A shared context keeps the last visitor's page, which is cheaper than a new one.
         pages = self.context.pages if self.shared else []
         self.page: Page = pages[0] if pages else self.context.new_page()
         self.page.on("pageerror", self._threw)
@@ -60,14 +60,14 @@ class Visitor:
             self.context.route(f"{node.url}{EVENTS}", lambda route: route.fulfill(json={"recorded": True}))
         if placements is not None:
             self.context.route(f"{node.url}{PLACEMENTS}", answering(placements))
-        # Where the demo's links lead.
+        # The targets of the demo's links.
         self.context.route("https://*.example.*/**", lambda route: route.fulfill(body="a sponsor's page"))
         self.context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
         if before:
             self.page.add_init_script(before)
 
     def leave(self) -> None:
-        """Close the context; a shared one is left to the next visitor, without what was of this one."""
+        """Close the context, or clear a shared one for the next visitor."""
         if not self.shared:
             self.context.close()
             return
@@ -88,21 +88,21 @@ class Visitor:
             self.sent.append(json.loads(request.post_data or ""))
 
     def filled(self) -> Locator:
-        """The boxes, once they show something."""
+        """The boxes, once they have content."""
         boxes = self.page.locator(FILLED)
         boxes.first.wait_for()
         return boxes
 
     def asked(self, path: str) -> int:
-        """How often the node was asked for this path."""
+        """The number of requests for this path."""
         return sum(request.url == f"{self.node.url}{path}" for request in self.requests)
 
     def settled(self) -> None:
-        """Wait until requests that were made before now are known here: they are told in their order."""
+        """Wait until all earlier requests have been reported; they arrive in order."""
         self.page.evaluate(f"fetch('{self.node.url}{PLACEMENTS}', {{cache: 'no-store'}}).then(r => r.text(), () => 0)")
 
     def looked(self, selector: str) -> float:
-        """How much of an element is in view, once every observer on the page has been told of it."""
+        """The visible share of an element, once every observer on the page has been notified."""
         share: float = self.page.locator(selector).first.evaluate(
             "(element) => new Promise((told) => new IntersectionObserver("
             "([entry]) => told(entry.intersectionRatio)).observe(element))"
@@ -110,12 +110,12 @@ class Visitor:
         return share
 
     def events(self, kind: str) -> list[str]:
-        """The bookings of the events that were sent, in their order."""
+        """The bookings of the sent events, in order."""
         return [event["bookingId"] for event in self.sent if event["kind"] == kind]
 
 
 def answering(placements: object) -> Any:
-    """A route that answers with these placements; with text as it stands, with a number as a status, by nothing at all."""
+    """A route that answers with placements, with text, with a status if given a number, or not at all."""
 
     def answer(route: Route) -> None:
         headers = {"access-control-allow-origin": "*"}

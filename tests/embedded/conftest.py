@@ -13,7 +13,7 @@ from tests.memory import in_memory
 
 @contextmanager
 def passable_directory() -> Iterator[Path]:
-    """A directory that every user may pass, unlike those of `tmp_path`, which are 0700."""
+    """A directory that every user can enter, unlike those of `tmp_path`, which are 0700."""
     path = Path(tempfile.mkdtemp(prefix="embedded-", dir=in_memory()))
     path.chmod(0o711)
     try:
@@ -30,7 +30,7 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
-    """A data directory with a cluster, shared by all tests: each leaves it in a state that can be started."""
+    """A data directory with a cluster, shared by all tests. Each test leaves it in a state that can be started."""
     with passable_directory() as path:
         make_data_dir(path / "data")
         trio.run(prepare, path / "data", None)

@@ -16,8 +16,7 @@ from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import handlers, reject
 from service.web.middleware import RequestMiddleware
-from storage.memory.stores import IDLE
-from tests.fakes import SeededEntropy
+from tests.fakes import IDLE, SeededEntropy
 
 NOON_MS = 20_775 * 86_400_000 + 43_200_000
 """18 November 2026, 12:00 UTC."""

@@ -1,6 +1,8 @@
 """The document of survivors is read correctly, and changes without a reason are rejected."""
 
+import ast
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ Words before the first chapter.
 
 ## `actors/one.py`
 
-Why nobody need find these.
+Why no test has to detect these.
 
 ```diff
   Thing.act
@@ -61,7 +63,7 @@ def test_what_is_told_is_read_back() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        TEXT.replace("Why nobody need find these.", ""),
+        TEXT.replace("Why no test has to detect these.", ""),
         TEXT.replace("## `actors/one.py`", ""),
         TEXT.replace("  Thing.act\n", ""),
         TEXT.replace("Another reason.", "").replace("## `actors/two.py`", "## `actors/two.py`\n"),
@@ -76,3 +78,25 @@ def test_the_document_itself_is_well_formed_and_speaks_of_modules_that_are_there
     root = DOCUMENT.parent.parent
     for change in known(DOCUMENT.read_text(encoding="utf-8")):
         assert (root / change.module).is_file(), change.module
+
+
+def test_every_removed_line_is_still_in_its_function() -> None:
+    root = DOCUMENT.parent.parent
+    for change in known(DOCUMENT.read_text(encoding="utf-8")):
+        lines = _functions(root / change.module).get(change.function, [])
+        assert set(change.taken) <= set(lines), f"{change.module}: {change.function}: {change.taken}"
+
+
+def _functions(path: Path) -> dict[str, list[str]]:
+    """Return the lines of each function (`name` or `Class.name`) of a module, without their indentation."""
+    text = path.read_text(encoding="utf-8")
+    lines = [line.strip() for line in text.splitlines()]
+    tree = ast.parse(text)
+    owners: list[tuple[str, ast.Module | ast.ClassDef]] = [("", tree)]
+    owners += [(f"{each.name}.", each) for each in tree.body if isinstance(each, ast.ClassDef)]
+    return {
+        prefix + each.name: lines[each.lineno - 1 : each.end_lineno]
+        for prefix, owner in owners
+        for each in owner.body
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+    }

@@ -60,7 +60,7 @@ def error(status: int, kind: str, message: str, **more: str) -> Reply:
 
 @dataclass(eq=False)
 class Processor:
-    """What the stand-in knows. `script` holds what goes wrong with the next requests: a reply, or the name of a mishap.
+    """The state of the stand-in. `script` holds failures for the next requests: a reply, or the name of a mishap.
 
     Mishaps: `hang`, `drip` (a byte now and then), `drop` (before anything is done), `lose` (the answer, after it was
     done). A reply in a list is kept under the idempotency key, as Stripe keeps a failure of its own.

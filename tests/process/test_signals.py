@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from service.signals import heed_signals
+from service.signals import handle_signals
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Heeded:
 async def heeding(terminal: int = 0) -> AsyncIterator[Heeded]:
     heeded = Heeded()
     async with trio.open_nursery() as nursery:
-        await nursery.start(partial(heed_signals, heeded.stop, heeded.hang_up, heeded.hurry, terminal=terminal))
+        await nursery.start(partial(handle_signals, heeded.stop, heeded.hang_up, heeded.hurry, terminal=terminal))
         yield heeded
         nursery.cancel_scope.cancel()
 

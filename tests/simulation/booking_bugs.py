@@ -18,6 +18,7 @@ from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_l
 from actors.bookings.store import Decide
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
+from actors.ids import fingerprint
 from actors.keys import state as key_state
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
@@ -103,7 +104,13 @@ def _not_remembered(unit: UnitOfWork, remembered: Any) -> None:
 
 
 def _same_for_all(*parts: Any) -> bytes:
-    return b""
+    """The same for all bodies of bookings, which end with a week."""
+    return b"" if isinstance(parts[-1], int) else fingerprint(*parts)
+
+
+def _always_new(*parts: Any) -> bytes:
+    """A new one for each creation of a campaign."""
+    return fingerprint(*parts) if isinstance(parts[-1], int) else fingerprint(*parts, str(trio.current_time()))
 
 
 # Holds.
@@ -310,6 +317,13 @@ BUGS: Mapping[str, Bug] = {
         replaced(UnitOfWork, "holds_its_weeks", lambda unit, booking: True),
     ),
     "key-not-remembered": _bug("An idempotency key is never read.", replaced(UnitOfWork, "remember", _not_remembered)),
+    "campaign-id-not-derived": _bug(
+        "A new campaign does not depend on its idempotency key.", replaced(ledger_actor, "fingerprint", _always_new)
+    ),
+    "campaign-key-not-looked-up": _bug(
+        "A repeated creation of a campaign is taken for a new one.",
+        replaced(UnitOfWork, "audited", lambda unit, audit_id: None),
+    ),
     "body-not-compared": _bug(
         "An idempotency key with another body returns the first booking.",
         replaced(ledger_actor, "fingerprint", _same_for_all),

@@ -51,7 +51,7 @@ async def until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaita
     """Repeat after each lost answer, a few times; idempotency allows it."""
     for _ in range(4):
         answer = await me.ask(kind, serve)
-        if isinstance(answer, BookingView | Refused):
+        if isinstance(answer, BookingView | CampaignView | Issued | Refused):
             break
         await me.think(0.1)
     return answer
@@ -61,10 +61,33 @@ async def _campaign(me: Client, key: Holding) -> str | None:
     """Return a campaign of the account, at times a new one."""
     known = me.world.board.campaigns.setdefault(key.email, [])
     if not known or me.chance(0.1):
-        view = await me.ask("create campaign", lambda node: node.office.create_campaign(key.text, "Example Tools"))
-        if isinstance(view, CampaignView):
+        view = await _create_campaign(me, key)
+        if isinstance(view, CampaignView) and view.campaign.id not in known:
             known.append(view.campaign.id)
     return me.random.choice(known[-4:]) if known else None
+
+
+async def _create_campaign(me: Client, key: Holding) -> Any:
+    """Create a campaign until answered, at times on all nodes at once, again, or with another body under the same key."""
+    name, idempotency_key = f"Campaign {me.world.board.numbered()}", uuid_of(me)
+    create = partial(campaign_of, key.text, idempotency_key, name)
+    if me.chance(0.3):
+        await me.at_once(*[partial(_ask, me, "create campaign", create, node) for node in me.world.nodes])
+    if me.chance(0.2):
+        other = partial(campaign_of, key.text, idempotency_key, f"{name}, too")
+        both = [
+            partial(_ask, me, "create campaign", each, node)
+            for each, node in zip((create, other), me.world.nodes, strict=False)
+        ]
+        await me.at_once(*both)
+    view = await until_answered(me, "create campaign", create)
+    if me.chance(0.3):
+        await me.ask("create campaign", create)
+    return view
+
+
+async def campaign_of(text: str, key: str, name: str, node: "Node") -> Any:
+    return await node.office.create_campaign(text, key, name)
 
 
 def uuid_of(me: Client) -> str:
@@ -349,13 +372,11 @@ async def delegate(me: Client) -> None:
     scopes = tuple(me.random.sample(SCOPES, me.random.randint(1, 4)))
     if me.chance(0.6) and Scope.KEYS_MANAGE not in scopes:
         scopes = (*scopes, Scope.KEYS_MANAGE)
-    board.named += 1
-    name = f"scoped-{board.named}"
+    create = partial(_create_key, me, giver, uuid_of(me), f"scoped-{board.numbered()}", scopes)
     if giver is not full and me.chance(0.3):
-        create = partial(_create_key, me, giver, name, scopes)
         await me.at_once(create, partial(_revoke_key, me, full, giver), create)
     else:
-        await _create_key(me, giver, name, scopes)
+        await create()
     if board.scoped:
         scoped = me.random.choice(board.scoped[-3:])
         await _use(me, scoped)
@@ -365,10 +386,18 @@ async def delegate(me: Client) -> None:
             await _use(me, scoped)
 
 
-async def _create_key(me: Client, giver: Holding, name: str, scopes: tuple[Scope, ...]) -> None:
-    issued = await me.ask("create key", lambda node: node.office.create_key(giver.text, name, scopes))
+async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: tuple[Scope, ...]) -> None:
+    """Create a key until answered, at times once more."""
+    create = partial(_key_of, giver.text, key, name, scopes)
+    issued = await until_answered(me, "create key", create)
+    if me.chance(0.2):
+        await me.ask("create key", create)
     if isinstance(issued, Issued):
         me.world.board.scoped.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=giver.email))
+
+
+async def _key_of(text: str, key: str, name: str, scopes: tuple[Scope, ...], node: "Node") -> Any:
+    return await node.office.create_key(text, key, name, scopes)
 
 
 async def _revoke_key(me: Client, remover: Holding, scoped: Holding) -> None:

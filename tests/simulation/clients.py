@@ -38,7 +38,7 @@ class Holding:
 
 @dataclass(eq=False)
 class Board:
-    """What clients share with each other, newest last."""
+    """Values that clients share with each other, newest last."""
 
     holdings: list[Holding] = field(default_factory=list)
     hot: list[Holding] = field(default_factory=list)

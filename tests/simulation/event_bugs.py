@@ -100,7 +100,7 @@ class _HastyMemory(EventDeduper):
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
-            self.seen.add(*message.keys)
+            self.seen.add(*dict.fromkeys(message.keys))
         return await super().commit(batch_id, messages)
 
 
@@ -229,7 +229,7 @@ async def _one_after_the_other(services: Services, call: Call) -> Answer | Refus
     windows = await events._windows(services, dict.fromkeys(each.bookingId for each in call.body.events))
     good = [each for each in call.body.events if each.bookingId in windows]
     if good and len(good) < len(call.body.events):
-        await events._fates(services, call, good, windows)
+        await events._outcomes(services, call, good, windows)
     return await events.record_events(services, call)
 
 
@@ -238,7 +238,7 @@ async def _hopeful(services: Services, call: Call) -> Answer | Refused:
     try:
         return await events.record_event(services, call)
     except StorageUnavailable:
-        return events.told(EventOutcome.RECORDED)
+        return events.event_answer(EventOutcome.RECORDED)
 
 
 # Partitions and views.

@@ -122,9 +122,9 @@ async def lapsing(me: Client) -> None:
 
 
 async def _one_more_key(me: Client, browser: people.Browser, keys: list[Holding], node: "Node | None" = None) -> bool:
-    """Send a form that makes a key. Returns False if there is no session any more."""
-    name, form_id = f"key-{me.world.board.numbered()}", f"{me.random.getrandbits(128):032x}"
-    issued = await me.ask("form", lambda node: node.reception.send_form(browser.token, form_id, name), node)
+    """Create a key. Returns False if the session has ended."""
+    name, key = f"key-{me.world.board.numbered()}", f"{me.random.getrandbits(128):032x}"
+    issued = await me.ask("create key", lambda node: node.reception.create_key(browser.token, key, name), node)
     if isinstance(issued, Issued):
         keys.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=browser.email))
     return not (isinstance(issued, Refused) and issued.code is Code.UNAUTHORIZED)

@@ -80,13 +80,15 @@ class SetTo:
 
 @dataclass(frozen=True, slots=True)
 class IssueFor:
-    """`granted_by` is the id of the key that grants the new key its scopes; an operator needs none."""
+    """`granted_by` is the id of the key that grants the new key its scopes; an operator needs none. All requests with
+    one idempotency `key` have one `name`, and no other request has it."""
 
     email: str
     scoped: bool
     scopes: tuple[Scope, ...] = ()
     name: str | None = None
     granted_by: str | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """`body` contains everything that distinguishes two bodies: slot and week first."""
+    """A booking or campaign to create under an idempotency key. `body` is all that tells bodies apart: of a booking, slot
+    and week first."""
 
     owner: str
     operation: str
@@ -124,7 +127,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What a website or a relay sends. `spoilt` is the index of the event that is malformed."""
+    """A report of a website or a relay. `spoilt` is the index of the event that is malformed."""
 
     events: tuple[Event, ...]
     client: str

@@ -24,6 +24,7 @@ from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.sessions.reader import SessionReader
+from actors.stores import Stores
 from actors.supervision import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
@@ -44,8 +45,8 @@ from storage.memory.catalog import MemoryCatalog
 from storage.memory.ledger import MemoryLedger
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
-from storage.memory.stores import MemoryDatabase, MemoryStores
 from storage.memory.tables import Memory
+from tests.fakes import MemoryDatabase
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
@@ -116,9 +117,9 @@ class Parts:
         )
 
 
-def stores_of(parts: Parts, link: Link) -> MemoryStores:
+def stores_of(parts: Parts, link: Link) -> Stores:
     """Build the shared tables on one node's link. The catalog and the nodes are not simulated here."""
-    return MemoryStores(
+    return Stores(
         database=MemoryDatabase(trio.lowlevel.checkpoint),
         announcements=Unheard(),
         keys=parts.key_store(link),

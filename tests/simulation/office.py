@@ -119,14 +119,14 @@ class Office:
             lambda caller: self.ledger.save_profile(caller.owner, name, WEBSITE, caller.agent),
         )
 
-    async def create_campaign(self, text: str, name: str) -> CampaignView | Refused:
+    async def create_campaign(self, text: str, key: str, name: str) -> CampaignView | Refused:
         content = Content(f"{name} today", "A bot that answers your mail.", "Try it", WEBSITE, "ET")
         return await self._as(
             text,
             "createCampaign",
             "create campaign",
-            lambda caller: Change("", caller.owner, name),
-            lambda caller: self.ledger.create_campaign(caller.owner, name, content, caller.agent),
+            lambda caller: Book(caller.owner, "campaigns", key, (name,)),
+            lambda caller: self.ledger.create_campaign(caller.owner, name, content, caller.agent, key),
         )
 
     async def edit_campaign(self, text: str, campaign_id: str, **fields: str) -> CampaignView | Refused:
@@ -259,15 +259,20 @@ class Office:
 
     # Scoped keys and administrators.
 
-    async def create_key(self, text: str, name: str, scopes: tuple[Scope, ...]) -> Issued | Refused:
+    async def create_key(self, text: str, key: str, name: str, scopes: tuple[Scope, ...]) -> Issued | Refused:
         keeper = self.node.keeper
         return await self._as(
             text,
             "createScopedKey",
             "issue",
-            lambda caller: IssueFor(caller.email, True, scopes, name, caller.agent.id),
+            lambda caller: IssueFor(caller.email, True, scopes, name, caller.agent.id, key),
             lambda caller: keeper.issue(
-                caller.email, caller.agent, scopes=scopes, name=name, granted_by=ByKey(caller.agent.id)
+                caller.email,
+                caller.agent,
+                scopes=scopes,
+                name=name,
+                granted_by=ByKey(caller.agent.id),
+                idempotency_key=key,
             ),
         )
 

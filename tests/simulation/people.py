@@ -1,4 +1,4 @@
-"""The people of the simulated world: they sign in by what is in their mailbox, click twice, mistype and give up."""
+"""The people of the simulated world. They sign in with codes from their mailbox, repeat requests, mistype and give up."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 SKEWS_SECONDS = 2.0
-"""More than any two clocks differ by."""
+"""More than the difference between any two clocks."""
 LIFE_SECONDS = SESSIONS.life_ms / SECOND_MS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Browser:
-    """A browser that somebody is signed in with."""
+    """A browser with a session."""
 
     token: str
     session_id: str
@@ -44,12 +44,12 @@ async def try_code(me: Client, email: str, code: str, node: "Node | None" = None
 
 
 def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
-    """What lies in a mailbox, the newest last."""
+    """The letters in a mailbox, newest last."""
     return me.world.post.letters(email)
 
 
 async def code_for(me: Client, email: str) -> str | None:
-    """Ask for codes until one lies in the mailbox. It may be an older one that came late."""
+    """Ask for codes until a letter arrives. It may be an older one that was late."""
     before = len(letters_to(me, email))
     for _ in range(3):
         await ask_code(me, email)
@@ -62,7 +62,7 @@ async def code_for(me: Client, email: str) -> str | None:
 
 
 async def sign_in(me: Client, email: str) -> Browser | None:
-    """With a code from the mailbox, again with the same where the answer was lost."""
+    """Sign in with a code from the mailbox. Retry with the same code if the answer was lost."""
     code = await code_for(me, email)
     for attempt in range(3 if code is not None else 0):
         answer = await try_code(me, email, code or "")
@@ -83,7 +83,7 @@ def begun(me: Client, answer: Any) -> Browser | None:
 
 
 def wrong(me: Client, code: str) -> str:
-    """A code that is not this one."""
+    """Another code."""
     return f"{(int(code) + me.random.randint(1, 999_999)) % 1_000_000:06d}"
 
 
@@ -99,7 +99,7 @@ async def end(me: Client, browser: Browser, session_id: str | None = None, node:
 
 
 async def visitor(me: Client) -> None:
-    """Signs in, comes back at times for longer than a session lives unused, and leaves in one of several ways."""
+    """Signs in, keeps a session alive by using it, and leaves in one of several ways."""
     browser = await sign_in(me, f"reader-{me.random.randint(0, 2)}@example.org")
     if browser is None:
         return
@@ -137,8 +137,7 @@ async def _meddles(me: Client, browser: Browser) -> None:
 
 
 async def guesser(me: Client) -> None:
-    """Guesses one after the other, or all at once on all nodes, fewer times than a code takes or more; then gives the right
-    one."""
+    """Guesses in turn or at once, fewer or more times than allowed; then gives the right code."""
     email = f"{me.name}-{me.random.randint(0, 4)}@example.org"
     code = await code_for(me, email)
     if code is None:
@@ -170,7 +169,7 @@ async def hurried(me: Client) -> None:
 
 
 async def late(me: Client) -> None:
-    """Gives a code when it has just run out, or is about to."""
+    """Gives a code around the time it expires."""
     email = f"{me.name}-{me.random.randint(0, 3)}@example.org"
     code = await code_for(me, email)
     if code is not None:
@@ -179,7 +178,7 @@ async def late(me: Client) -> None:
 
 
 async def hoarder(me: Client) -> None:
-    """Signs in once more than an account may, and uses the first of the sessions in between."""
+    """Exceeds the number of sessions per account, using the first ones in between."""
     email = f"{me.name}-{me.world.board.numbered()}@example.org"
     browsers: list[Browser] = []
     for _ in range(SESSIONS.per_account + 3):
@@ -192,7 +191,7 @@ async def hoarder(me: Client) -> None:
 
 
 async def flooder(me: Client) -> None:
-    """Asks for more codes than there are in a day, some of them too soon."""
+    """Asks for more codes than allowed per day, some too soon."""
     email = f"{me.name}-{me.random.randint(0, 9)}@example.org"
     for _ in range(SESSIONS.codes.per_day + 2):
         await me.at_once(*[partial(ask_code, me, email)] * me.random.choice((1, 1, 2)))
@@ -202,21 +201,22 @@ async def flooder(me: Client) -> None:
 
 
 async def clerk(me: Client) -> None:
-    """Issues keys by forms that are clicked twice, up to the most there may be; shows them, and revokes them."""
+    """Creates keys, repeating the request at times, up to the maximum; shows them and revokes some."""
     browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
     if browser is None:
         return
-    forms = [f"{me.random.getrandbits(128):032x}" for _ in range(me.random.randint(1, 4))]
+    wanted = [(f"{me.random.getrandbits(128):032x}", f"key-{me.world.board.numbered()}") for _ in range(4)]
+    wanted = wanted[: me.random.randint(1, 4)]
     mine: list[Holding] = []
-    for form_id in forms:
-        await _click(me, browser, form_id, mine)
+    for key, name in wanted:
+        await _create(me, browser, key, name, mine)
     await me.at_once(*[partial(me.resolve, holding.text, node) for holding in mine for node in me.world.nodes])
     for key in await _keys(me, browser):
         if me.chance(0.6):
             await _revoke(me, browser, key.id, mine)
-    for form_id in forms:
+    for key, name in wanted:
         await me.think(0.1)
-        await _click(me, browser, form_id, mine)
+        await _create(me, browser, key, name, mine)
     for holding in mine:
         await me.read(holding.text)
     for other in me.world.board.holdings[-3:]:
@@ -224,21 +224,20 @@ async def clerk(me: Client) -> None:
             await me.ask("revoke another's", partial(_revoke_another, browser.token, other.key_id))
 
 
-async def _click(me: Client, browser: Browser, form_id: str, mine: list[Holding]) -> None:
-    """Twice at once, or once more after a while."""
-    name = f"key-{me.world.board.numbered()}"
+async def _create(me: Client, browser: Browser, key: str, name: str, mine: list[Holding]) -> None:
+    """Create a key under an idempotency key: once, several times at once, or once more after a while."""
 
-    async def click() -> None:
-        issued = await me.ask("form", lambda node: node.reception.send_form(browser.token, form_id, name))
+    async def create() -> None:
+        issued = await me.ask("create key", lambda node: node.reception.create_key(browser.token, key, name))
         if isinstance(issued, Issued):
             holding = Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=browser.email)
             mine.append(holding)
             me.world.board.holdings.append(holding)
 
-    await me.at_once(*[click] * me.random.choice((1, 2, 2, 3)))
+    await me.at_once(*[create] * me.random.choice((1, 2, 2, 3)))
     if me.chance(0.4):
         await me.think(0.3)
-        await click()
+        await create()
 
 
 async def _keys(me: Client, browser: Browser) -> Any:
@@ -259,7 +258,7 @@ async def _revoke_another(token: str, key_id: str, node: "Node") -> Any:
 
 
 async def decider(me: Client) -> None:
-    """Looks at what devices ask for and decides, at times twice at once, or against what somebody has decided."""
+    """Views and decides device logins, at times twice at once or against an earlier decision."""
     browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
     for _ in range(6):
         await me.think(0.3)
@@ -277,7 +276,7 @@ async def decider(me: Client) -> None:
             await decide(me, browser, typed.replace("-", " "), approve=not approve)
 
 
-async def _all(me: Client, asks: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
+async def _all(me: Client, asks: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
     answers: list[Any] = []
 
     async def one(ask: Callable[[], Awaitable[Any]]) -> None:
@@ -288,7 +287,7 @@ async def _all(me: Client, asks: list[Callable[[], Awaitable[Any]]]) -> list[Any
 
 
 async def mistyper(me: Client) -> None:
-    """Types wrong user codes until the form is locked, looks at one that is right in between, and tries again."""
+    """Types wrong user codes until the form is locked, views a right one in between, and tries again."""
     browser = await sign_in(me, f"{me.name}-{me.random.randint(0, 2)}@example.org")
     if browser is None or not me.world.board.user_codes:
         return

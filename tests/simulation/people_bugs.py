@@ -1,4 +1,4 @@
-"""Bugs of sign-ins, sessions and forms to plant, one at a time; those of device logins stand in `device_bugs`."""
+"""Bugs of sign-ins, sessions and key creation to plant, one at a time. `device_bugs` has those of device logins."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -7,7 +7,10 @@ from typing import Any
 
 import trio
 
+from actors import codes
 from actors.codes import EmailedCode
+from actors.ids import fingerprint
+from actors.keys import actor as key_actor
 from actors.sessions import messages as sessions
 from actors.sessions import state
 from actors.sessions.messages import SignedIn
@@ -15,16 +18,15 @@ from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
-from service.web.pages.page import SeeOther
-from tests.simulation import device_bugs, reception
+from tests.simulation import device_bugs
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.reception import LinkedSessions
 from tests.simulation.rules import SESSIONS, Scene
 
 _Batch: Any = state._Batch
-_guess, _send = state.guess, state.send
-_keep_sign_in, _end, _once = _Batch._keep_sign_in, _Batch._end, reception.consume_form_token
+_guess, _send = codes.guess, codes.send
+_keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
 # Codes.
@@ -54,7 +56,7 @@ def _immortal_code(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[
 
 
 def _dead_at_once(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
-    """A wrong guess kills the code."""
+    """One wrong guess invalidates the code."""
     guessed, right = _guess(row, proof, rules, valid=valid)
     return (guessed if right else replace(guessed, attempts=rules.attempts)), right
 
@@ -70,10 +72,10 @@ def _old_code_stays(row: Any, *rest: Any) -> Any:
 
 
 def _ruled(**rules: int) -> Callable[..., Any]:
-    def send(row: Any, proof: bytes, now_ms: int, right: Any, to: str) -> Any:
+    def ruled(row: Any, proof: bytes, now_ms: int, right: Any, to: str) -> Any:
         return _send(row, proof, now_ms, replace(right, **rules), to)
 
-    return send
+    return ruled
 
 
 # Sessions.
@@ -85,7 +87,7 @@ def _never_slides(unit: Any, touch: sessions.Touch) -> Any:
 
 
 def _revived(unit: Any, touch: sessions.Touch) -> Any:
-    """It lives on from now, whatever became of it meanwhile."""
+    """Extends a session even if it has ended meanwhile."""
     session = unit._session(touch.session_id)
     expires_ms = unit._now_ms + unit._rules.life_ms
     unit._keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
@@ -130,7 +132,7 @@ def _ended_unrecorded(unit: Any, end: sessions.EndSession) -> Any:
 
 
 class _Remembering(SessionReader):
-    """What it saw once it trusts."""
+    """Caches each session it has found."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         seen: dict[bytes, SignedIn] = self.__dict__.setdefault("_seen", {})
@@ -141,31 +143,11 @@ class _Remembering(SessionReader):
         return answers
 
 
-# Forms.
+# Keys.
 
 
-def _never_spent(unit: Any, place: tuple[str, str]) -> bool:
-    return False
-
-
-def _not_given_back(unit: Any, given: sessions.ReleaseForm) -> Any:
-    return sessions.FormReleased()
-
-
-async def _given_back_after_work(keeper: Any, visit: Any, act: Any) -> Any:
-    done = await _once(keeper, visit, act)
-    if isinstance(done, SeeOther) and done.notice != "sent_already":
-        with suppress(Exception):
-            await keeper.release_form(visit.caller.signed_in.session.id, visit.form["form_id"])
-    return done
-
-
-async def _worked_first(keeper: Any, visit: Any, act: Any) -> Any:
-    """The work, and then the spending."""
-    done = await act(visit)
-    with suppress(Exception):
-        await keeper.consume_form(visit.caller.signed_in.session.id, visit.form["form_id"])
-    return done
+def _always_new(*parts: str | int) -> bytes:
+    return fingerprint(*parts, str(trio.current_time()))
 
 
 # The store.
@@ -195,22 +177,22 @@ class _Eager(LinkedSessions):
         return decided
 
 
-class _WithoutLetters(LinkedSessions):
-    """Of two letters in one transaction the first is forgotten."""
+class _OneMessageOnly(LinkedSessions):
+    """Keeps only the last of several letters in one transaction."""
 
     def _write(self, decision: Decision) -> None:
-        super()._write(replace(decision, letters=decision.letters[-1:]))
+        super()._write(replace(decision, outbox=decision.outbox[-1:]))
 
 
 class _OneCandidate(LinkedSessions):
-    """Only the sessions that are named are read: those that a sign-in may have to end are not."""
+    """Reads only the named sessions, not those that a sign-in may have to end."""
 
     def _snapshot(self, locks: LockSet, now_ms: int) -> Any:
         return super()._snapshot(replace(locks, entering=()), now_ms)
 
 
 class _ShortLock(LinkedSessions):
-    """Guesses are written down apart from what they open, and too late for who is fast."""
+    """Counts at most one guess per transaction."""
 
     def _write(self, decision: Decision) -> None:
         rows = decision.changed.sign_ins
@@ -231,45 +213,46 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 _BUGS: Mapping[str, Bug] = {
     "code-used-again": _bug("A sign-in code opens more than one session.", _in_batch("_keep_sign_in", _used_again)),
-    "guesses-uncounted": _bug("A sign-in code may be guessed for ever.", replaced(state, "guess", _uncounted)),
+    "guesses-uncounted": _bug("Guesses at a sign-in code are not limited.", replaced(state, "guess", _uncounted)),
     "code-compared-first": _bug(
-        "The right code is right though its guesses are spent.", replaced(state, "guess", _compared_first)
+        "The right code is accepted after its guesses are used up.", replaced(state, "guess", _compared_first)
     ),
     "guesses-one-too-few": _bug("The last guess at a code is refused.", replaced(state, "guess", _spent_too_soon)),
-    "guess-kills-code": _bug("One wrong guess spends all.", replaced(state, "guess", _dead_at_once)),
+    "guess-kills-code": _bug("One wrong guess uses up all.", replaced(state, "guess", _dead_at_once)),
     "guesses-once-a-batch": _bug("Several guesses in one batch count as one.", swapped(session_store=_ShortLock)),
-    "code-without-end": _bug("A sign-in code does not run out.", replaced(state, "guess", _immortal_code)),
+    "code-without-end": _bug("A sign-in code does not expire.", replaced(state, "guess", _immortal_code)),
     "guesses-not-afresh": _bug(
-        "A new code begins with the guesses of the one before.", replaced(state, "send", _guesses_stay)
+        "A new code inherits the guesses of the previous one.", replaced(state, "send", _guesses_stay)
     ),
-    "old-code-stays": _bug("A new code does not take the old one's place.", replaced(state, "send", _old_code_stays)),
-    "codes-without-pause": _bug("Codes are sent at any pace.", replaced(state, "send", _ruled(pause_ms=0))),
-    "codes-without-day": _bug("Any number of codes is sent in a day.", replaced(state, "send", _ruled(per_day=99))),
+    "old-code-stays": _bug("A new code does not replace the old one.", replaced(state, "send", _old_code_stays)),
+    "codes-without-pause": _bug("Codes are sent without a pause.", replaced(state, "send", _ruled(pause_ms=0))),
+    "codes-without-day": _bug(
+        "The number of codes per day is not limited.", replaced(state, "send", _ruled(per_day=99))
+    ),
     "codes-day-too-short": _bug(
-        "One code fewer than the day allows is sent.",
+        "One code fewer than allowed is sent per day.",
         replaced(state, "send", _ruled(per_day=SESSIONS.codes.per_day - 1)),
     ),
-    "session-never-slides": _bug("A use does not prolong a session.", _in_batch("_touch", _never_slides)),
-    "session-revived": _bug("A use prolongs a session that has ended meanwhile.", _in_batch("_touch", _revived)),
-    "session-after-its-end": _bug("An ended session goes on.", replaced(sessions.Session, "is_live", _unrevoked)),
+    "session-never-slides": _bug("A use does not extend a session.", _in_batch("_touch", _never_slides)),
+    "session-revived": _bug("A use extends a session that has ended meanwhile.", _in_batch("_touch", _revived)),
+    "session-after-its-end": _bug("An ended session still works.", replaced(sessions.Session, "is_live", _unrevoked)),
     "session-end-forgotten": _bug("Ending a session changes nothing.", _in_batch("_ended", _unrevoked_at_all)),
-    "session-without-end": _bug("A session does not run out.", replaced(sessions.Session, "is_live", _unending)),
-    "session-cap-forgotten": _bug("An account has any number of sessions.", _in_batch("_make_room", _no_room_made)),
-    "session-cap-ends-newest": _bug("The newest session ends for a newer.", _in_batch("_make_room", _newest_ends)),
-    "session-cap-blind": _bug("Live sessions are not read before a sign-in.", swapped(session_store=_OneCandidate)),
-    "session-ended-by-anybody": _bug("Any account ends any session.", _in_batch("_end", _anybody_ends)),
-    "session-end-unrecorded": _bug("The end of a session is not in the audit.", _in_batch("_end", _ended_unrecorded)),
-    "session-remembered": _bug("A node remembers who is signed in.", swapped(session_reader=_Remembering)),
-    "sessions-read-outside": _bug("Rows are read before they are locked.", swapped(session_store=_Unlocked)),
-    "sessions-answered-early": _bug("Callers are answered before anything is kept.", swapped(session_store=_Eager)),
-    "letter-forgotten": _bug("Of two letters only one is kept.", swapped(session_store=_WithoutLetters)),
-    "form-works-twice": _bug("A form works whenever it is sent.", _in_batch("_was_sent", _never_spent)),
-    "form-not-given-back": _bug("A form that was refused is spent.", _in_batch("_give_back", _not_given_back)),
-    "form-given-back-always": _bug(
-        "A form that did its work is given back.", replaced(reception, "consume_form_token", _given_back_after_work)
+    "session-without-end": _bug("A session does not expire.", replaced(sessions.Session, "is_live", _unending)),
+    "session-cap-forgotten": _bug(
+        "The number of sessions per account is not limited.", _in_batch("_make_room", _no_room_made)
     ),
-    "form-spent-after-work": _bug(
-        "A form is spent once it has worked.", replaced(reception, "consume_form_token", _worked_first)
+    "session-cap-ends-newest": _bug(
+        "A new session ends the newest one instead of the least recently used.", _in_batch("_make_room", _newest_ends)
+    ),
+    "session-cap-blind": _bug("Live sessions are not read before a sign-in.", swapped(session_store=_OneCandidate)),
+    "session-ended-by-anybody": _bug("Any account may end any session.", _in_batch("_end", _anybody_ends)),
+    "session-end-unrecorded": _bug("The end of a session is not audited.", _in_batch("_end", _ended_unrecorded)),
+    "session-remembered": _bug("A node caches sessions.", swapped(session_reader=_Remembering)),
+    "sessions-read-outside": _bug("Rows are read before they are locked.", swapped(session_store=_Unlocked)),
+    "sessions-answered-early": _bug("Callers are answered before the commit.", swapped(session_store=_Eager)),
+    "message-forgotten": _bug("Only one of two letters is kept.", swapped(session_store=_OneMessageOnly)),
+    "key-id-not-derived": _bug(
+        "The id of a new key does not depend on its idempotency key.", replaced(key_actor, "fingerprint", _always_new)
     ),
 }
 BUGS: Mapping[str, Bug] = {**_BUGS, **device_bugs.BUGS}

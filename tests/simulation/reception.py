@@ -1,6 +1,6 @@
-"""The people side of a node: sign-ins, sessions and forms, device logins and mail, and what the HTTP edge would do with them.
+"""The people side of a node: sign-ins, sessions, device logins and mail, and the part of the HTTP edge in them.
 
-Sessions are resolved by the real authentication, and forms pass the real guard; every intent is recorded.
+The real authentication resolves sessions. Every intent is recorded.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,8 +25,6 @@ from actors.values import BatchId, Contended, Refused, StorageUnavailable
 from service.api import authentication
 from service.api.authentication import Caller
 from service.api.messages import Request
-from service.web.form_tokens import consume_form_token
-from service.web.pages.page import FormError, PageRefused, PageRequest, SeeOther
 from storage.memory.devices import MemoryDevices
 from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
@@ -43,15 +41,15 @@ ADDRESS = "203.0.113.9"
 
 
 class RegisteredSessions(Registered, SessionKeeper):
-    """The session keeper, with what it is asked written down."""
+    """The session keeper. Records its messages."""
 
 
 class RegisteredDevices(Registered, DeviceAuthorizer):
-    """The device authorizer, with what it is asked written down."""
+    """The device authorizer. Records its messages."""
 
 
 class LinkedSessions(MemorySessions):
-    """Sessions in memory: what is decided is written down, and look-ups fail plainly."""
+    """Sessions in memory. Records decisions; look-ups fail plainly."""
 
     async def transact(
         self, batch_id: BatchId, locks: WantedSessions, decide: DecideSessions, now_ms: int
@@ -67,7 +65,7 @@ class LinkedSessions(MemorySessions):
 
 
 class LinkedDevices(MemoryDevices):
-    """Device logins in memory: what is decided is written down."""
+    """Device logins in memory. Records decisions."""
 
     async def transact(
         self, batch_id: BatchId, locks: WantedDevices, decide: DecideDevices, now_ms: int
@@ -82,7 +80,7 @@ def _node_of(link: Any) -> "Node":
 
 
 class Reception:
-    """One life of a node's people side. `token` is what the caller's cookie holds, each time."""
+    """One life of a node's people side. `token` is the value of the caller's cookie."""
 
     def __init__(self, node: "Node") -> None:
         self.node = node
@@ -101,10 +99,10 @@ class Reception:
         return [*self.actors]
 
     def notice(self, topic: str) -> None:
-        """Nothing of a session is remembered."""
+        """Does nothing: sessions are not cached."""
 
     def listen_again(self) -> None:
-        """Nothing of a session is remembered."""
+        """Does nothing: sessions are not cached."""
 
     # Signing in.
 
@@ -120,7 +118,7 @@ class Reception:
         )
 
     async def enter(self, token: str) -> Caller | Refused:
-        """Who is signed in with a cookie; that counts as a use."""
+        """The caller of a cookie. Counts as a use of the session."""
         return await self.node.intent("enter", token, lambda: self._enter(token))
 
     async def _enter(self, token: str) -> Caller | Refused:
@@ -141,7 +139,7 @@ class Reception:
         return await self.node.intent(kind, about(caller), lambda: self._plainly(lambda: ask(caller)))
 
     async def _plainly(self, work: Callable[[], Awaitable[R]]) -> R:
-        """What a request meets in the store is a 5xx, whatever it is."""
+        """Turn every storage error of a request into a 5xx."""
         try:
             return await work()
         except Contended as error:
@@ -150,7 +148,7 @@ class Reception:
             self.node.world.count("requests that met a bug")
             raise StorageUnavailable(str(error)) from None
 
-    # Sessions, and forms that work once.
+    # Sessions.
 
     async def list_sessions(self, token: str) -> Sequence[Session] | Refused:
         return await self._as(
@@ -161,7 +159,7 @@ class Reception:
         )
 
     async def end_session(self, token: str, session_id: str | None = None) -> Kept | Refused:
-        """End a session, or that which asks."""
+        """End a session; by default the caller's own."""
         return await self._as(
             token,
             "end session",
@@ -169,48 +167,18 @@ class Reception:
             lambda caller: self.sessions.end_session(session_id or caller.agent.id, caller.email, caller.agent),
         )
 
-    async def send_form(self, token: str, form_id: str, name: str) -> Issued | Refused | SeeOther:
-        """A form that issues a full key of this name; `SeeOther` where it was sent before."""
-        return await self._as(
-            token,
-            "form",
-            lambda caller: Within(caller.agent.id, caller.email, form_id),
-            lambda caller: self._send_form(caller, form_id, name),
-        )
-
-    async def _send_form(self, caller: Caller, form_id: str, name: str) -> Issued | Refused | SeeOther:
-        issued: list[Issued] = []
-
-        async def work(visit: PageRequest) -> SeeOther | FormError:
-            answer = await self.node.intent(
-                "form's work", Within(caller.agent.id, caller.email, form_id), lambda: self._issue(caller, name)
-            )
-            if isinstance(answer, Refused):
-                return FormError(answer)
-            issued.append(answer)
-            return SeeOther("/dashboard", "key_issued")
-
-        services = self.node.services
-        request = Request("POST", "/dashboard", {}, "", {}, b"", ADDRESS)
-        try:
-            done = await consume_form_token(
-                self.sessions, PageRequest(services, request, caller, {}, {"form_id": form_id}), work
-            )
-        except PageRefused as page:
-            return page.refused
-        if isinstance(done, FormError):
-            return done.refused
-        assert isinstance(done, SeeOther), "a form leads on"
-        return issued[0] if issued else done
-
     # Full keys of the account.
 
-    async def _issue(self, caller: Caller, name: str) -> Issued | Refused:
+    async def create_key(self, token: str, key: str, name: str) -> Issued | Refused:
+        """Create a full key under an idempotency key."""
         keeper = self.node.keeper
-        return await self.node.intent(
+        return await self._as(
+            token,
             "issue",
-            IssueFor(caller.email, False, (), name),
-            lambda: keeper.issue(caller.email, caller.agent, name=name, granted_by=ByAccount()),
+            lambda caller: IssueFor(caller.email, False, (), name, key=key),
+            lambda caller: keeper.issue(
+                caller.email, caller.agent, name=name, granted_by=ByAccount(), idempotency_key=key
+            ),
         )
 
     async def list_keys(self, token: str) -> Sequence[Key] | Refused:
@@ -222,7 +190,7 @@ class Reception:
         )
 
     async def revoke_key(self, token: str, key_id: str, *, own: bool = True) -> KeptKey | Refused:
-        """End a key of the account, or try to end another's."""
+        """Revoke a key of the account, or try to revoke another account's."""
         answer = await self._as(
             token,
             "revoke" if own else "revoke another's",

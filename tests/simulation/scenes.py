@@ -126,7 +126,7 @@ PEOPLE = Area(
     side=attrgetter("reception"),
     watches={"sessions": watches.visiting, "devices": watches.approving},
 )
-"""Sign-ins, browser sessions, forms that work once, and device logins."""
+"""Sign-ins, browser sessions and device logins."""
 
 SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, OFFICE), buyers.CROWD),

@@ -28,7 +28,7 @@ def test_the_campaign_meets_what_it_is_for(campaign: list[World]) -> None:
         assert any(what in world.met for world in campaign), what
     rows = [world.rows for world in campaign]
     assert any(each.left for each in rows), "some node left"
-    assert any(each.keys() for each in rows), "somebody was killed and left a row"
+    assert any(each.keys() for each in rows), "some node was killed and left its row"
     assert all(max(map(max, each.beats.values())) > CHAOS_SECONDS for each in rows)
 
 

@@ -42,7 +42,7 @@ def counting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
 
 
 def visiting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
-    """A transaction of sign-ins, sessions and forms."""
+    """A transaction of sign-ins and sessions."""
     done, kept = world.register.keep(batch_id, work)
     world.violations.extend(world.visits.judge(world.memory, kept))
     return done

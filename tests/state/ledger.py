@@ -155,6 +155,7 @@ class Ledger:
             remembered=remembered,
             events=self.events & set(rows.event_ids),
             delivered={each: self.delivered[each] for each in named if each in self.delivered},
+            audited={record.id: record.target_id for record in self.audits if record.id in rows.audit_ids},
         )
 
     # Reading.

@@ -564,11 +564,12 @@ def test_a_batch_names_its_rows_sorted() -> None:
     rows = rows_to_lock(messages)
     assert rows == LockSet(
         tenant_ids=("ten_ann", "ten_bob", "ten_mia", "ten_zoe"),
-        campaign_ids=("cmp_d", "cmp_e", "cmp_ten_ann", "cmp_ten_bob"),
+        campaign_ids=("cmp_d", "cmp_e", "cmp_new", "cmp_ten_ann", "cmp_ten_bob"),
         slot_ids=("slt_a", "slt_b", "slt_c", "slt_m", "slt_y", "slt_z"),
         booking_ids=("b0", "b1", "b2", "b3", "b4", "b5", "b6", "ba"),
         keys=((ANN, "bookings", "k1"), (ANN, "bookings/start", "b7"), (BOB, "bookings", "k2")),
         event_ids=("evt_1", "evt_2"),
+        audit_ids=("aud_5",),
         from_week_ms=MONDAY + 4 * WEEK_MS,
     )
     assert rows_to_lock([]) == LockSet()

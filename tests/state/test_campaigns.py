@@ -91,6 +91,26 @@ def test_a_new_campaign_waits_for_review_and_is_not_seen() -> None:
     )
 
 
+def test_a_repeated_creation_returns_the_campaign_as_it_is_now() -> None:
+    ledger = Ledger()
+    create = ledger.create_campaign("cmp_new")
+    again = replace(create, campaign=replace(create.campaign, created_ms=ledger.now_ms + 1))
+    first, second = ledger.act(create, again)
+    assert first == second
+    renamed = ledger.one(ledger.edit("cmp_new", name="Renamed"))
+    assert ledger.one(again) == renamed
+    assert [action for action, _ in ledger.told()] == ["campaign.created", "campaign.edited"]
+
+
+def test_a_creation_with_another_body_under_the_same_key_is_refused() -> None:
+    ledger = Ledger()
+    create = ledger.create_campaign("cmp_new")
+    other = replace(create, campaign=ledger.campaign("cmp_other", ANN))
+    assert refused(ledger.act(create, other)[1], Code.IDEMPOTENCY_CONFLICT)
+    assert refused(ledger.one(other), Code.IDEMPOTENCY_CONFLICT)
+    assert list(ledger.campaigns) == ["cmp_new"]
+
+
 def test_a_campaign_is_answered_with_its_sponsors_name() -> None:
     ledger = furnished()
     for answer in ledger.act(ledger.create_campaign("cmp_new"), ledger.move("cmp_new", CampaignMove.REJECT)):

@@ -69,6 +69,19 @@ def test_issuing_is_audited_and_not_announced_for_nobody_can_know_the_key_yet(re
     assert (registry.last.touched_keys, registry.last.touched_tenants) == ([], [])
 
 
+@pytest.mark.parametrize("scopes", [None, READ])
+def test_a_key_that_exists_is_not_created_again(registry: Registry, scopes: tuple[Scope, ...] | None) -> None:
+    issue = registry.issue("2", scopes=scopes)
+    other = replace(issue, key=replace(issue.key, hash=b"other"))
+    assert codes(registry.act(issue, other)) == [None, Code.IDEMPOTENCY_CONFLICT]
+    registry.act(registry.revoke("2"))
+    registry.act(*[registry.issue(str(number)) for number in range(3, 13)])
+    kept = registry.keys["k2"]
+    assert codes([registry.one(other)]) == [Code.IDEMPOTENCY_CONFLICT]
+    assert registry.keys["k2"] == kept
+    assert sum(record.target_id == "k2" and record.action == "key.issued" for record in registry.audits) == 1
+
+
 def test_the_tenth_full_key_is_issued_and_the_eleventh_not(registry: Registry) -> None:
     answers = registry.act(*[registry.issue(str(number)) for number in range(2, 12)])
     assert codes(answers) == [None] * 9 + [Code.KEY_LIMIT]
@@ -226,7 +239,7 @@ def test_a_batch_wants_its_rows_once_and_sorted() -> None:
             registry.mint("9"),
         ]
     )
-    assert rows == LockSet((token("1"), token("2"), token("3")), ("k5", "k7"), (ANN, BOB, "carl@example.org"))
+    assert rows == LockSet((token("1"), token("2"), token("3")), ("k5", "k7", "k8"), (ANN, BOB, "carl@example.org"))
 
 
 def test_minting_locks_nothing() -> None:

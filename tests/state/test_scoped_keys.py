@@ -66,6 +66,7 @@ def test_a_refused_grant_names_the_scopes_and_leaves_no_trace(registry: Registry
     before = len(registry.audits)
     answer = registry.one(registry.issue("4", scopes=(Scope.SPONSOR_READ, *READ, Scope.BILLING_WRITE), by="2"))
     assert isinstance(answer, Refused)
+    assert answer.message.startswith("This key ")
     assert answer.message.endswith(": sponsor:read, billing:write.")
     assert len(registry.audits) == before
 
@@ -154,13 +155,13 @@ def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:
 
 def test_a_grant_of_a_person_locks_the_membership_of_the_account() -> None:
     rows = rows_to_lock([Registry().issue("4", by="account")])
-    assert rows == LockSet((), (), (ANN,), (ANN,), membership=False)
+    assert rows == LockSet((), ("k4",), (ANN,), (ANN,), membership=False)
 
 
 def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -> None:
     registry = Registry()
     rows = rows_to_lock([registry.issue("4", scopes=READ, by="2"), registry.issue("5", BOB)])
-    assert rows == LockSet((), ("k2",), (ANN, BOB), (ANN,), membership=False)
+    assert rows == LockSet((), ("k2", "k4", "k5"), (ANN, BOB), (ANN,), membership=False)
 
 
 # Revoking keys of the own account.

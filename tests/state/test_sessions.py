@@ -13,13 +13,9 @@ from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
-    ConsumeForm,
     EndSession,
-    FormConsumed,
-    FormReleased,
     Kept,
     Message,
-    ReleaseForm,
     Session,
     SignIn,
     StartSignIn,
@@ -56,16 +52,11 @@ class Book:
                 for each in rows.sessions.values()
                 if each.id in need.session_ids or (each.email in need.entering and each.is_live(self.now_ms))
             },
-            {place: rows.forms[place] for place in need.forms if place in rows.forms},
         )
         self.last = decision = decide(found, messages, self.now_ms, self.rules)
         rows.sign_ins |= decision.changed.sign_ins
         rows.accounts |= decision.changed.accounts
         rows.sessions |= decision.changed.sessions
-        for place in decision.released_forms:
-            del rows.forms[place]
-        assert not rows.forms.keys() & decision.changed.forms.keys(), "a row that is there is added"
-        rows.forms |= decision.changed.forms
         self.tenants += decision.tenants
         self.audits += decision.audits
         self.outbox += len(decision.outbox)
@@ -270,20 +261,6 @@ def test_what_else_a_batch_reads_makes_no_room_and_needs_none() -> None:
     assert json.loads(book.audits[-1].changes) == {}
 
 
-def test_a_form_is_sent_once_until_it_is_given_back() -> None:
-    book = Book()
-    book.sign_in("1")
-    spend, give = ConsumeForm("ses_1", "f"), ReleaseForm("ses_1", "f")
-    assert book.act(spend, spend, give, spend) == [
-        FormConsumed(first=True),
-        FormConsumed(first=False),
-        FormReleased(),
-        FormConsumed(first=True),
-    ]
-    assert book.rows.forms == {("ses_1", "f"): book.now_ms}
-    assert book.act(spend, give, spend, spend)[2:] == [FormConsumed(first=True), FormConsumed(first=False)]
-
-
 def test_an_expired_session_keeps_its_own_end() -> None:
     book = Book()
     session = book.sign_in("1")
@@ -301,7 +278,6 @@ class Sessions(RuleBasedStateMachine):
         self.book, self.single = Book(tight), Book(tight)
         self.made = 0
         self.wrong: dict[str, int] = {}
-        self.sent: set[tuple[str, str]] = set()
 
     emails = st.sampled_from([ANN, BOB])
     numbers = st.integers(1, 6)
@@ -310,7 +286,6 @@ class Sessions(RuleBasedStateMachine):
         st.tuples(st.sampled_from(["right", "right", "wrong"]), emails),
         st.tuples(st.just("touch"), numbers),
         st.tuples(st.just("end"), numbers, emails),
-        st.tuples(st.sampled_from(["spend", "spend", "give"]), numbers),
     )
 
     @rule(span_ms=st.sampled_from([SECOND_MS, MINUTE_MS, 2 * HOUR_MS, DAY_MS, 31 * DAY_MS]))
@@ -340,10 +315,6 @@ class Sessions(RuleBasedStateMachine):
                 return Touch(self.name(number))
             case "end", int(number), str(email):
                 return EndSession(self.name(number), email, book.audit(self.name(number), "session.ended"))
-            case "spend", int(number):
-                return ConsumeForm(self.name(number), "f")
-            case _, int(number):
-                return ReleaseForm(self.name(number), "f")
         raise AssertionError(kind)
 
     def name(self, number: int) -> str:
@@ -361,11 +332,6 @@ class Sessions(RuleBasedStateMachine):
             case CompleteSignIn(session=session), Refused(code):
                 assert code is Code.INVALID_CODE
                 self.wrong[session.email] = self.wrong.get(session.email, 2) + 1
-            case ConsumeForm(session_id, form_id), FormConsumed(first):
-                assert first == ((session_id, form_id) not in self.sent)
-                self.sent.add((session_id, form_id))
-            case ReleaseForm(session_id, form_id), _:
-                self.sent.discard((session_id, form_id))
 
     @invariant()
     def no_account_has_too_many_sessions(self) -> None:

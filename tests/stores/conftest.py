@@ -1,4 +1,4 @@
-"""The stores of every concern, over Postgres and in memory: each contract test runs over both."""
+"""All stores, over Postgres and in memory: each contract test runs over both."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -94,7 +94,7 @@ async def stores(where: Target | None) -> AsyncIterator[Stores]:
 
 @pytest.fixture(params=["memory", "postgres", "sharded", *(["citus"] if CITUS_URL else [])])
 def event_place(request: pytest.FixtureRequest) -> tuple[str, Target | None]:
-    """Where events are kept: their store has a third twin, over tables that are divided."""
+    """The kind of event store: in addition to the usual two, one over sharded tables."""
     own = request.param in ("postgres", "sharded")
     return request.param, request.getfixturevalue("database_target") if own else None
 

@@ -1,8 +1,8 @@
 """Distributed databases for tests: logical shards on plain Postgres behind a stand-in for Citus, or Citus itself.
 
 `CATALOG_TEST_CITUS_URL` names a server with Citus preloaded, whose role may create databases: then the contract of the event
-store runs there, too. The stand-in shows that the statements do what they should, and that each transaction keeps to one
-shard by Postgres's own hash. That Citus takes them only Citus can show.
+store runs there, too. The stand-in shows that the statements are right, and that each transaction keeps to one shard by
+Postgres's own hash. Only Citus itself can show that it accepts them.
 """
 
 import os
@@ -24,7 +24,7 @@ create extension citus;
 select citus_set_coordinator_host('localhost', current_setting('port')::int);
 select citus_set_node_property('localhost', current_setting('port')::int, 'shouldhaveshards', true);
 """
-"""A coordinator that holds the shards itself: one server is a cluster."""
+"""A coordinator that holds the shards itself: one server forms a cluster."""
 
 _numbers = count(1)
 
@@ -42,7 +42,7 @@ async def stand_in(target: Target, shards: int = 4) -> None:
 
 
 async def distributed(target: Target, shards: int = 4) -> None:
-    """Distribute the migrated database over logical shards, like the first start that is configured to."""
+    """Distribute the migrated database over logical shards, like the first start with that setting."""
     await stand_in(target, shards)
     async with open_database(target) as database:
         await check_engine(database)

@@ -49,7 +49,7 @@ class Tally:
                 return await self.stores.events.record(batch_id, day, some)
             except Contended:
                 pass
-        raise AssertionError("contended again and again")
+        raise AssertionError("always contended")
 
     async def keys(self) -> Keys:
         """The keys of each day that has a partition, with booking and kind."""

@@ -469,6 +469,24 @@ async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stor
     assert await stores.keys.count_administrators() == 0
 
 
+async def test_nodes_that_create_the_same_key_at_once_create_one(stores: Stores) -> None:
+    """Keys of one idempotency key have one id and different texts."""
+    await Desk(stores).keys(Issue(key(1), EMAIL, audit(1)))
+    answers = []
+
+    async def issue(number: int) -> None:
+        same = replace(scoped(number), id="key_same")
+        answers.extend(await settled(Desk(stores, f"n{number}/keys"), Issue(same, EMAIL, audit(number), ByAccount())))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(30, 34):
+            nursery.start_soon(issue, number)
+    [created] = [answer for answer in answers if isinstance(answer, Kept)]
+    assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.IDEMPOTENCY_CONFLICT}
+    assert [each.hash for each in await stores.keys.live_keys("ten_1") if each.id == "key_same"] == [created.key.hash]
+    assert list(await stores.keys.resolve([hash_of(number) for number in range(30, 34)])) == [created.key.hash]
+
+
 async def test_an_account_at_its_limit_is_not_taken_over_it_by_two_nodes(stores: Stores) -> None:
     await Desk(stores).keys(*[Issue(scoped(n), EMAIL, audit(n)) for n in range(1, 25)])
     answers = []

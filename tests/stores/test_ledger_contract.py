@@ -5,8 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.messages import ExpireHold, OpenCheckout, SaveProfile
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, Content, Mode, Side, YoutubeStatus
+from actors.bookings.messages import CreateCampaign, EditCampaign, ExpireHold, OpenCheckout, SaveProfile
+from actors.bookings.records import (
+    BookingStatus,
+    BookingView,
+    CampaignStatus,
+    CampaignView,
+    Content,
+    Mode,
+    Side,
+    YoutubeStatus,
+)
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.bookings.unit_of_work import weeks_of
 from actors.values import BatchId, Code, Contended, Refused
@@ -399,6 +408,28 @@ async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_agai
     assert isinstance(again[1], Refused)
     assert again[1].code is Code.IDEMPOTENCY_CONFLICT
     assert await books.weeks() == {("left-1", week(1)): "bok_1"}
+
+
+async def test_a_repeated_creation_of_a_campaign_finds_the_first_and_leads_to_it(books: Books) -> None:
+    await books.tenants(1)
+    first = await books.send(CreateCampaign(campaign(1), origin(1)))
+    renamed = await books.send(EditCampaign("ten_1", "cmp_1", origin(2), name="Renamed"))
+    again = await books.send(
+        CreateCampaign(campaign(1, created_ms=NOW + 1), origin(1)), CreateCampaign(campaign(2), origin(1))
+    )
+    assert first == [CampaignView(campaign(1))]
+    assert again[0] == renamed[0] == CampaignView(campaign(1, name="Renamed"))
+    assert isinstance(again[1], Refused)
+    assert again[1].code is Code.IDEMPOTENCY_CONFLICT
+    assert len(await books.stores.sponsorship.campaigns(None, None, 10)) == 1
+
+
+async def test_an_audit_record_that_exists_and_was_not_seen_is_contended(books: Books) -> None:
+    await books.tenants(1)
+    await books.keep(Decision(campaigns={"cmp_1": campaign(1)}, audits=[audit(1)]))
+    with pytest.raises(Contended):
+        await books.keep(Decision(campaigns={"cmp_2": campaign(2)}, audits=[audit(1)]))
+    assert len(await books.stores.sponsorship.campaigns(None, None, 10)) == 1
 
 
 async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(books: Books) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.messages import Answer
-from actors.bookings.records import OPEN, BookingStatus, BookingView
+from actors.bookings.messages import Answer, CreateCampaign
+from actors.bookings.records import OPEN, BookingStatus, BookingView, CampaignView
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.unit_of_work import weeks_of
 from actors.values import Code, Contended, Refused
@@ -24,6 +24,7 @@ from tests.stores.books import (
     beginning,
     booking,
     campaign,
+    origin,
     reserve,
     slot,
     sponsor,
@@ -172,6 +173,28 @@ async def test_two_nodes_with_the_same_key_of_a_new_brand_make_one_booking(datab
     assert isinstance(contended, Contended)
     assert await two.send(same[1], batch_id=batch_id) == first
     assert len(await one.stores.sponsorship.bookings(None, None, 10)) == 1
+
+
+@pytest.mark.parametrize("other_body", [False, True])
+async def test_two_nodes_that_create_a_campaign_under_one_key_at_once_make_one(
+    database: Database, other_body: bool
+) -> None:
+    """The key gives the audit record its id, key and body give the campaign its own."""
+    one, two = nodes(database)
+    await one.tenants(1)
+    calls = [
+        partial(node.send, CreateCampaign(campaign(number), origin(1)), batch_id=node.next_batch_id())
+        for node, number in ((one, 1), (two, 1 + other_body))
+    ]
+    results = await while_held(database, "lock table audit in share row exclusive mode", *calls)
+    [lost] = [place for place, result in enumerate(results) if isinstance(result, Contended)]
+    assert results[1 - lost] == [CampaignView(campaign(1 + (other_body and lost == 0)))]
+    again = await calls[lost]()
+    if other_body:
+        assert refusal(again) is Code.IDEMPOTENCY_CONFLICT
+    else:
+        assert again == results[1 - lost]
+    assert len(await one.stores.sponsorship.campaigns(None, None, 10)) == 1
 
 
 async def test_a_brand_that_another_node_makes_between_two_looks_is_contended(database: Database) -> None:

@@ -27,8 +27,8 @@ set plan_cache_mode = force_generic_plan
 
 @pytest.mark.parametrize(
     "statement",
-    [SESSIONS.prune_sign_ins, SESSIONS.prune_sessions, SESSIONS.prune_forms, DEVICES.prune, MAIL.prune],
-    ids=["sign-ins", "sessions", "forms", "devices", "letters"],
+    [SESSIONS.prune_sign_ins, SESSIONS.prune_sessions, DEVICES.prune, MAIL.prune],
+    ids=["sign-ins", "sessions", "devices", "letters"],
 )
 async def test_pruning_reads_no_table_as_a_whole(database: Database, statement: str) -> None:
     async def work(connection: Connection) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The contract of the session store, over Postgres and in memory: sign-ins, sessions, forms and pruning."""
+"""The contract of the session store, over Postgres and in memory: sign-ins, sessions and pruning."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,13 +15,9 @@ from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
-    ConsumeForm,
     EndSession,
-    FormConsumed,
-    FormReleased,
     Kept,
     Message,
-    ReleaseForm,
     Session,
     SignedIn,
     StartSignIn,
@@ -191,49 +187,16 @@ async def test_only_its_own_account_ends_a_session(desk: Desk) -> None:
     assert len(await desk.stores.sessions.of_email(ANN, NOW)) == 1
 
 
-async def test_a_form_is_spent_once_and_again_after_it_was_given_back(desk: Desk) -> None:
-    await desk.sign_in(1)
-    await desk.sign_in(2, BOB)
-    spend = ConsumeForm("ses_1", "f")
-    assert await desk.act(spend, spend) == [FormConsumed(True), FormConsumed(False)]
-    assert await desk.act(spend, ConsumeForm("ses_2", "f")) == [FormConsumed(False), FormConsumed(True)]
-    assert await desk.one(ReleaseForm("ses_1", "f")) == FormReleased()
-    assert await desk.act(spend, ReleaseForm("ses_1", "f"), spend, spend) == [
-        FormConsumed(True),
-        FormReleased(),
-        FormConsumed(True),
-        FormConsumed(False),
-    ]
-    assert await desk.act(ReleaseForm("ses_1", "f"), spend) == [FormReleased(), FormConsumed(True)]
-    assert await desk.one(spend) == FormConsumed(False)
-
-
-async def test_an_ended_session_sends_no_form(desk: Desk) -> None:
-    await desk.sign_in(1)
-    await desk.one(end(1))
-    assert [code_of(each) for each in await desk.act(ConsumeForm("ses_1", "f"), ConsumeForm("ses_9", "f"))] == [
-        Code.UNAUTHORIZED
-    ] * 2
-
-
 async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:
     for number, email in enumerate((ANN, BOB, "cat@example.com"), 1):
         await desk.sign_in(number, email, NOW + number)
-        await desk.one(ConsumeForm(f"ses_{number}", "f"), NOW + number)
         await desk.one(EndSession(f"ses_{number}", email, audit(10 + number)), NOW + number)
     sessions = desk.stores.sessions
-    for prune in (sessions.prune_sign_ins, sessions.prune_forms, sessions.prune_sessions):
+    for prune in (sessions.prune_sign_ins, sessions.prune_sessions):
         assert [await prune(NOW + 1, 5), await prune(NOW + 3, 1), await prune(NOW + 3, 5)] == [0, 1, 1]
     assert code_of(await desk.one(complete(9, ANN))) is Code.INVALID_CODE
     found = await sessions.resolve([session(number).token_hash for number in (1, 2, 3)])
     assert [each.session.id for each in found.values()] == ["ses_3"]
-
-
-async def test_a_session_goes_with_its_forms(desk: Desk) -> None:
-    await desk.sign_in(1)
-    await desk.act(ConsumeForm("ses_1", "f"), ConsumeForm("ses_1", "g"), end(1))
-    assert await desk.stores.sessions.prune_sessions(NOW + 1, 5) == 1
-    assert await desk.stores.sessions.prune_forms(NOW + 1, 5) == 0
 
 
 # Nodes over one Postgres. They share a pool, but each transaction has its own connection.
@@ -269,13 +232,6 @@ async def test_guesses_on_two_nodes_are_all_counted(nodes: list[Desk]) -> None:
 async def test_two_first_codes_at_once_send_one_letter(nodes: list[Desk]) -> None:
     answers = await together(*(now(desk.one, start(place)) for place, desk in enumerate(nodes)))
     assert sorted(code_of(answer) or "sent" for answer in answers) == [Code.RATE_LIMITED, "sent"]
-
-
-async def test_a_form_sent_to_two_nodes_at_once_works_once(nodes: list[Desk]) -> None:
-    await nodes[0].sign_in(1)
-    for number in range(8):
-        answers = await together(*(now(desk.one, ConsumeForm("ses_1", f"f{number}")) for desk in nodes))
-        assert sorted(answer.first for answer in answers) == [False, True]
 
 
 async def test_crossing_batches_of_two_nodes_come_to_an_end(nodes: list[Desk]) -> None:

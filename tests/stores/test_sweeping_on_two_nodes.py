@@ -80,11 +80,10 @@ async def beside(
     [
         (SESSIONS.prune_sign_ins, "sign_ins"),
         (SESSIONS.prune_sessions, "sessions"),
-        (SESSIONS.prune_forms, "forms"),
         (DEVICES.prune, "devices"),
         (MAIL.prune, "outbox"),
     ],
-    ids=["sign-ins", "sessions", "forms", "devices", "letters"],
+    ids=["sign-ins", "sessions", "devices", "letters"],
 )
 async def test_two_nodes_that_prune_at_once_neither_wait_nor_delete_twice(
     database: Database, statement: str, table: str
@@ -96,23 +95,6 @@ async def test_two_nodes_that_prune_at_once_neither_wait_nor_delete_twice(
 
     assert await beside(database, prune, *[partial(database.transact, prune)] * 2) == [10, 10, 0]
     assert await database.read(lambda connection: connection.fetchval(f"select count(*) from {table}")) == 10
-
-
-async def test_sessions_and_forms_pruned_at_once_by_two_nodes_do_not_deadlock(database: Database) -> None:
-    """Deleting a session deletes its forms, which the other node may be deleting too."""
-    await database.transact(lambda connection: connection.execute(FILLED))
-
-    async def prune(statement: str, connection: Connection) -> int:
-        return int(await connection.fetchval(statement, 31, 30))
-
-    calls = [
-        partial(database.transact, partial(prune, each)) for each in (SESSIONS.prune_sessions, SESSIONS.prune_forms)
-    ]
-    with trio.fail_after(SECONDS):
-        results = await together(*calls)
-    assert results[0] == 30, results
-    assert results[1] in range(31), results
-    assert await database.read(lambda connection: connection.fetchval("select count(*) from forms")) == 0
 
 
 async def test_nodes_that_start_at_once_prune_the_journal_without_waiting(database: Database) -> None:

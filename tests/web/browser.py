@@ -1,4 +1,4 @@
-"""A person at a browser without scripts: follows links and sends forms of the pages as they stand, with what they hold."""
+"""A browser without scripts: follows links and sends the forms of pages with their values."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -12,7 +12,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page: where it goes, what it holds, its buttons by their value of `do`, and options of its selects."""
+    """A form: its target, its values, the `do` values of its buttons, and the options of its selects."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Form:
 
 
 class Read(HTMLParser):
-    """The forms, links and text of a page; nothing else counts as text than what a person reads."""
+    """The forms, links and visible text of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Read(HTMLParser):
             self._chosen(named["value"], "selected" in named)
 
     def _chosen(self, value: str, selected: bool) -> None:
-        """As browsers do: what is marked, and without a mark the first one."""
+        """Select as browsers do: the marked option, or the first one."""
         form = self.forms[-1]
         form.options[self._select].append(value)
         if selected:
@@ -82,7 +82,7 @@ class Browser:
         return self.page.text
 
     async def open(self, path: str) -> Read:
-        """Go to an address, and on to where it leads."""
+        """Open an address and follow its redirects."""
         for _ in range(3):
             response = await self.world.client.get(path, headers=self._headers())
             if response.status != 303:
@@ -101,7 +101,7 @@ class Browser:
         return await self.send(self.form_with(button), button, **typed)
 
     async def send(self, form: Form, button: str, **typed: str) -> Read:
-        """Send a form, of this page or of one that was open before, and go on to where it leads."""
+        """Send a form of this or an earlier page, and follow the redirect."""
         assert typed.keys() <= form.fields.keys(), f"{typed.keys() - form.fields.keys()} cannot be typed there"
         body = urlencode({**form.fields, **typed, "do": button}).encode()
         path = form.action or self.at

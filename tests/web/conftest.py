@@ -1,4 +1,4 @@
-"""The world that these tests share, and the virtual time that it runs in."""
+"""The fixtures of these tests; they run in virtual time."""
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

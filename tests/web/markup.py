@@ -1,4 +1,4 @@
-"""HTML as a browser and a screen reader take it: what a page says, and what is wrong with it."""
+"""Reads HTML as browsers and screen readers do, and lists its faults."""
 
 import re
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ class Element:
     tag: str
     attributes: Attributes
     text: str = ""
-    """All text inside, with gaps as single spaces."""
+    """All text inside, with single spaces."""
     above: tuple[str, ...] = ()
     """The tags around it, from the outermost."""
 
 
 @dataclass(slots=True)
 class Markup(HTMLParser):
-    """A page that was read. `faults` are of its markup alone."""
+    """A parsed page. `faults` are those of its markup."""
 
     html: str
     elements: list[Element] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Markup(HTMLParser):
 
 
 def faults_of(html: str) -> list[str]:
-    """Everything that is wrong with a page of ours."""
+    """All faults of a page of ours."""
     page = Markup(html)
     return [*page.faults, *_frame(page), *_headings(page), *_strictness(page), *_references(page), *_controls(page)]
 
@@ -113,7 +113,7 @@ def _headings(page: Markup) -> list[str]:
 
 
 def _strictness(page: Markup) -> list[str]:
-    """What its policy would not let through."""
+    """Faults that the content policy would block."""
     faults = [
         f"<{element.tag}> is of no use here" for element in page.all("style", "iframe", "base", "object", "embed")
     ]
@@ -148,7 +148,7 @@ def _references(page: Markup) -> list[str]:
 
 
 def _controls(page: Markup) -> list[str]:
-    """What can be used has a name and does what it says."""
+    """Faults of controls: each needs a name and a type."""
     named = {element.attributes.get("for") for element in page.all("label") if element.text}
     faults = []
     for element in page.elements:

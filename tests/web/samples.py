@@ -1,4 +1,4 @@
-"""An address and a visitor for each page of the table, so that every page is looked at as somebody who may."""
+"""An address and permitted visitors for each page of the table."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -11,8 +11,7 @@ ANN, ADMIN = "ann@example.com", "admin@example.com"
 
 
 async def _sold(world: World) -> str:
-    """The id of the booking of a slot by Ann, which is made where there is none: it is to be paid, and its campaign waits
-    for review."""
+    """The id of Ann's booking, created if needed: it is in checkout, and its campaign waits for review."""
     if not world.memory.bookings:
         world.sponsorship_store.keep(add_slot(world))
         person = sponsor(world, ANN)
@@ -57,7 +56,7 @@ def at(path: str) -> Callable[[World], Awaitable[str]]:
 
 
 def with_something(path: str) -> Callable[[World], Awaitable[str]]:
-    """A page that has something to show."""
+    """The address of a page whose lists are not empty."""
 
     async def address(world: World) -> str:
         await _sold(world)
@@ -77,14 +76,14 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/admin/bookings": _bookings_paid,
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
-"""Where pages are looked at that are about something, by their path: what they show is made first."""
+"""Functions by path that create the content of a page and return its address."""
 
 OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
-"""Pages that are for whose they are."""
+"""Pages that only their owner may see."""
 
 
 def visitors_of(world: World, page: Page) -> list[Visitor]:
-    """All kinds of visitors that may see a page."""
+    """A visitor of each kind that may see the page."""
     stranger = Visitor(world)
     person = Visitor(world, world.session(ANN))
     admin = Visitor(world, world.session(ADMIN, admin=True))
@@ -98,6 +97,6 @@ def visitors_of(world: World, page: Page) -> list[Visitor]:
 
 
 async def address_of(world: World, page: Page) -> str:
-    """Where a page is looked at: with what it is about, and lists with something in them."""
+    """The address of a page, after its content was created."""
     assert "{" not in page.path or page.path in ADDRESSES, f"ADDRESSES of {__name__} needs a row for {page.path}"
     return await ADDRESSES.get(page.path, with_something(page.path))(world)

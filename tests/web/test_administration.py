@@ -16,7 +16,7 @@ from tests.web.visitors import Seen, Visitor
 BOSS = "boss@example.com"
 ADMINISTRATORS = {page.path.replace("{id}", "left-top"): page for page in PAGES if page.who is Audience.ADMIN}
 OURS = list(ADMINISTRATORS)
-WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.acts]
+WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.actions]
 HOSTILE = "</p><script>alert(1)</script><b>&amp;"
 
 
@@ -62,12 +62,12 @@ async def test_who_is_no_administrator_is_told_so_also_when_it_ended_a_moment_ag
 
 @pytest.mark.parametrize("path", WITH_FORMS)
 async def test_forms_of_others_change_nothing(world: World, path: str) -> None:
-    """Of who is no administrator, of who is not signed in, and of pages elsewhere."""
+    """Forms from people who are not administrators, from strangers, and from other sites."""
     add_slot(world)
     ordinary = Visitor(world, world.session("ann@example.com"))
     headers = {"Cookie": f"__Host-session={boss(world).token}", "Sec-Fetch-Site": "cross-site"}
     before = tables(world)
-    for act in ADMINISTRATORS[path].acts:
+    for act in ADMINISTRATORS[path].actions:
         assert (await ordinary.send(path, do=act)).status == 403
         assert (await Visitor(world).send(path, do=act)).status == 303
         assert (await world.client.post(path, headers=headers, body=f"do={act}".encode())).status == 403
@@ -121,7 +121,7 @@ async def _waiting(world: World, person: Person, count: int) -> list[str]:
 
 
 def _decision(seen: Seen, place: int = 0) -> dict[str, str]:
-    """What the form of the campaign at a place of the queue carries."""
+    """The hidden fields of the review form at a position of the queue."""
     names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
     return {name: seen.values(name)[place] for name in names}
 
@@ -136,7 +136,7 @@ async def test_the_queue_shows_what_waits_the_oldest_first_page_by_page(world: W
     assert not [link for link in second.links() if "cursor=" in link]
     for words in (CAMPAIGN["headline"], CAMPAIGN["body"], CAMPAIGN["cta"], CAMPAIGN["targetUrl"], "Example Tools"):
         assert words in first.text
-    assert "It was never approved before." in first.text
+    assert "This campaign was never approved before." in first.text
 
 
 async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: World) -> None:
@@ -144,7 +144,7 @@ async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: W
     visitor = boss(world)
     after = await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
     assert "The campaign is approved" in after.text
-    assert "Nothing waits for review." in after.text
+    assert "No campaign waits for review." in after.text
     assert world.memory.campaigns[campaign].status == "approved"
     record = world.memory.audits[-1]
     assert (record.action, record.actor_type, record.actor_email) == ("campaign.approved", "session", BOSS)
@@ -160,7 +160,7 @@ async def test_a_rejection_needs_a_note_which_its_sponsor_reads(world: World) ->
     form = _decision(await visitor.look("/admin"))
     refused = await visitor.send("/admin", do="reject", note=" \r\n ", **form)
     assert refused.status == 400
-    assert "a rejection needs a note" in Seen.of(refused).text
+    assert "A rejection needs a note." in Seen.of(refused).text
     assert world.memory.campaigns[campaign].status == "pending"
     after = await visitor.led("/admin", do="reject", note="The link\r\nleads elsewhere.", **form)
     assert "The campaign is rejected" in after.text
@@ -210,7 +210,7 @@ async def test_what_is_new_since_the_last_approval_is_shown(world: World) -> Non
         await person.patch(path, edit)
     await person.patch("/api/v1/sponsors/profile", {"name": "New name", "website": "https://tools.example.com/"})
     text = (await visitor.look("/admin")).text
-    assert "Approved on 18 November 2026" in text
+    assert "was approved on 18 November 2026" in text
     assert f"Headline {CAMPAIGN['headline']} → Second try" in text
     assert "Sponsor name Example Tools → New name" in text
     assert "First try" not in text
@@ -281,20 +281,22 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     visitor = boss(world)
     unnamed = {name: value for name, value in SLOT.items() if name != "id"}
     [form_id] = (await visitor.look("/admin/slots")).values("form_id")
-    for notice in ("slot_created", "sent_already"):
-        after = await visitor.led("/admin/slots", do="create", form_id=form_id, **unnamed)
-        assert NOTICES[notice] in after.text
+    after = await visitor.led("/admin/slots", do="create", form_id=form_id, **unnamed)
+    assert NOTICES["slot_created"] in after.text
+    again = await visitor.send("/admin/slots", do="create", form_id=form_id, **unnamed)
+    assert again.status == 409
+    assert f"A slot with the id {form_id} already exists." in Seen.of(again).text
     assert len(world.memory.slots) == 1
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"weekPrice": "cheap"}, "The price per week is not an amount such as 120.00."),
+        ({"weekPrice": "cheap"}, "Write the price per week as an amount such as 120.00."),
         ({"weekPrice": "0.10"}, "weekPriceCents"),
-        ({"durationWeeks": "1.5"}, "The weeks of a booking are not a whole number such as 1."),
+        ({"durationWeeks": "1.5"}, "Write the weeks of one booking as a whole number such as 1."),
         ({"durationWeeks": "53"}, "durationWeeks"),
-        ({"offerEndsAt": "2026-02-30T10:00"}, "The end of the offer is not a date and time"),
+        ({"offerEndsAt": "2026-02-30T10:00"}, "Write the end of the offer as a date and time"),
         ({"offerEndsAt": "2026-11-18T11:59"}, "offerEndsAt must be in the future."),
         ({"name": " "}, "name"),
         ({"side": "top"}, "side"),
@@ -328,7 +330,7 @@ async def test_an_edit_changes_what_was_changed_and_leaves_alone_what_somebody_e
     key = administrator(world)
     await key.patch("/api/v1/admin/sponsorships/slots/left-top", {"weekPriceCents": 20_000})
     after = await visitor.led("/admin/slots/left-top", do="save", **was, **(shown | {"name": "A better name"}))
-    assert "The slot is changed." in after.text
+    assert "The slot is saved." in after.text
     slot = world.memory.slots["left-top"]
     assert (slot.name, slot.week_price_cents, slot.offer_ends_ms) == ("A better name", 20_000, NOON_MS - 1)
     untouched = await visitor.send("/admin/slots/left-top", do="save", **was, **shown)
@@ -365,7 +367,7 @@ async def test_a_slot_is_retired_and_brought_back(world: World) -> None:
     after = await visitor.led("/admin/slots/left-top", do="retire")
     assert "The slot is retired" in after.text
     page = await visitor.look("/admin/slots/left-top")
-    assert "Making it active brings it back." in page.text
+    assert "To bring it back, make it active." in page.text
     was = _was(page)
     shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
     await visitor.led("/admin/slots/left-top", do="save", **was, **shown, active="yes")
@@ -392,7 +394,7 @@ async def _paid(world: World, person: Person, **slot: Any) -> str:
 async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: World) -> None:
     booking = await _paid(world, sponsor(world))
     visitor = boss(world)
-    assert "Yes: pay USD 120.00 back" in (await visitor.look("/admin/bookings")).text
+    assert "Yes, refund USD 120.00" in (await visitor.look("/admin/bookings")).text
     unsure = await visitor.send("/admin/bookings", do="refund", booking=booking, reason="Not delivered.")
     assert unsure.status == 400
     assert "Tick the box" in Seen.of(unsure).text
@@ -489,7 +491,7 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     visitor = boss(world)
     await world.meet("n2")
     page = await visitor.look("/ops")
-    listed = page.text.partition("2 live, the oldest first")[2].partition("What follows")[0]
+    listed = page.text.partition("2 live, oldest first")[2].partition("The rest of this page")[0]
     for words in ("n1 this one host-1 7 http://192.0.2.1:8080", "n2 host-2 7 http://192.0.2.2:8080"):
         assert words in listed
     assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]

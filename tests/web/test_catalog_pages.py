@@ -1,4 +1,4 @@
-"""The catalog to browse: lists, search, entries, and what hostile entries can do to a page."""
+"""The catalog pages: lists, search, entries, and hostile entries."""
 
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +29,7 @@ HOSTILE = (
 
 
 async def look(world: World, path: str, status: int = 200) -> Markup:
-    """A page whose markup has no fault."""
+    """Open a page and check its markup."""
     response = await Visitor(world).get(path)
     assert response.status == status, response.body
     return _sound(response)
@@ -68,7 +68,7 @@ async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World)
     assert sorted(_hrefs(page, "/usecases/")) == ["/usecases/case-04", "/usecases/case-30"]
     [field] = page.all("input")
     assert (field.attributes["value"], field.attributes["type"]) == ("zebra", "search")
-    assert "2 use cases, the best matches first." in page.text
+    assert "2 use cases, best matches first." in page.text
     assert page.all("nav")[-1].attributes["aria-label"] == "Site", "a search has no pages"
 
 
@@ -77,7 +77,7 @@ async def test_a_search_without_matches_says_so_and_shows_the_words_as_text(worl
     page = await look(world, f"/usecases?q={quote(q)}")
     assert page.all("input")[0].attributes["value"] == q
     assert " ".join(q.split()) in page.all("h2")[0].text
-    assert "Nothing matches" in page.text
+    assert "No entry matches" in page.text
     assert page.all("script", "img")[1:] == []
 
 
@@ -112,7 +112,7 @@ async def test_lists_and_entries_are_there_without_the_database_and_a_search_say
     world.memory.before = world.catalog_memory.before = away
     for path in ("/", "/usecases", "/bots", "/usecases/case-04", "/bots/bot-00"):
         await look(world, path)
-        # Whether he is signed in cannot be found out: he sees what anybody does.
+        # The session cannot be looked up, so the page is shown as to anybody.
         assert (await person.get(path)).status == 200
     response = await Visitor(world).get("/usecases?q=anything")
     assert response.header("retry-after") == "1"
@@ -147,7 +147,7 @@ async def test_a_use_case_shows_all_that_it_has(world: World) -> None:
     ):
         assert each in page.text
     assert "What a creator reports" in page.text
-    assert "no promise of earnings" in page.text
+    assert "not a promise of earnings" in page.text
     assert "/bots/bot-00" in _hrefs(page)
     [source] = [each for each in page.all("a") if each.attributes["href"].startswith("https:")]
     assert source.attributes == {"href": "https://example.com/case-04", "rel": "noopener nofollow"}
@@ -159,7 +159,7 @@ async def test_a_value_that_nobody_reported_is_an_illustration(world: World) -> 
     text = (await look(world, "/usecases/assumed")).text
     assert "An illustration" in text
     assert "reports" not in text
-    assert "no promise of earnings" in text
+    assert "not a promise of earnings" in text
 
 
 async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:

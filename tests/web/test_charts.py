@@ -1,4 +1,4 @@
-"""Plots by day: their shapes, their axes, and what is told to who does not see them."""
+"""Plots by day: their shapes, their axes, and their descriptions."""
 
 import random
 from itertools import pairwise

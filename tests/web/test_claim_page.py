@@ -1,4 +1,4 @@
-"""The page on which a key is claimed: what its script finds there, and its forms without the script."""
+"""The claim page: the elements that its script needs, and its forms without the script."""
 
 from urllib.parse import urlencode
 
@@ -24,7 +24,7 @@ async def _send(world: World, do: str, **fields: str) -> Response:
 
 
 def _step(response: Response) -> str:
-    """Which of the parts of the page is shown."""
+    """The visible part of the page."""
     html = response.body.decode()
     assert faults_of(html) == []
     parts = [
@@ -38,7 +38,7 @@ def _step(response: Response) -> str:
 
 def _values(response: Response) -> dict[str, str]:
     inputs = Markup(response.body.decode()).all("input")
-    # The fields of the form that is not shown stand behind or before: the first of equal names is the one that was filled.
+    # The hidden form has fields of the same names; the first of equal names is the filled one.
     values: dict[str, str] = {}
     for each in inputs:
         values[each.attributes["name"]] = values.get(each.attributes["name"]) or each.attributes.get("value", "")
@@ -81,7 +81,11 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "words"),
     [
-        ({"claimToken": "clm_unknown", "email": ANN}, 400, "The claim token is unknown."),
+        (
+            {"claimToken": "clm_unknown", "email": ANN},
+            400,
+            "The claim token is not valid. Use the one that came with the key.",
+        ),
         ({"claimToken": "", "email": ANN}, 400, "claimToken"),
         ({"claimToken": "clm_unknown", "email": "no address"}, 400, "email"),
         ({}, 400, "claimToken"),

@@ -1,4 +1,4 @@
-"""The dashboard: what an account's owner sees there, and what the forms do."""
+"""The dashboard: its content and its forms."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from actors.clock import DAY_MS
-from actors.values import Scope, Tier
+from actors.values import Scope, StorageUnavailable, Tier
 from service.web.pages.notices import NOTICES
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, World
@@ -49,7 +49,7 @@ def of_ann(world: World) -> set[str]:
 
 
 def text_of(html: str) -> str:
-    """What is read of a page."""
+    """The visible text of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
@@ -123,7 +123,7 @@ async def test_keys_are_listed_with_prefix_scopes_and_last_use_and_never_whole(w
     assert others[:12] not in html
     assert '<span class="badge">library:read</span> <span class="badge">sponsor:read</span>' in html
     assert html.count("18 November 2026, 12:00 UTC") >= 4, "three were created then, and one was used"
-    assert text_of(html).count("no use noted") == 2
+    assert text_of(html).count("not used yet") == 2
 
 
 async def test_a_full_key_is_shown_once_and_works(world: World, ann: Browser) -> None:
@@ -155,8 +155,8 @@ async def test_scopes_of_administrators_are_offered_to_one_only(world: World, an
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"do": "create-scoped", "scoped_name": "Typed before"}, "Choose what the key may do."),
-        ({"do": "create-scoped", "scoped_name": "Typed before", "scope no:such": "on"}, "Choose what the key may do."),
+        ({"do": "create-scoped", "scoped_name": "Typed before"}, "Choose what the key can do."),
+        ({"do": "create-scoped", "scoped_name": "Typed before", "scope no:such": "on"}, "Choose what the key can do."),
         ({"do": "create-scoped", "scoped_name": "", "scope library:read": "on"}, "name"),
         ({"do": "create-scoped", "scoped_name": "x" * 65, "scope library:read": "on"}, "name"),
         ({"do": "create-full", "full_name": "y" * 65}, "name"),
@@ -186,7 +186,7 @@ async def test_the_eleventh_full_key_is_refused_on_the_page(ann: Browser) -> Non
     assert "10 live full keys, the maximum" in refused.body.decode()
 
 
-async def test_each_form_that_makes_a_key_carries_a_name_by_which_it_does_so_once(ann: Browser) -> None:
+async def test_each_form_that_creates_a_key_has_an_idempotency_key(ann: Browser) -> None:
     names = []
     for _ in range(2):
         html = await ann.look()
@@ -201,16 +201,36 @@ async def test_each_form_that_makes_a_key_carries_a_name_by_which_it_does_so_onc
     "fields",
     [{"do": "create-full"}, {"do": "create-scoped", "scoped_name": "Reporting", "scope library:read": "on"}],
 )
-async def test_a_form_that_makes_a_key_and_is_sent_twice_makes_one(
+async def test_a_form_that_creates_a_key_and_is_sent_twice_creates_one(
     world: World, ann: Browser, fields: dict[str, str]
 ) -> None:
     before = of_ann(world)
     form = fields | {"form_id": re.findall(r'name="form_id" value="(\w+)"', await ann.look())[0]}
     assert KEY.findall((await ann.send(form)).body.decode())
     again = await ann.send(form)
-    assert (again.status, again.header("location")) == (303, "/dashboard?notice=sent_already")
-    assert NOTICES["sent_already"] in await ann.look("/dashboard?notice=sent_already")
+    assert (again.status, again.header("location")) == (303, "/dashboard?notice=key_created_already")
+    assert NOTICES["key_created_already"] in await ann.look("/dashboard?notice=key_created_already")
     assert len(of_ann(world) - before) == 1
+
+
+@pytest.mark.parametrize("form_id", ["", "1" * 101, "a b", "é"])
+async def test_an_invalid_idempotency_key_of_a_form_is_refused(world: World, ann: Browser, form_id: str) -> None:
+    before = of_ann(world)
+    assert (await ann.send({"do": "create-full", "form_id": form_id})).status == 400
+    assert of_ann(world) == before
+
+
+async def test_a_form_whose_outcome_is_unknown_keeps_its_idempotency_key(world: World, ann: Browser) -> None:
+    async def fail(*arguments: object, **named: object) -> None:
+        raise StorageUnavailable("away")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.services.keys, "issue", fail)
+        unknown = await ann.send({"do": "create-full", "form_id": "f0" * 16})
+    assert unknown.status == 503
+    assert 'name="form_id" value="' + "f0" * 16 in unknown.body.decode()
+    refused = await ann.send({"do": "create-scoped", "form_id": "f0" * 16})
+    assert 'name="form_id" value="' + "f0" * 16 not in refused.body.decode()
 
 
 @pytest.mark.parametrize("name", HOSTILE)

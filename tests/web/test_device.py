@@ -1,4 +1,4 @@
-"""The page on which a person approves a device: by forms alone, and never by a link."""
+"""The page that approves a device: only forms approve, never a link."""
 
 import html
 import re
@@ -33,7 +33,7 @@ class Browser:
         return words_of(self.last)
 
     async def send(self, do: str, code: str) -> str:
-        """Send one of the page's forms, and follow where it leads."""
+        """Send a form of the page and follow the redirect."""
         body = urlencode({"do": do, "user_code": code}).encode()
         headers = {**self.headers, "Content-Type": FORM}
         self.last = await self.world.client.post("/device", headers=headers, body=body)
@@ -43,7 +43,7 @@ class Browser:
 
 
 def words_of(response: Response) -> str:
-    """What a person reads of a page."""
+    """The visible text of a page."""
     text = re.sub(r"<[^>]*>", "", response.body.decode())
     return html.unescape(re.sub(r"\s+", " ", text))
 
@@ -112,8 +112,8 @@ async def test_a_form_from_elsewhere_does_nothing(world: World, ann: Browser) ->
     [
         ("expired", "has expired. Start again on the device"),
         ("denied", "was denied. The device gets no key."),
-        ("approved", "is approved already."),
-        ("redeemed", "was used: its device has its key."),
+        ("approved", "is already approved."),
+        ("redeemed", "was already used. The device has its key."),
     ],
 )
 async def test_a_code_that_has_ended_is_explained(world: World, ann: Browser, fate: str, words: str) -> None:

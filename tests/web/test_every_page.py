@@ -1,4 +1,4 @@
-"""What holds of every page of the table, whoever wrote it: its head, its markup, its links, and what its forms may do."""
+"""Checks of every page of the table: head, markup, links and forms."""
 
 import re
 from urllib.parse import quote, urljoin, urlsplit
@@ -35,7 +35,7 @@ async def test_a_page_is_sound_html_under_a_strict_policy_for_whoever_may_see_it
         assert response.status in (200, 303), response.body
         assert response.header("content-type") == "text/html; charset=utf-8"
         assert response.header("content-security-policy") == POLICY
-        for_anybody = visitor.token is None and not page.sealed
+        for_anybody = visitor.token is None and not page.capability
         assert response.header("cache-control") == ("no-cache" if for_anybody else "no-store")
         if response.status == 200:
             assert faults_of(response.body.decode()) == []
@@ -55,7 +55,7 @@ async def test_a_page_leads_nowhere_that_is_not_there(world: World, page: Page) 
 
 
 def _targets(html: str, path: str) -> set[str]:
-    """The addresses of this service that a page names, but those of its POSTs."""
+    """The local addresses of a page, except the targets of POST forms."""
     targets = set()
     for element in Markup(html).elements:
         named = [element.attributes[name] for name in ("href", "src") if name in element.attributes]
@@ -85,21 +85,21 @@ async def test_a_page_of_administrators_is_refused_to_others(world: World) -> No
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
 async def test_a_form_does_only_what_the_page_has_and_only_from_a_page_of_ours(world: World, page: Page) -> None:
     path, visitor = await address_of(world, page), visitors_of(world, page)[-1]
-    if not page.acts:
+    if not page.actions:
         refused = await visitor.post(path, b"do=anything")
         assert (refused.status, refused.header("allow")) == (405, "GET, HEAD")
         return
     for body in (b"", b"do=", b"do=no-such-act", b"\xff\xfe", b"&&=", b"do=no-such-act&" + b"x=1&" * 200):
         assert (await visitor.post(path, body)).status == 400
-    for act in page.acts:
+    for act in page.actions:
         refused = await visitor.post(path, f"do={act}".encode(), Sec_Fetch_Site="cross-site")
-        assert (refused.status == 403) is not page.sealed, act
+        assert (refused.status == 403) is not page.capability, act
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
 async def test_the_forms_of_a_page_name_acts_that_it_has(world: World, page: Page) -> None:
     path = await address_of(world, page)
-    acts = {each.path: each.acts.keys() for each in PAGES}
+    acts = {each.path: each.actions.keys() for each in PAGES}
     for visitor in visitors_of(world, page):
         markup = Markup((await visitor.get(path)).body.decode())
         targets = [

@@ -1,4 +1,4 @@
-"""The reader of pages finds what it is there to find."""
+"""The markup reader finds the faults that it is meant to find."""
 
 import pytest
 

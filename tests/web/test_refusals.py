@@ -1,4 +1,4 @@
-"""Refusals: pages for people, JSON for programs, and no word of what is inside."""
+"""Refusals: pages for people, JSON for programs, no internals in either."""
 
 from collections.abc import Awaitable, Callable
 
@@ -65,7 +65,7 @@ async def test_what_is_refused_is_the_same_in_both_forms(world: World, path: str
 
 
 def _page_of(response: Response) -> Markup:
-    """A refusal as a page: sound, strict, of this moment, and with its request id."""
+    """Check the page of a refusal: markup, policy and request id."""
     html = response.body.decode()
     assert response.header("content-type") == "text/html; charset=utf-8"
     assert "default-src 'none'" in (response.header("content-security-policy") or "")
@@ -115,7 +115,7 @@ async def _no_database(world: World) -> Response:
 
 
 async def _no_database_for_a_person(world: World) -> Response:
-    """Not even who looks can be found out."""
+    """The session cannot be looked up either."""
     person = Visitor(world, world.session("ann@example.com"))
     world.memory.before = away
     return await person.get("/dashboard")

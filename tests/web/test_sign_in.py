@@ -1,4 +1,4 @@
-"""The pages of signing in and out, as a browser without scripts uses them; and forms that work once."""
+"""The pages of signing in and out, as a browser without scripts uses them."""
 
 import html
 import re
@@ -8,17 +8,10 @@ from urllib.parse import urlencode
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS
-from actors.values import Code, Refused
-from service.api.operations import OPERATIONS
-from service.observability.metrics import Metrics
-from service.web.app import build_app
-from service.web.pages import table
-from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.sign_in import AFTERWARDS, local_path
 from tests.api.asgi import Client, Response
 from tests.api.callers import OUR_PAGE, cookie
-from tests.api.conformity import check
-from tests.api.world import DESCRIBED, World, away, fails_once
+from tests.api.world import World, away
 
 ANN = "ann@example.com"
 FORM = OUR_PAGE | {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
@@ -50,7 +43,7 @@ async def test_a_person_signs_in_without_a_script(world: World) -> None:
     assert "<script" not in words(first)
     assert 'name="next" value="/sponsor?week=3"' in words(first)
     sent = await post(world, "/sign-in", do="send", email=ANN, next="/sponsor?week=3")
-    assert "a code is on its way" in words(sent)
+    assert "We sent a code to" in words(sent)
     assert f'name="email" value="{ANN}"' in words(sent)
     assert 'name="next" value="/sponsor?week=3"' in words(sent)
     code = await world.emailed_code(ANN)
@@ -163,12 +156,11 @@ def test_paths_of_this_service_are_kept(path: str) -> None:
 
 
 async def test_a_page_for_accounts_asks_to_sign_in_and_leads_back(world: World) -> None:
-    client = with_page(world, Page("/mine", nothing_to_see, who=Audience.ACCOUNT))
-    response = await client.get("/mine?week=3")
-    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fmine%3Fweek%3D3")
+    response = await world.client.get("/sponsor?week=3")
+    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fsponsor%3Fweek%3D3")
     for headers in (cookie(world.session(ANN, revoked=True)), cookie(world.session(ANN, expires_in_ms=-1))):
-        assert (await client.get("/mine", headers=headers)).status == 303
-    assert (await client.get("/mine", headers=cookie(world.session(ANN)))).status == 200
+        assert (await world.client.get("/sponsor", headers=headers)).status == 303
+    assert (await world.client.get("/sponsor", headers=cookie(world.session(ANN)))).status == 200
 
 
 # Signing out.
@@ -224,113 +216,7 @@ async def test_signing_out_late_prolongs_nothing(world: World) -> None:
     assert done.all("set-cookie") == ["__Host-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure"]
 
 
-# Forms that work once.
-
-
-async def nothing_to_see(visit: PageRequest) -> Template:
-    return Template("sign_out.html")
-
-
-class Counter:
-    """A page whose form counts how often it did its work, or ends as a test wants."""
-
-    def __init__(self) -> None:
-        self.done = 0
-        self.ends: list[Exception | FormError] = []
-
-    async def act(self, visit: PageRequest) -> SeeOther | FormError:
-        if self.ends:
-            end = self.ends.pop(0)
-            if isinstance(end, Exception):
-                raise end
-            return end
-        self.done += 1
-        return SeeOther("/count", "signed_in")
-
-    @property
-    def page(self) -> Page:
-        return Page("/count", nothing_to_see, {"count": self.act}, Audience.ACCOUNT)
-
-
-def with_page(world: World, page: Page) -> Client:
-    """The application with one page more."""
-    app = build_app(world.services, OPERATIONS, DESCRIBED, Metrics(), (*table.PAGES, page))
-    return Client(app, check)
-
-
-@pytest.fixture
-def counter() -> Counter:
-    return Counter()
-
-
-ONE, TWO = "1" * 32, "2" * 32
-ALREADY, DONE = "/count?notice=sent_already", "/count?notice=signed_in"
-
-
-async def test_a_form_that_is_sent_twice_works_once(world: World, counter: Counter) -> None:
-    client, token = with_page(world, counter.page), world.session(ANN)
-    places = [
-        (await post(world, "/count", token, client, do="count", form_id=form_id)).header("location")
-        for form_id in (ONE, ONE, TWO, ONE)
-    ]
-    assert places == [DONE, ALREADY, DONE, ALREADY]
-    assert counter.done == 2
-
-
-async def test_a_form_of_another_session_is_another_form(world: World, counter: Counter) -> None:
-    client = with_page(world, counter.page)
-    for token in (world.session(ANN), world.session(ANN)):
-        assert (await post(world, "/count", token, client, do="count", form_id=ONE)).header("location") == DONE
-
-
-async def test_a_form_without_a_name_works_as_often_as_it_is_sent(world: World, counter: Counter) -> None:
-    client, token = with_page(world, counter.page), world.session(ANN)
-    for _ in range(2):
-        await post(world, "/count", token, client, do="count")
-    assert counter.done == 2
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        FormError(Refused(Code.INVALID_REQUEST, "No.")),
-        FormError(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
-        PageRefused(Refused(Code.SERVICE_UNAVAILABLE, "Not now.", 1)),
-        RuntimeError("a bug of this test"),
-    ],
-)
-async def test_a_form_that_came_to_nothing_may_be_sent_again(
-    world: World, counter: Counter, end: Exception | FormError
-) -> None:
-    client, token = with_page(world, counter.page), world.session(ANN)
-    counter.ends = [end]
-    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).status >= 400
-    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).header("location") == DONE
-    assert counter.done == 1
-
-
-async def test_a_form_whose_name_cannot_be_spent_does_nothing(world: World, counter: Counter) -> None:
-    client, token = with_page(world, counter.page), world.session(ANN)
-
-    async def once_looked_up() -> None:
-        fails_once(world.memory, away)
-
-    fails_once(world.memory, once_looked_up)
-    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).status == 503
-    assert counter.done == 0
-    assert (await post(world, "/count", token, client, do="count", form_id=ONE)).header("location") == DONE
-
-
-@pytest.mark.parametrize("form_id", ["", "1", "1" * 33, "G" * 32, "1" * 31 + "\n", "1" * 5_000])
-async def test_a_name_that_no_form_has_is_refused(world: World, counter: Counter, form_id: str) -> None:
-    client, token = with_page(world, counter.page), world.session(ANN)
-    assert (await post(world, "/count", token, client, do="count", form_id=form_id)).status == 400
-    assert counter.done == 0
-    assert world.memory.forms == {}
-
-
-async def test_a_form_of_a_revoked_session_leads_to_signing_in(world: World, counter: Counter) -> None:
-    client = with_page(world, counter.page)
-    response = await post(world, "/count", world.session(ANN, revoked=True), client, do="count", form_id=ONE)
-    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fcount&notice=sign_in_again")
-    assert counter.done == 0
+async def test_a_form_of_a_revoked_session_leads_to_signing_in(world: World) -> None:
+    response = await post(world, "/dashboard", world.session(ANN, revoked=True), do="create-full", form_id="1" * 32)
+    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fdashboard&notice=sign_in_again")
+    assert world.memory.audits == []

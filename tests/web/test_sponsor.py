@@ -1,4 +1,4 @@
-"""The sponsor's pages, walked as a person walks them: by links and forms, without scripts."""
+"""The sponsor's pages, used by links and forms without scripts."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ async def stock(world: World, slot_id: str = "left-top", **fields: Any) -> None:
 
 
 async def with_campaign(world: World, email: str = SPONSOR) -> tuple[Browser, str]:
-    """Somebody with a profile and a campaign, and the path of its page."""
+    """A sponsor with a profile and a campaign, and the path of its page."""
     person = browser(world, email)
     await person.open("/sponsor/profile")
     await person.press("save", **PROFILE)
@@ -51,7 +51,7 @@ async def with_campaign(world: World, email: str = SPONSOR) -> tuple[Browser, st
 
 
 async def booked(world: World, at: int = NEXT_WEEK) -> tuple[Browser, str]:
-    """Somebody with a booking that is held, and the path of its page."""
+    """A sponsor with a held booking, and the path of its page."""
     if "left-top" not in world.memory.slots:
         await stock(world)
     person, _ = await with_campaign(world)
@@ -75,7 +75,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await stock(world)
     person = browser(world)
     await person.open("/sponsor")
-    assert "You have no campaign yet." in person.text
+    assert "You have no campaigns yet." in person.text
     assert "Test mode: no money moves." in person.text
     await person.open("/sponsor/profile")
     await person.press("save", **PROFILE)
@@ -83,7 +83,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await person.open("/sponsor/campaigns/new")
     await person.press("create", **CAMPAIGN)
     campaign = person.at.partition("?")[0]
-    assert "It waits for review." in person.text
+    assert "The campaign waits for review." in person.text
     for words in CAMPAIGN.values():
         assert words in person.html
 
@@ -110,7 +110,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     assert person.page.words.count("Receipt") == 1
     assert booking in person.page.links
     await person.open(booking)
-    assert "It is paid, and the weeks are yours." in person.text
+    assert "The booking is paid, and the weeks are yours." in person.text
     assert "once an administrator has approved its campaign" in person.text
     assert receipt in person.page.links
     assert "checkout" not in [button for form in person.page.forms for button in form.buttons]
@@ -183,13 +183,25 @@ async def test_a_form_sent_twice_reserves_once(world: World) -> None:
     assert len(world.memory.bookings) == 1
 
 
-async def test_a_campaign_form_sent_twice_makes_one_campaign(world: World) -> None:
+async def test_a_campaign_form_sent_twice_creates_one_campaign_and_leads_to_it_again(world: World) -> None:
     person = browser(world)
     await person.open("/sponsor/campaigns/new")
     form = person.form_with("create")
     await person.send(form, "create", **CAMPAIGN)
+    first = person.at
     await person.send(form, "create", **CAMPAIGN)
-    assert NOTICES["sent_already"] in person.text
+    assert person.at == first
+    assert len(world.memory.campaigns) == 1
+
+
+async def test_a_campaign_form_sent_again_with_another_text_is_refused_and_gets_a_new_key(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/campaigns/new")
+    form = person.form_with("create")
+    await person.send(form, "create", **CAMPAIGN)
+    await person.send(form, "create", **{**CAMPAIGN, "headline": "Another headline"})
+    assert "already used with a different body" in person.text
+    assert person.form_with("create").fields["form_id"] != form.fields["form_id"]
     assert len(world.memory.campaigns) == 1
 
 
@@ -240,7 +252,7 @@ async def test_a_stale_booking_page_says_why_and_shows_how_it_stands(world: Worl
     assert NOTICES["booking_cancelled"] in person.text
     await person.send(checkout, "checkout")
     assert person.status == 409
-    assert "It was cancelled, and nothing was paid." in person.text
+    assert "The booking was cancelled, and nothing was paid." in person.text
     assert (await person.open(booking)).forms == person.page.forms
 
 
@@ -250,7 +262,7 @@ async def test_a_hold_that_ran_out_is_said(world: World) -> None:
     world.clock.at_ms += 30 * MINUTE_MS
     await person.send(checkout, "checkout")
     assert person.status == 409
-    assert "The hold ran out before a payment arrived." in person.text
+    assert "The hold expired before a payment arrived." in person.text
     await person.open(booking)
     assert "Time left" not in person.text
     await person.open("/sponsor")
@@ -386,7 +398,7 @@ async def test_html_and_script_in_every_field_are_text_everywhere(world: World) 
 
 
 def assert_text(person: Browser, *words: str) -> None:
-    """What was written stands there to be read, or in a field, and nothing of it is a part of the page."""
+    """The typed words are text or field values of the page, never markup."""
     fields = [value for form in person.page.forms for value in form.fields.values()]
     for each in words:
         assert each in person.text or each in fields, each
@@ -415,7 +427,7 @@ async def test_the_calendar_shows_how_each_week_of_each_slot_stands(world: World
     await person.open("/sponsor/inventory")
     counts = {cell: sum(word.strip() == cell.value for word in person.page.words) for cell in Cell}
     assert counts == {Cell.FREE: 15, Cell.TAKEN: 1, Cell.SOON: 8, Cell.CLOSED: 8, Cell.OVER: 8}
-    assert "Sold by 2 weeks: USD 500.00" in person.text
+    assert "2 weeks at once: USD 500.00" in person.text
     free = [link for link in person.page.links if link.startswith("/sponsor/book?")]
     assert len(free) == 15
     assert not [link for link in free if "left-1" in link and str(week(1)) in link]
@@ -440,7 +452,7 @@ async def test_the_calendar_goes_on_to_the_horizon_and_back(world: World) -> Non
 
 
 def _turn(person: Browser, words: str) -> str:
-    """Where the link to other weeks leads, if there is one."""
+    """The target of the link to other weeks, or an empty string."""
     links = [link for link in person.page.links if link.startswith("/sponsor/inventory?")]
     if words not in person.text:
         return ""
@@ -477,7 +489,7 @@ async def test_a_week_that_cannot_be_booked_is_said_and_others_are_offered(world
     await world.settled()
     person = browser(world)
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
-    assert "It cannot be booked from 23 Nov 2026 on." in person.text
+    assert "The slot cannot be booked from 23 Nov 2026 on." in person.text
     offered = person.form_with("start").options["weekStart"]
     assert offered == ["", *(str(week(number)) for number in range(2, WEEKS + 1))]
 

@@ -1,4 +1,4 @@
-"""What people type, as values, and the audit in words."""
+"""Typed text as values, and the audit in words."""
 
 import pytest
 

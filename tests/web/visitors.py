@@ -1,4 +1,4 @@
-"""Somebody with a browser: asks for pages, sends forms as browsers do, and reads what a page says."""
+"""A visitor with a browser: opens pages, sends forms as browsers do, and reads the result."""
 
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ HERE = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody with a browser; `token` is of his session, where he is signed in."""
+    """A visitor; `token` is that of the session, if the visitor is signed in."""
 
     world: World
     token: str | None = None
@@ -28,30 +28,30 @@ class Visitor:
         return await self.world.client.get(path, headers=self.headers, address=HERE)
 
     async def post(self, path: str, body: bytes, **headers: str) -> Response:
-        """Send a body as a form; `headers` stand in the place of those of a browser on our page."""
+        """Send a body as a form; `headers` replace those of a browser on our page."""
         told = {**self.headers, "Content-Type": FORM}
         told |= {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.world.client.post(path, headers=told, body=body, address=HERE)
 
     async def send(self, path: str, **fields: str) -> Response:
-        """Send a form of this service's own page."""
+        """Send a form from a page of this service."""
         return await self.post(path, urlencode(fields).encode())
 
     async def look(self, path: str) -> "Seen":
-        """A page that is shown."""
+        """Open a page that has to answer 200."""
         response = await self.get(path)
         assert response.status == 200, response.body
         return Seen.of(response)
 
     async def led(self, path: str, **fields: str) -> "Seen":
-        """The page that a form leads to."""
+        """Send a form and open the page that it redirects to."""
         response = await self.send(path, **fields)
         assert response.status == 303, Seen.of(response).text
         return await self.look(response.header("location") or "")
 
 
 class Seen(HTMLParser):
-    """What a page says: its text in one line, its elements, and the fields of its forms by what they do."""
+    """A page: its text in one line, its elements, and the fields of its forms."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Seen(HTMLParser):
         self._words.append(data)
 
     def values(self, name: str) -> list[str]:
-        """The values of inputs of a name, in order."""
+        """The values of the inputs with a name, in order."""
         return [each.get("value") or "" for tag, each in self.tags if tag == "input" and each.get("name") == name]
 
     def links(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an account sees of itself and does with its keys: usage by day, all keys, full keys issued and any key revoked."""
+"""Operations on the calling account: usage by day, and its full and scoped keys."""
 
 from functools import partial
 
@@ -7,9 +7,9 @@ from actors.keys.messages import Key
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
-from service.api.operations.scoped_keys import revoked
+from service.api.operations.scoped_keys import revoke
 from service.api.policy import Access
 from service.schemas.account import (
     AccountKey,
@@ -26,16 +26,16 @@ from service.schemas.keys import KeyRevoked
 async def usage_days(services: Services, call: Call) -> Answer | Refused:
     query: UsageDaysQuery = call.query
     days = await services.quota.days(call.caller.owner, query.days)
-    return Answer.of(UsageDays(items=[UsageDay(day=day * DAY_MS, used=used) for day, used in days]), [*NO_STORE])
+    return Answer.of(UsageDays(items=[UsageDay(day=day * DAY_MS, used=used) for day, used in days]))
 
 
 async def list_keys(services: Services, call: Call) -> Answer | Refused:
     keys = await services.keys.live_keys(call.caller.owner)
     used = await services.key_uses.last([key.id for key in keys])
-    return Answer.of(AccountKeys(items=[_shown(key, used.get(key.id)) for key in keys]), [*NO_STORE])
+    return Answer.of(AccountKeys(items=[_account_key(key, used.get(key.id)) for key in keys]))
 
 
-def _shown(key: Key, used_ms: int | None) -> AccountKey:
+def _account_key(key: Key, used_ms: int | None) -> AccountKey:
     return AccountKey(
         id=key.id,
         keyPrefix=key.prefix,
@@ -51,29 +51,30 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
     body: AccountKeyRequest | None = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, name=None if body is None else body.name, granted_by=caller.granter
+        caller.email,
+        caller.agent,
+        name=None if body is None else body.name,
+        granted_by=caller.granter,
+        idempotency_key=call.idempotency_key,
     )
-    if isinstance(issued, Refused):
-        return issued
-    shown = AccountKeyIssued(apiKey=issued.api_key, id=issued.key.id, keyPrefix=issued.key.prefix)
-    return Answer.of(shown, [*NO_STORE])
+    return respond(issued, lambda new: AccountKeyIssued(apiKey=new.api_key, id=new.key.id, keyPrefix=new.key.prefix))
 
 
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
-    return await revoked(services, call, full=True)
+    return await revoke(services, call, full=True)
 
 
-_of_the_account = partial(Operation, tag="Account", family=Family.SPONSORSHIP)
-_reading = partial(_of_the_account, method="GET", access=Access.REQUIRED, metered=True)
-_deciding = partial(_of_the_account, access=Access.SESSION)
-"""What only a person decides, so that a key that got into other hands makes no more of its kind."""
+_account = partial(Operation, tag="Account", family=Family.SPONSORSHIP)
+_reading = partial(_account, method="GET", access=Access.REQUIRED, metered=True)
+_deciding = partial(_account, access=Access.SESSION)
+"""Only a person in a browser, so that a stolen key cannot create more keys."""
 
 ROWS = (
     _reading(
         name="listUsageDays",
         path="/api/v1/account/usage/days",
-        summary="Usage of the account by day",
-        description="Requests of the last days that counted, today the last, as of the last answered request.",
+        summary="List daily usage",
+        description="Returns the account's counted requests for each of the last days, ending with today.",
         handler=usage_days,
         result=UsageDays,
         query=UsageDaysQuery,
@@ -83,7 +84,7 @@ ROWS = (
         name="listAccountKeys",
         path="/api/v1/account/keys",
         summary="List all keys of the account",
-        description="The live keys of the account, full and scoped, the newest first; all of them, without a cursor.",
+        description="Returns every live key of the account, full and scoped, newest first. This list has no pages.",
         handler=list_keys,
         result=AccountKeys,
         scopes=(Scope.KEYS_MANAGE,),
@@ -93,7 +94,8 @@ ROWS = (
         method="POST",
         path="/api/v1/account/keys",
         summary="Create a full key",
-        description="A key that may do all that the account may; it is shown once. A body is not needed.",
+        description="Creates a key with all the rights of the account. The key is returned only once. The body is optional. "
+        "A repeated Idempotency-Key is refused and creates no second key.",
         handler=create_key,
         result=AccountKeyIssued,
         body=AccountKeyRequest,
@@ -101,14 +103,15 @@ ROWS = (
         leads_to={"revokeAccountKey": "/id"},
         example={"name": "Laptop"},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
     ),
     _deciding(
         name="revokeAccountKey",
         method="DELETE",
         path="/api/v1/account/keys/{id}",
         summary="Revoke a key of the account",
-        description="Ends a key of the account for good, full or scoped, on every node within a second. Repeating it "
-        "changes nothing.",
+        description="Permanently revokes a full or scoped key of the account. It stops working on every node within a "
+        "second. Repeating the request has no effect.",
         handler=revoke_key,
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),

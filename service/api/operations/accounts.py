@@ -1,4 +1,4 @@
-"""What administrators do with accounts: set their tier."""
+"""Operations of administrators on accounts."""
 
 from actors.values import Code, Refused, Scope, Tier
 from service.api.context import Services
@@ -15,8 +15,7 @@ async def set_tier(services: Services, call: Call) -> Answer | Refused:
     if isinstance(outcome, Refused):
         return outcome
     services.key_cache.forget(tenants=[outcome.tenant.id])
-    shown = AccountTier(email=body.email, tier=body.tier, tenantId=outcome.tenant.id)
-    return Answer.of(shown, [("cache-control", "no-store")])
+    return Answer.of(AccountTier(email=body.email, tier=body.tier, tenantId=outcome.tenant.id))
 
 
 ROWS = (
@@ -25,7 +24,7 @@ ROWS = (
         method="POST",
         path="/api/v1/admin/accounts/tier",
         summary="Set an account's tier",
-        description="Sets the tier of the account of an email, on every node within a second.",
+        description="Sets the tier of the account with this email. It applies on every node within a second.",
         tag="Administration",
         handler=set_tier,
         result=AccountTier,

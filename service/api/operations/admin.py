@@ -1,4 +1,4 @@
-"""Operations 23 to 26 and what else administrators do: review, slots, bookings, refunds, the audit."""
+"""Operations of administrators (specification, 23 to 26): review, slots, bookings, refunds and the audit log."""
 
 from functools import partial
 
@@ -11,16 +11,15 @@ from actors.bookings.transitions import CampaignMove
 from actors.values import AuditRecord, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
-from service.api.operations.bookings import booking_of, place_of_booking, shown
-from service.api.operations.listing import listed
-from service.api.operations.sponsors import place_of_campaign
+from service.api.operations.bookings import booking_answer, booking_of, booking_position
+from service.api.operations.responses import list_page, with_id
+from service.api.operations.sponsors import campaign_answer, campaign_position
 from service.api.policy import Access
 from service.schemas.audit import Audit, AuditPage
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
-from service.schemas.fields import may_exist
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
 from service.schemas.lists import AuditQuery, CampaignsQuery, SponsorshipQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
@@ -33,61 +32,55 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     status = None if query.status is None else CampaignStatus(query.status)
     order = query.order or "newest"
     fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
-    # A cursor of one order would lead astray in another.
+    # A cursor is valid only for the same filter and order.
     name = f"all campaigns {query.status} {order}"
-    return await listed(services, call, name, fetch, place_of_campaign, Campaign.of, CampaignPage)
+    return await list_page(services, call, name, fetch, campaign_position, Campaign.of, CampaignPage)
 
 
-async def review(services: Services, call: Call) -> Answer | Refused:
+@with_id(unknown_campaign)
+async def review(services: Services, call: Call, campaign_id: str) -> Answer | Refused:
     body: Review = call.body
-    campaign_id = call.path_values["id"]
-    if not may_exist(campaign_id):
-        return unknown_campaign()
-    shown, seen, seen_as = body.seen, None, None
-    if shown is not None:
-        seen = Content(shown.headline, shown.body, shown.cta, shown.targetUrl, shown.logoText)
-        seen_as = shown.sponsorName
-    view = await services.ledger.move_campaign(
-        None, campaign_id, CampaignMove(body.decision), call.caller.agent, body.note, seen, seen_as
-    )
-    return view if isinstance(view, Refused) else Answer.of(CampaignAnswer(campaign=Campaign.of(view)), [*NO_STORE])
+    reviewed, seen, seen_as = body.seen, None, None
+    if reviewed is not None:
+        seen = Content(reviewed.headline, reviewed.body, reviewed.cta, reviewed.targetUrl, reviewed.logoText)
+        seen_as = reviewed.sponsorName
+    move = CampaignMove(body.decision)
+    view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen, seen_as)
+    return respond(view, campaign_answer)
 
 
 async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
-    def place(sponsor: Sponsor) -> Before:
-        return Before(sponsor.created_ms, sponsor.id)
-
     fetch = services.sponsorship.sponsors
-    return await listed(services, call, "all sponsors", fetch, place, ShownSponsor.of, SponsorPage)
+    return await list_page(services, call, "all sponsors", fetch, _position, ShownSponsor.of, SponsorPage)
+
+
+def _position(record: Sponsor | AuditRecord) -> Before:
+    return Before(record.created_ms, record.id)
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
     fetch = partial(services.sponsorship.bookings, None)
-    show = partial(booking_of, services)
-    return await listed(services, call, "all bookings", fetch, place_of_booking, show, BookingPage)
+    render = partial(booking_of, services)
+    return await list_page(services, call, "all bookings", fetch, booking_position, render, BookingPage)
 
 
-async def refund(services: Services, call: Call) -> Answer | Refused:
+@with_id(unknown_booking)
+async def refund(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     body: RefundBody | None = call.body
-    booking_id = call.path_values["id"]
-    if not may_exist(booking_id):
-        return unknown_booking()
     reason = None if body is None else body.reason
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
         services.sweeper.wake()
-    return shown(services, view)
+    return booking_answer(services, view)
 
 
 CLEARABLE = {"youtubeUrl": "youtube_url", "youtubeNotes": "youtube_notes"}
-"""Fields of a video that null takes away, and what the ledger calls them."""
+"""Fields that null clears, with their names in the ledger."""
 
 
-async def describe_video(services: Services, call: Call) -> Answer | Refused:
+@with_id(unknown_booking)
+async def describe_video(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     body: VideoEdit = call.body
-    booking_id = call.path_values["id"]
-    if not may_exist(booking_id):
-        return unknown_booking()
     view = await services.ledger.describe_video(
         booking_id,
         call.caller.agent,
@@ -98,51 +91,42 @@ async def describe_video(services: Services, call: Call) -> Answer | Refused:
             field for name, field in CLEARABLE.items() if name in body.model_fields_set and getattr(body, name) is None
         ),
     )
-    return shown(services, view)
+    return booking_answer(services, view)
 
 
 async def list_audit(services: Services, call: Call) -> Answer | Refused:
-    def place(record: AuditRecord) -> Before:
-        return Before(record.created_ms, record.id)
-
     query: AuditQuery = call.query
     fetch = partial(services.sponsorship.audit, target_id=query.targetId)
-    return await listed(services, call, f"audit {query.targetId}", fetch, place, Audit.of, AuditPage)
+    return await list_page(services, call, f"audit {query.targetId}", fetch, _position, Audit.of, AuditPage)
 
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
     slots = await services.sponsorship.slots()
-    return Answer.of(SlotList(items=[admin_slot_of(slot) for slot in slots]), [*NO_STORE])
+    return Answer.of(SlotList(items=[admin_slot_of(slot) for slot in slots]))
 
 
 async def create_slot(services: Services, call: Call) -> Answer | Refused:
     body: SlotCreate = call.body
-    refused = offer_over(body, services.clock.now_ms())
-    if refused is not None:
+    if refused := offer_over(body, services.clock.now_ms()):
         return refused
-    return _slot(await services.ledger.create_slot(agent=call.caller.agent, **body.arguments()))
+    return respond(await services.ledger.create_slot(agent=call.caller.agent, **body.arguments()), _slot_answer)
 
 
-async def edit_slot(services: Services, call: Call) -> Answer | Refused:
+@with_id(unknown_slot)
+async def edit_slot(services: Services, call: Call, slot_id: str) -> Answer | Refused:
     body: SlotEdit = call.body
-    slot_id = call.path_values["id"]
-    if not may_exist(slot_id):
-        return unknown_slot()
-    refused = offer_over(body, services.clock.now_ms())
-    if refused is not None:
+    if refused := offer_over(body, services.clock.now_ms()):
         return refused
-    return _slot(await services.ledger.edit_slot(slot_id, call.caller.agent, **body.arguments()))
+    return respond(await services.ledger.edit_slot(slot_id, call.caller.agent, **body.arguments()), _slot_answer)
 
 
-async def retire_slot(services: Services, call: Call) -> Answer | Refused:
-    slot_id = call.path_values["id"]
-    if not may_exist(slot_id):
-        return unknown_slot()
-    return _slot(await services.ledger.retire_slot(slot_id, call.caller.agent))
+@with_id(unknown_slot)
+async def retire_slot(services: Services, call: Call, slot_id: str) -> Answer | Refused:
+    return respond(await services.ledger.retire_slot(slot_id, call.caller.agent), _slot_answer)
 
 
-def _slot(slot: Slot | Refused) -> Answer | Refused:
-    return slot if isinstance(slot, Refused) else Answer.of(SlotAnswer(slot=admin_slot_of(slot)), [*NO_STORE])
+def _slot_answer(slot: Slot) -> SlotAnswer:
+    return SlotAnswer(slot=admin_slot_of(slot))
 
 
 _administering = partial(
@@ -156,7 +140,8 @@ ROWS = (
         name="listAllCampaigns",
         path="/api/v1/admin/sponsorships/campaigns",
         summary="List all campaigns",
-        description="Those of every sponsor, the newest first; `status=pending&order=oldest` is the queue of a review.",
+        description="Returns the campaigns of every sponsor, newest first. For the review queue, use "
+        "`status=pending&order=oldest`.",
         handler=list_campaigns,
         result=CampaignPage,
         query=CampaignsQuery,
@@ -166,8 +151,9 @@ ROWS = (
         method="POST",
         path="/api/v1/admin/sponsorships/campaigns/{id}/review",
         summary="Review a campaign",
-        description="Approve or reject a campaign that waits for review, pause one that is approved, resume a paused one. "
-        "A rejection needs a note, which its sponsor reads. With `seen` only what you have read is decided on.",
+        description="Approves or rejects a pending campaign, pauses an approved one or resumes a paused one. A "
+        "rejection needs a note, which the sponsor can read. Send the content you reviewed as `seen`; if it has "
+        "changed since, the API returns 409.",
         handler=review,
         result=CampaignAnswer,
         body=Review,
@@ -178,7 +164,7 @@ ROWS = (
         name="listSponsors",
         path="/api/v1/admin/sponsorships/sponsors",
         summary="List sponsors",
-        description="Accounts with a sponsor profile, the newest first.",
+        description="Returns the accounts that have a sponsor profile, newest first.",
         handler=list_sponsors,
         result=SponsorPage,
         query=SponsorshipQuery,
@@ -187,7 +173,7 @@ ROWS = (
         name="listSlots",
         path="/api/v1/admin/sponsorships/slots",
         summary="List slots",
-        description="All slots by id, retired ones too.",
+        description="Returns all slots ordered by id, including retired ones.",
         handler=list_slots,
         result=SlotList,
     ),
@@ -196,7 +182,7 @@ ROWS = (
         method="POST",
         path="/api/v1/admin/sponsorships/slots",
         summary="Create a slot",
-        description="Without an id it gets one.",
+        description="Creates a slot. If you send no id, one is generated.",
         handler=create_slot,
         result=SlotAnswer,
         body=SlotCreate,
@@ -209,8 +195,8 @@ ROWS = (
         method="PATCH",
         path="/api/v1/admin/sponsorships/slots/{id}",
         summary="Edit a slot",
-        description="Changes the fields that are given. What is booked already keeps its price and weeks. Making a retired "
-        "slot active brings it back.",
+        description="Changes the fields that you send. Existing bookings keep their price and weeks. To bring back a "
+        "retired slot, set it active.",
         handler=edit_slot,
         result=SlotAnswer,
         body=SlotEdit,
@@ -222,7 +208,7 @@ ROWS = (
         method="DELETE",
         path="/api/v1/admin/sponsorships/slots/{id}",
         summary="Retire a slot",
-        description="It is shown and sold no more; what is booked stays. Repeating it changes nothing.",
+        description="Stops showing and selling the slot. Existing bookings stay. Repeating the request has no effect.",
         handler=retire_slot,
         result=SlotAnswer,
         codes=(Code.NOT_FOUND,),
@@ -231,7 +217,7 @@ ROWS = (
         name="listAllBookings",
         path="/api/v1/admin/sponsorships/bookings",
         summary="List all bookings",
-        description="Those of every sponsor, the newest first.",
+        description="Returns the bookings of every sponsor, newest first.",
         handler=list_bookings,
         result=BookingPage,
         query=SponsorshipQuery,
@@ -240,8 +226,8 @@ ROWS = (
         name="describeVideo",
         method="PATCH",
         path="/api/v1/admin/sponsorships/bookings/{id}",
-        summary="Say how far a booking's video is",
-        description="For packages with a video. A published one needs its address.",
+        summary="Update a booking's video",
+        description="Sets the status of the video in a package. A published video needs its address.",
         handler=describe_video,
         result=BookingAnswer,
         body=VideoEdit,
@@ -253,7 +239,8 @@ ROWS = (
         method="POST",
         path="/api/v1/admin/sponsorships/bookings/{id}/refund",
         summary="Refund a booking",
-        description="All of it. The booking is refunding until the processor has paid back; ordering it again is harmless.",
+        description="Refunds the full amount. The booking stays `refunding` until the payment processor confirms. "
+        "Repeating the request has no effect.",
         handler=refund,
         result=BookingAnswer,
         body=RefundBody,
@@ -264,8 +251,8 @@ ROWS = (
     _reading(
         name="listAudit",
         path="/api/v1/admin/sponsorships/audit",
-        summary="Read the audit",
-        description="Every change and who made it, the newest first; with `targetId` the history of one thing.",
+        summary="Read the audit log",
+        description="Returns every change and who made it, newest first. For the history of one resource, use `targetId`.",
         handler=list_audit,
         result=AuditPage,
         query=AuditQuery,

@@ -1,4 +1,4 @@
-"""Operations 17 to 19 and 22: reserving weeks, paying for them, cancelling, and what was delivered."""
+"""Operations on bookings (specification, 17 to 19 and 22): reserve, pay, cancel and read."""
 
 import logging
 from functools import partial
@@ -10,9 +10,9 @@ from actors.bookings.store import Before
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family, unavailable
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
-from service.api.operations.listing import listed
+from service.api.operations.responses import list_page, with_id
 from service.api.policy import Access
 from service.schemas.bookings import (
     Booking,
@@ -31,18 +31,18 @@ log = logging.getLogger(__name__)
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
-    return await listed(
+    return await list_page(
         services,
         call,
         "bookings",
         partial(services.sponsorship.bookings, call.caller.owner),
-        place_of_booking,
+        booking_position,
         partial(booking_of, services),
         BookingPage,
     )
 
 
-def place_of_booking(view: BookingView) -> Before:
+def booking_position(view: BookingView) -> Before:
     return Before(view.booking.created_ms, view.booking.id)
 
 
@@ -53,7 +53,7 @@ async def reserve(services: Services, call: Call) -> Answer | Refused:
     view = await services.ledger.reserve(
         call.caller.owner, body.campaignId, body.slotId, body.weekStart, body.idempotencyKey, call.caller.agent
     )
-    return shown(services, view)
+    return booking_answer(services, view)
 
 
 async def start(services: Services, call: Call) -> Answer | Refused:
@@ -71,24 +71,21 @@ async def start(services: Services, call: Call) -> Answer | Refused:
         body.idempotencyKey,
         call.caller.agent,
     )
-    return shown(services, view)
+    return booking_answer(services, view)
 
 
-async def read_booking(services: Services, call: Call) -> Answer | Refused:
-    booking_id = call.path_values["id"]
-    view = await services.sponsorship.booking(call.caller.owner, booking_id) if may_exist(booking_id) else None
+@with_id(unknown_booking)
+async def read_booking(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    view = await services.sponsorship.booking(call.caller.owner, booking_id)
     if view is None:
         return unknown_booking()
     booking = booking_of(services, view)
-    receipt = Receipt.of(view.booking, booking.receiptUrl)
-    return Answer.of(BookingWithReceipt(booking=booking, receipt=receipt), [*NO_STORE])
+    return Answer.of(BookingWithReceipt(booking=booking, receipt=Receipt.of(view.booking, booking.receiptUrl)))
 
 
-async def open_checkout(services: Services, call: Call) -> Answer | Refused:
-    """The booking goes to checkout first, so that a payment always finds it there; asking again is harmless."""
-    booking_id = call.path_values["id"]
-    if not may_exist(booking_id):
-        return unknown_booking()
+@with_id(unknown_booking)
+async def open_checkout(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    # The booking moves to checkout first, so that every payment finds it there. Repeating this has no effect.
     view = await services.ledger.open_checkout(call.caller.owner, booking_id, call.caller.agent)
     if isinstance(view, Refused):
         return view
@@ -96,40 +93,31 @@ async def open_checkout(services: Services, call: Call) -> Answer | Refused:
         checkout = await services.payments.checkout(view.booking, view.campaign_name)
     except PaymentsUnavailable as error:
         log.warning("no checkout for %s: %s", booking_id, error)
-        return unavailable("The payment processor cannot be reached. Try again in a moment.")
+        return unavailable("Payment is unavailable right now. Try again in a moment.")
     except PaymentsRefused as error:
         log.error("no checkout for %s: %s", booking_id, error)
-        return unavailable("The payment processor refuses the checkout. We have been told.")
-    return Answer.of(CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms), [*NO_STORE])
+        return unavailable("Payment is unavailable right now. We've been notified; please try again later.")
+    return Answer.of(CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms))
 
 
-async def cancel(services: Services, call: Call) -> Answer | Refused:
-    booking_id = call.path_values["id"]
-    if not may_exist(booking_id):
-        return unknown_booking()
-    return shown(services, await services.ledger.cancel(call.caller.owner, booking_id, call.caller.agent))
+@with_id(unknown_booking)
+async def cancel(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    return booking_answer(services, await services.ledger.cancel(call.caller.owner, booking_id, call.caller.agent))
 
 
 def booking_of(services: Services, view: BookingView) -> Booking:
-    """A booking as it stands now, on the wire."""
+    """The wire model of a booking at this moment."""
     return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking))
 
 
-def shown(services: Services, view: BookingView | Refused) -> Answer | Refused:
-    if isinstance(view, Refused):
-        return view
-    return Answer.of(BookingAnswer(booking=booking_of(services, view)), [*NO_STORE])
+def booking_answer(services: Services, view: BookingView | Refused) -> Answer | Refused:
+    return respond(view, lambda found: BookingAnswer(booking=booking_of(services, found)))
 
 
 _bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)
 _reserving = partial(_bookings, method="POST", result=BookingAnswer)
 LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "openCheckout", "cancelBooking"), "/booking/id")
-RESERVING_CODES = (
-    Code.NOT_FOUND,
-    Code.SLOT_UNAVAILABLE,
-    Code.HOLD_LIMIT,
-    Code.IDEMPOTENCY_CONFLICT,
-)
+RESERVING_CODES = (Code.NOT_FOUND, Code.SLOT_UNAVAILABLE, Code.HOLD_LIMIT, Code.IDEMPOTENCY_CONFLICT)
 KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 MONDAY_MS = 1_798_416_000_000
 """28 December 2026."""
@@ -140,7 +128,7 @@ ROWS = (
         method="GET",
         path="/api/v1/sponsors/bookings",
         summary="List your bookings",
-        description="The newest first, each with its impressions and clicks.",
+        description="Returns your bookings, newest first, each with its impressions and clicks.",
         handler=list_bookings,
         result=BookingPage,
         query=SponsorshipQuery,
@@ -150,8 +138,8 @@ ROWS = (
         name="createBooking",
         path="/api/v1/sponsors/bookings",
         summary="Reserve a sponsorship week",
-        description="Holds the slot's weeks for a time; pay before it runs out. The same idempotencyKey with the same body "
-        "gives the same booking, as it stands by then; with another body it is refused.",
+        description="Holds the slot's weeks until `heldUntil`. Pay before then. A repeated `idempotencyKey` returns "
+        "the same booking in its current state if the body is the same, and an error otherwise.",
         handler=reserve,
         body=BookingBody,
         leads_to=LEADS_TO,
@@ -168,8 +156,8 @@ ROWS = (
         name="startBooking",
         path="/api/v1/sponsors/bookings/start",
         summary="Save brand details and reserve a package",
-        description="Profile, campaign and booking in one transaction, or nothing. The campaign is named after the brand, "
-        "leads to the website, and waits for review.",
+        description="Saves the profile, a campaign and a booking, or none of them. The campaign has the brand's name, "
+        "links to the website and waits for review.",
         handler=start,
         body=BookingStart,
         leads_to=LEADS_TO,
@@ -190,7 +178,7 @@ ROWS = (
         method="GET",
         path="/api/v1/sponsors/bookings/{id}",
         summary="Read one booking and its receipt",
-        description="A booking of yours; the receipt is null until it was paid.",
+        description="Returns one of your bookings. The receipt is null until the booking is paid.",
         handler=read_booking,
         result=BookingWithReceipt,
         scopes=(Scope.SPONSOR_READ,),
@@ -202,7 +190,8 @@ ROWS = (
         method="POST",
         path="/api/v1/sponsors/bookings/{id}/checkout",
         summary="Go to checkout",
-        description="Where a person pays for a reserved booking. The hold begins anew, once. In test mode no money moves.",
+        description="Returns the address where a person can pay for a booking. The first call restarts the hold. In "
+        "test mode no money moves.",
         handler=open_checkout,
         result=CheckoutAnswer,
         scopes=(Scope.BILLING_WRITE,),
@@ -212,7 +201,7 @@ ROWS = (
         name="cancelBooking",
         path="/api/v1/sponsors/bookings/{id}/cancel",
         summary="Cancel a booking",
-        description="Gives up a booking that is not paid; its weeks are free at once.",
+        description="Cancels a booking that is not paid. Its weeks are free immediately.",
         handler=cancel,
         scopes=(Scope.BILLING_WRITE,),
         codes=(Code.NOT_FOUND, Code.INVALID_STATE),

@@ -1,4 +1,4 @@
-"""Operations 6 to 9: list, search and read use cases and bot templates, from the snapshot in memory."""
+"""Operations on the catalog (specification, 6 to 9), served from the snapshot in memory."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations.caching import cached
+from service.api.operations.responses import cached, invalid_cursor
 from service.api.policy import Access
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
@@ -45,8 +45,8 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
         return cached(call, first.body, first.etag, MAX_AGE_SECONDS)
     try:
         position = Position(*services.cursors.decode(kind, query.cursor))
-    except BadCursor as error:
-        return Refused(Code.INVALID_REQUEST, f"The query is not valid: cursor: {error}.")
+    except BadCursor:
+        return invalid_cursor()
     page = services.catalog.snapshot.page(kind, position, limit)
     cursor = None if page.last is None else cursor_to(page.last)
     return cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS)
@@ -59,7 +59,7 @@ def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Ref
     return cached(call, item.body, item.etag, MAX_AGE_SECONDS)
 
 
-SEARCHING = "Newest first. With `q`: the best matches first, without a cursor."
+SEARCHING = "Returns entries newest first. With `q`, returns the best matches, best first, without a cursor."
 
 _reading = partial(
     Operation,
@@ -72,7 +72,6 @@ _reading = partial(
     cacheable=True,
     hot=True,
 )
-"""What all four have in common."""
 
 ROWS = (
     _reading(
@@ -89,7 +88,7 @@ ROWS = (
         name="getUseCase",
         path="/api/v1/usecases/{slug}",
         summary="Read one use case",
-        description="A use case with its guide, where it has one.",
+        description="Returns a use case, with its guide if it has one.",
         handler=read_usecase,
         result=UseCase,
         codes=(Code.NOT_FOUND,),
@@ -108,7 +107,7 @@ ROWS = (
         name="getBot",
         path="/api/v1/bots/{slug}",
         summary="Read one bot template",
-        description="A bot template.",
+        description="Returns a bot template.",
         handler=read_bot,
         result=Bot,
         codes=(Code.NOT_FOUND,),

@@ -1,4 +1,4 @@
-"""What was delivered for a booking, day by day: an operation beside those of the specification."""
+"""An operation on the daily impressions and clicks of a booking. It extends the specification."""
 
 from collections.abc import Iterable
 
@@ -9,25 +9,24 @@ from actors.clock import DAY_MS, day_of
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer
 from service.api.operation import Call, Operation
+from service.api.operations.responses import with_id
 from service.api.policy import Access
 from service.schemas.bookings import Delivery, DeliveryDay
-from service.schemas.fields import may_exist
 
 
-async def read_delivery(services: Services, call: Call) -> Answer | Refused:
-    booking_id = call.path_values["id"]
-    view = await services.sponsorship.booking(call.caller.owner, booking_id) if may_exist(booking_id) else None
+@with_id(unknown_booking)
+async def read_delivery(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    view = await services.sponsorship.booking(call.caller.owner, booking_id)
     if view is None:
         return unknown_booking()
     counted = await services.sponsorship.delivered(booking_id)
-    return Answer.of(delivery_of(view.booking, counted, services.clock.now_ms()), [*NO_STORE])
+    return Answer.of(delivery_of(view.booking, counted, services.clock.now_ms()))
 
 
 def delivery_of(booking: Booking, counted: Iterable[DayDelivered], now_ms: int) -> Delivery:
-    """Each day of the run that has begun, those with nothing too; and days beside the run on which something was counted:
-    what comes in just before its end may be counted just after."""
+    """Every day of the run up to today, and other days with counts: events can be counted just after the run ends."""
     days = dict.fromkeys(_run(booking, now_ms), (0, 0))
     days |= {each.day: (each.impressions, each.clicks) for each in counted}
     items = [
@@ -40,7 +39,7 @@ def delivery_of(booking: Booking, counted: Iterable[DayDelivered], now_ms: int) 
 
 
 def _run(booking: Booking, now_ms: int) -> range:
-    """The days of the booking's weeks up to today; what was never paid has no run."""
+    """The days of a paid booking's weeks up to today. Empty for other bookings."""
     if booking.paid_ms is None:
         return range(0)
     return range(day_of(booking.week_start_ms), min(day_of(booking.week_end_ms), day_of(now_ms) + 1))
@@ -51,8 +50,9 @@ ROWS = (
         name="getDelivery",
         method="GET",
         path="/api/v1/sponsors/bookings/{id}/delivery",
-        summary="What was delivered for a booking, by day",
-        description="Each day of a paid booking's run up to today, in order, also those on which nothing was counted.",
+        summary="Read the daily delivery of a booking",
+        description="Returns the impressions and clicks of each day of a paid booking up to today, in order, including "
+        "days without any.",
         tag="Bookings",
         handler=read_delivery,
         result=Delivery,

@@ -1,15 +1,16 @@
-"""Operation 4 and what follows from it: a device begins a login and polls, a person looks at it and decides."""
+"""Operations of device login (RFC 8628; specification, 4): a device starts and polls, a person approves or denies."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from actors.clock import SECOND_MS
+from actors.devices.actor import RedeemedKey
 from actors.devices.codes import shown_code
-from actors.devices.messages import Device
+from actors.devices.messages import DeviceView
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.policy import Access, Budget
 from service.schemas.devices import (
@@ -22,8 +23,8 @@ from service.schemas.devices import (
     DeviceTokenRequest,
 )
 
-NO_CACHE = (*NO_STORE, ("pragma", "no-cache"))
-"""RFC 6749 (5.1) wants both where there is a token."""
+NO_CACHE = ("pragma", "no-cache")
+"""Besides `no-store`. Both are required for responses with a token (RFC 6749, 5.1)."""
 
 AGENT_LENGTH = 200
 
@@ -34,46 +35,47 @@ async def start(services: Services, call: Call) -> Answer | Refused:
         return started
     device, page = started.device, f"{services.base_url}/device"
     user_code = shown_code(device.user_code)
-    shown = DeviceStarted(
-        device_code=started.device_code,
-        user_code=user_code,
-        verification_uri=page,
-        verification_uri_complete=f"{page}?{urlencode({'user_code': user_code})}",
-        expires_in=(device.expires_ms - device.created_ms) // SECOND_MS,
-        interval=device.interval_seconds,
+    return Answer.of(
+        DeviceStarted(
+            device_code=started.device_code,
+            user_code=user_code,
+            verification_uri=page,
+            verification_uri_complete=f"{page}?{urlencode({'user_code': user_code})}",
+            expires_in=(device.expires_ms - device.created_ms) // SECOND_MS,
+            interval=device.interval_seconds,
+        )
     )
-    return Answer.of(shown, [*NO_STORE])
 
 
 async def poll(services: Services, call: Call) -> Answer | Refused:
     body: DeviceTokenRequest = call.body
-    outcome = await services.devices.poll(body.device_code)
-    if isinstance(outcome, Refused):
-        return outcome
-    shown = DeviceToken(
-        apiKey=outcome.api_key,
-        tenantId=outcome.key.tenant_id,
-        keyPrefix=outcome.key.prefix,
-        access_token=outcome.api_key,
+    return respond(await services.devices.poll(body.device_code), _token, NO_CACHE)
+
+
+def _token(issued: RedeemedKey) -> DeviceToken:
+    return DeviceToken(
+        apiKey=issued.api_key,
+        tenantId=issued.key.tenant_id,
+        keyPrefix=issued.key.prefix,
+        access_token=issued.api_key,
         token_type="Bearer",
     )
-    return Answer.of(shown, [*NO_CACHE])
 
 
 async def look(services: Services, call: Call) -> Answer | Refused:
     query: ApprovalQuery = call.query
-    seen = await services.devices.look(query.userCode, call.caller.agent)
-    return seen if isinstance(seen, Refused) else _shown(seen.device)
+    return respond(await services.devices.look(query.userCode, call.caller.agent), _approval)
 
 
 async def decide(services: Services, call: Call) -> Answer | Refused:
     body: ApprovalDecision = call.body
-    seen = await services.devices.decide(body.userCode, call.caller.agent, approve=body.decision == "approve")
-    return seen if isinstance(seen, Refused) else _shown(seen.device)
+    approve = body.decision == "approve"
+    return respond(await services.devices.decide(body.userCode, call.caller.agent, approve=approve), _approval)
 
 
-def _shown(device: Device) -> Answer:
-    shown = DeviceApproval(
+def _approval(view: DeviceView) -> DeviceApproval:
+    device = view.device
+    return DeviceApproval(
         userCode=shown_code(device.user_code),
         status=device.status.value,
         agent=device.agent,
@@ -81,15 +83,15 @@ def _shown(device: Device) -> Answer:
         createdAt=device.created_ms,
         expiresAt=device.expires_ms,
     )
-    return Answer.of(shown, [*NO_STORE])
 
 
 def program_of(headers: Mapping[str, str]) -> str:
-    """What the program calls itself, as far as it can be shown on one line."""
-    name = "".join(sign for sign in headers.get("user-agent", "") if sign.isprintable())
+    """The program's `User-Agent`, shortened to one printable line."""
+    name = "".join(character for character in headers.get("user-agent", "") if character.isprintable())
     return " ".join(name[:AGENT_LENGTH].split())
 
 
+POLL_CODES = (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN, Code.EXPIRED_TOKEN, Code.ACCESS_DENIED, Code.INVALID_CODE)
 DEVICE_CODE = "dvc_3hG9kQ2vX7pLmN4rT8wYzB5cD6fJ1sAe3hG9kQ2vX7p"
 
 ROWS = (
@@ -98,8 +100,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/device",
         summary="Start a device login",
-        description="Needs nothing; a body is ignored. Show `user_code` and `verification_uri` to a person who has an "
-        "account, and poll `POST /api/v1/auth/device/token` meanwhile (RFC 8628).",
+        description="Starts a login (RFC 8628). Show `user_code` and `verification_uri` to a person with an account, "
+        "and poll `POST /api/v1/auth/device/token`. No credentials are needed, and the body is ignored.",
         tag="Device login",
         handler=start,
         result=DeviceStarted,
@@ -111,8 +113,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/device/token",
         summary="Poll a device login",
-        description="JSON or a form. Wait `interval` seconds between polls; after `slow_down` as many as it says. Once "
-        "somebody has approved, the next poll gets a full key of his account, and no later one does.",
+        description="Takes JSON or a form. Wait `interval` seconds between polls, or longer if `slow_down` says so. "
+        "After approval, the next poll returns a full key of the person's account, once.",
         tag="Device login",
         handler=poll,
         result=DeviceToken,
@@ -120,13 +122,7 @@ ROWS = (
         body=DeviceTokenRequest,
         form=True,
         example={"device_code": DEVICE_CODE, "grant_type": GRANT},
-        codes=(
-            Code.AUTHORIZATION_PENDING,
-            Code.SLOW_DOWN,
-            Code.EXPIRED_TOKEN,
-            Code.ACCESS_DENIED,
-            Code.INVALID_CODE,
-        ),
+        codes=POLL_CODES,
         family=Family.DEVICE,
         budget=Budget.DEVICE_POLL,
     ),
@@ -134,14 +130,14 @@ ROWS = (
         name="getDeviceApproval",
         method="GET",
         path="/api/v1/auth/device/approval",
-        summary="Look at a device login",
-        description="What is asked with a user code, for the person who decides. Wrong codes lock this for the session.",
+        summary="Read a device login",
+        description="Returns the login request with this user code. Too many wrong codes block this for the session.",
         tag="Device approval",
         handler=look,
         result=DeviceApproval,
         access=Access.SESSION,
         query=ApprovalQuery,
-        # A wrong code is charged: a page elsewhere must not be able to lock somebody's form.
+        # Wrong codes count, so other sites must not be able to send them.
         same_origin=True,
         codes=(Code.INVALID_CODE,),
     ),
@@ -150,8 +146,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/device/approval",
         summary="Approve or deny a device login",
-        description="The person who is signed in gives the device a key of his account, or refuses. The same decision "
-        "once more changes nothing.",
+        description="Approving gives the device a full key of the signed-in person's account. Repeating the same "
+        "decision has no effect.",
         tag="Device approval",
         handler=decide,
         result=DeviceApproval,

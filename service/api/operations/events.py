@@ -1,7 +1,7 @@
-"""Operation 12 and its batch: placement events, deduplicated and committed before they are answered.
+"""Operations on placement events (specification, 12), which are deduplicated and committed before the response.
 
-What is shown can be counted: whether a placement is live is read from the snapshot that placements are served from. A
-booking that is not in it is asked for, so that a node that has not heard of a change yet drops nothing.
+Windows of live placements come from the snapshot that also serves placements. Bookings that are not in it are looked up,
+so a stale snapshot drops no events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,88 +20,84 @@ from service.schemas.fields import may_exist
 
 EVENT_BYTES = 4 * 1024
 BATCH_BYTES = 128 * 1024
-"""Room for 500 events of 262 bytes; one with an id of this service has 113, and 161 when it is indented."""
+"""500 events of 262 bytes. An event with an id of this service has 113 bytes, indented 161."""
 
 CRAWLERS = ("bot", "crawl", "spider", "slurp", "headless")
-"""What the user agents of those say who own up to being one."""
+"""Words in the user agents of declared crawlers."""
 
 KINDS = {kind.value: kind for kind in Kind}
-DROPPED = {
-    fate: (*NO_STORE, ("x-event-dropped", fate.value)) for fate in EventOutcome if fate is not EventOutcome.RECORDED
-}
-RESULTS = {fate: b'{"recorded":false,"dropped":"%s"}' % fate.encode() for fate in EventOutcome} | {
-    EventOutcome.RECORDED: b'{"recorded":true}'
-}
+DROPPED = {each: (*NO_STORE, ("x-event-dropped", each.value)) for each in EventOutcome}
+RESULTS = {each: b'{"recorded":false,"dropped":"%s"}' % each.encode() for each in EventOutcome}
+RESULTS[EventOutcome.RECORDED] = b'{"recorded":true}'
 
 
 async def record_event(services: Services, call: Call) -> Answer | Refused:
     body: EventBody = call.body
-    # Nearly all events are of placements that are shown.
+    # Nearly all events are for live placements.
     window = services.placements.snapshot.windows.get(body.bookingId)
     if window is None:
         window = (await _windows(services, [body.bookingId])).get(body.bookingId)
     if window is None:
         return Refused(Code.NOT_FOUND, "There is no booking with this id.")
-    fate = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
-    if fate is None:
-        fate = await services.events.record(_event(body))
+    outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
+    if outcome is None:
+        outcome = await services.events.record(_event(body))
     else:
-        services.events.count(fate)
-    return told(fate)
+        services.events.count(outcome)
+    return event_answer(outcome)
 
 
-def told(fate: EventOutcome) -> Answer:
-    """What became of one event, as its answer."""
-    if fate is EventOutcome.RECORDED:
+def event_answer(outcome: EventOutcome) -> Answer:
+    """The response to one event."""
+    if outcome is EventOutcome.RECORDED:
         return Answer(200, b'{"recorded":true}', [*NO_STORE])
-    return Answer(200, b'{"recorded":false}', [*DROPPED[fate]])
+    return Answer(200, b'{"recorded":false}', [*DROPPED[outcome]])
 
 
 async def record_events(services: Services, call: Call) -> Answer | Refused:
     body: EventBatchBody = call.body
-    # The request itself was counted as one event on its way in.
-    refused = too_fast(services.budgets.more_events(call.request.client, len(body.events) - 1))
-    if refused is not None:
+    # The dispatcher has already counted the request as one event.
+    if refused := too_fast(services.budgets.more_events(call.request.client, len(body.events) - 1)):
         return refused
     windows = await _windows(services, dict.fromkeys(each.bookingId for each in body.events))
-    for place, each in enumerate(body.events):
+    for index, each in enumerate(body.events):
         if each.bookingId not in windows:
-            words = f"The body is not valid: events.{place}.bookingId: there is no booking with this id"
-            return Refused(Code.INVALID_REQUEST, words)
-    fates = await _fates(services, call, body.events, windows)
-    results = b",".join([RESULTS[fate] for fate in fates])
+            message = f"The body is not valid: events.{index}.bookingId: there is no booking with this id"
+            return Refused(Code.INVALID_REQUEST, message)
+    outcomes = await _outcomes(services, call, body.events, windows)
+    results = b",".join([RESULTS[outcome] for outcome in outcomes])
     return Answer(200, b'{"results":[%s]}' % results, [*NO_STORE])
 
 
-async def _fates(
+async def _outcomes(
     services: Services, call: Call, events: Sequence[BatchEvent], windows: Mapping[str, Window]
 ) -> list[EventOutcome]:
-    """What becomes of each event: dropped by what is known already, or as the deduper says."""
+    """The outcome of each event, in order. Only events that are not dropped here go to the deduper."""
     now_ms = services.clock.now_ms()
     dropped = _dropped(call.request.headers)
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
     if not any(known.values()):
-        # Nearly always: a relay tells of what is shown.
+        # The common case: relays report live placements.
         return await services.events.record_all([_event(each) for each in events])
     live = [_event(each) for each in events if known[each.bookingId] is None]
     recorded = iter(await services.events.record_all(live) if live else ())
-    fates = []
+    outcomes = []
     for each in events:
-        fate = known[each.bookingId]
-        fates.append(next(recorded) if fate is None else services.events.count(fate))
-    return fates
+        outcome = known[each.bookingId]
+        outcomes.append(next(recorded) if outcome is None else services.events.count(outcome))
+    return outcomes
 
 
 async def _windows(services: Services, booking_ids: Iterable[str]) -> Mapping[str, Window]:
-    """When the placements of these bookings are shown; bookings that do not exist are left out."""
-    shown = services.placements.snapshot.windows
-    found = {each: shown[each] for each in booking_ids if each in shown}
-    others = [each for each in booking_ids if each not in shown and may_exist(each)]
+    """The placement windows of these bookings. Bookings that do not exist are left out."""
+    live = services.placements.snapshot.windows
+    found = {each: live[each] for each in booking_ids if each in live}
+    others = [each for each in booking_ids if each not in live and may_exist(each)]
     return {**found, **await services.windows.windows(others)} if others else found
 
 
 def _dropped(headers: Mapping[str, str]) -> EventOutcome | None:
-    """Whoever sends this is no visitor who sees a page."""
+    """The outcome of a request that no visitor of a page sent, or None."""
     agent = headers.get("user-agent", "").lower()
     for word in CRAWLERS:
         if word in agent:
@@ -131,7 +127,6 @@ _reporting = partial(
     hot=True,
     plain_text=True,
 )
-"""What both have in common."""
 
 _EVENT = {
     "bookingId": "bok_4kQ9ZpR1sT7vX2yB5cD8eF",
@@ -145,11 +140,11 @@ ROWS = (
         path="/api/v1/sponsors/events",
         summary="Report an impression or a click",
         description=(
-            "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is said at most once, and only "
-            "after the event was committed; `false` comes with the header `X-Event-Dropped`: `duplicate` (it counts "
-            "already, also when the first answer got lost), `inactive` (the placement is not shown now), `crawler` or "
-            "`prefetch` (nobody saw it). The body is JSON of any content type, so `navigator.sendBeacon(url, text)` "
-            "needs no preflight. Cookies are ignored."
+            "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is returned at most once, "
+            "after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives the reason: "
+            "`duplicate` (already counted, even if the first response was lost), `inactive` (the placement is not "
+            "live), `crawler` or `prefetch` (no visitor saw it). The body is JSON with any content type, so "
+            "`navigator.sendBeacon(url, text)` needs no preflight. Cookies are ignored."
         ),
         handler=record_event,
         body=EventBody,
@@ -164,8 +159,8 @@ ROWS = (
         path="/api/v1/sponsors/events/batch",
         summary="Report up to 500 events",
         description=(
-            "For relays. Each event is answered in order, with what `X-Event-Dropped` would say. An event that is not "
-            "valid, or names a booking that does not exist, is a 400 that says which one, and nothing is recorded."
+            "For relays. Returns the result of each event in order, with the reason in `dropped`. If an event is not "
+            "valid or its booking does not exist, the API returns 400 with its position and records nothing."
         ),
         handler=record_events,
         body=EventBatchBody,

@@ -1,4 +1,4 @@
-"""Health of the node: alive, and ready to serve."""
+"""Health checks of the node."""
 
 from actors.values import Code, Refused
 from service.api.context import Services
@@ -10,15 +10,14 @@ from service.schemas.watching import Alive, Ready
 
 
 async def healthz(services: Services, call: Call) -> Answer | Refused:
-    return Answer.of(Alive(status="ok"), [("cache-control", "no-store")])
+    return Answer.of(Alive(status="ok"))
 
 
 async def readyz(services: Services, call: Call) -> Answer | Refused:
     problems = await not_ready(services.health)
     if problems:
         return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(problems), 1)
-    ready = Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live())
-    return Answer.of(ready, [("cache-control", "no-store")])
+    return Answer.of(Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live()))
 
 
 ROWS = (
@@ -26,8 +25,8 @@ ROWS = (
         name="isAlive",
         method="GET",
         path="/healthz",
-        summary="Whether the process is alive",
-        description="200 as long as the process answers at all.",
+        summary="Check that the process is alive",
+        description="Returns 200 as long as the process can respond.",
         tag="Operation",
         handler=healthz,
         result=Alive,
@@ -37,8 +36,8 @@ ROWS = (
         name="isReady",
         method="GET",
         path="/readyz",
-        summary="Whether the node can serve",
-        description="200 when the database answers and every actor runs and accepts; otherwise 503 and what is wrong.",
+        summary="Check that the node is ready",
+        description="Returns 200 if the database responds and every component accepts work, otherwise 503 with the problems.",
         tag="Operation",
         handler=readyz,
         result=Ready,

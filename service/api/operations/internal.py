@@ -1,7 +1,6 @@
-"""Operations that only pages of this service call. They are dispatched like all others, but not routed or documented.
+"""Operations for pages of this service only. They are dispatched like all others, but not routed or documented.
 
-A checkout or receipt link is a capability: its token is the permission, and an unknown token is a 404. The ledger alone
-decides whether a booking is paid.
+The token of a checkout or receipt link grants access to it; an unknown token is a 404.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,8 +11,8 @@ from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.mail.messages import RenderedMessage
 from actors.values import Agent, Code, Refused
 from service.api.context import Services
-from service.api.messages import NO_STORE, Answer, Request
-from service.api.operation import Call, Operation
+from service.api.messages import Answer, Request
+from service.api.operation import Call, Handler, Operation
 from service.api.policy import Access
 from service.config import Config
 from service.http.addresses import is_loopback
@@ -22,7 +21,7 @@ from service.tokens.links import Page
 
 CHECKOUT_AGENT = Agent("system", "checkout page")
 OUTBOX_MAILS = 50
-"""Most mails that the outbox page shows."""
+"""Maximum mails on the outbox page."""
 
 Change = Callable[[Services, Booking], Awaitable[BookingView | Refused]]
 
@@ -36,14 +35,11 @@ async def list_outbox(services: Services, call: Call) -> Answer | Refused:
     if not outbox_is_open(services.config, call.request):
         return _not_found()
     mails = [_outbox_mail(rendered) for rendered in await services.mail.recent(OUTBOX_MAILS)]
-    return Answer.of(OutboxMails(mails=mails), [*NO_STORE])
+    return Answer.of(OutboxMails(mails=mails))
 
 
 def outbox_is_open(config: Config, request: Request) -> bool:
-    """Whether the caller may see the outbox: no SMTP server is configured, and the caller is on this machine.
-
-    A request that a local proxy forwards does not count as local, whether the proxy is trusted or not.
-    """
+    """Whether no SMTP server is configured and the caller is on this machine. Requests through a proxy are never local."""
     forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
     return not config.mail.smtp_url and not forwarded and is_loopback(request.client)
 
@@ -85,7 +81,7 @@ async def view_receipt(services: Services, call: Call) -> Answer | Refused:
 
 
 async def _change(services: Services, call: Call, change: Change) -> Answer | Refused:
-    """Apply a change to an open booking, and answer with the booking as it is now."""
+    """Apply a change to an open booking, and return the booking."""
     before = await _payable(services, call)
     if isinstance(before, Refused):
         return before
@@ -94,12 +90,12 @@ async def _change(services: Services, call: Call, change: Change) -> Answer | Re
     changed = await change(services, before.booking)
     if not isinstance(changed, Refused):
         return _purchase(services, changed, changed=True)
-    # Another request has closed the booking in the meantime, for example the other button in a second tab.
+    # Another request closed the booking in the meantime, for example from a second tab.
     return await view_checkout(services, call)
 
 
 async def _pay(services: Services, booking: Booking) -> BookingView | Refused:
-    """No money moves. All clicks use the same payment id, so they are one payment."""
+    """No money moves. All clicks share a payment id, so they are one payment."""
     payment_id = f"test_{booking.id}"
     return await services.ledger.take_payment(
         payment_id, booking.id, payment_id, booking.amount_cents, booking.currency
@@ -150,16 +146,10 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
         paymentIssue=booking.payment_issue,
         changed=changed,
     )
-    return Answer.of(purchase, [*NO_STORE])
+    return Answer.of(purchase)
 
 
-def _row(
-    name: str,
-    path: str,
-    handler: Callable[[Services, Call], Awaitable[Answer | Refused]],
-    result: type[BaseModel],
-    method: str = "GET",
-) -> Operation:
+def _row(name: str, path: str, handler: Handler, result: type[BaseModel], method: str = "GET") -> Operation:
     return Operation(
         name=name,
         method=method,

@@ -1,11 +1,11 @@
-"""Operations 1 to 3: mint an anonymous key, claim it by an emailed code."""
+"""Operations on anonymous keys (specification, 1 to 3): mint a key, and claim it with an emailed code."""
 
 from actors.credentials import is_claim_token
 from actors.keys.messages import Claimed, CodeSent
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import too_fast, unavailable
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.usage import usage_of
 from service.api.policy import Access, Budget
@@ -15,37 +15,36 @@ from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart,
 async def mint(services: Services, call: Call) -> Answer | Refused:
     minted = await services.keys.mint()
     assert minted.key.expires_ms is not None
-    shown = MintedKey(
-        apiKey=minted.api_key,
-        tenantId=minted.key.tenant_id,
-        claimToken=minted.claim_token,
-        claimUrl=f"{services.base_url}/claim#{minted.claim_token}",
-        expiresAt=minted.key.expires_ms,
+    return Answer.of(
+        MintedKey(
+            apiKey=minted.api_key,
+            tenantId=minted.key.tenant_id,
+            claimToken=minted.claim_token,
+            claimUrl=f"{services.base_url}/claim#{minted.claim_token}",
+            expiresAt=minted.key.expires_ms,
+        )
     )
-    return Answer.of(shown, [*NO_STORE])
 
 
 async def start_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimStart = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    refused = too_fast(services.budgets.email(Budget.CLAIM_START, body.email))
-    if refused is not None:
+    if refused := too_fast(services.budgets.email(Budget.CLAIM_START, body.email)):
         return refused
     outcome = await services.keys.start_claim(body.claimToken, body.email)
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, CodeSent)
     services.mail.wake()
-    return Answer.of(ClaimSent(sent=True), [*NO_STORE])
+    return Answer.of(ClaimSent(sent=True))
 
 
 async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    refused = too_fast(services.budgets.email(Budget.CLAIM_COMPLETE, body.email))
-    if refused is not None:
+    if refused := too_fast(services.budgets.email(Budget.CLAIM_COMPLETE, body.email)):
         return refused
     outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip())
     if isinstance(outcome, Refused):
@@ -55,11 +54,11 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     tenant = await services.quota.read(outcome.tenant.id)
     if tenant is None:
         return unavailable()
-    return Answer.of(usage_of(tenant, outcome.key.prefix, outcome.email, services.quota.caps), [*NO_STORE])
+    return Answer.of(usage_of(tenant, outcome.key.prefix, outcome.email, services.quota.caps))
 
 
 def _unknown_token() -> Refused:
-    return Refused(Code.INVALID_CLAIM, "The claim token is unknown.")
+    return Refused(Code.INVALID_CLAIM, "The claim token is not valid. Use the one that came with the key.")
 
 
 TOKEN = "clm_3hG9kQ2vX7pLmN4rT8wYzB5cD6fJ1sAe"
@@ -70,8 +69,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/agent",
         summary="Mint an anonymous API key",
-        description="Needs nothing. The key works at once, has a lifetime cap and expires; claim it by email to lift both. "
-        "A body is not needed; any JSON object is accepted and ignored.",
+        description="Returns a key that works immediately, without credentials. It has a lifetime cap and expires; "
+        "claim it by email to remove both limits. The body is optional and ignored, but must be a JSON object.",
         tag="Keys",
         handler=mint,
         result=MintedKey,
@@ -85,7 +84,7 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/claim",
         summary="Start an email claim",
-        description="Sends a 6-digit code to the email. The answer tells nothing about whether the email has other keys.",
+        description="Sends a 6-digit code to the email address. The response is the same whether or not it has other keys.",
         tag="Keys",
         handler=start_claim,
         result=ClaimSent,
@@ -100,8 +99,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/claim/complete",
         summary="Complete an email claim",
-        description="Removes the key's expiry and lifetime cap; the key itself stays as it is. "
-        "Repeating a success within 10 minutes gives the same answer.",
+        description="Removes the expiry and lifetime cap of the key. The key itself does not change. Repeating a "
+        "successful request within 10 minutes returns the same response.",
         tag="Keys",
         handler=complete_claim,
         result=Usage,

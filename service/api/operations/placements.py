@@ -1,5 +1,4 @@
-"""Operations 10 and 11: the inventory of a week and the placements that are live, from the snapshot in memory. And the
-inventory of several weeks at once, for who plans."""
+"""Operations on inventory and live placements (specification, 10 and 11), served from the snapshot in memory."""
 
 from functools import partial
 
@@ -9,7 +8,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations.caching import cached
+from service.api.operations.responses import cached
 from service.api.policy import Access
 from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList
 from service.snapshots.placements import WEEKS_BACK, Rendered
@@ -37,8 +36,8 @@ async def get_calendar(services: Services, call: Call) -> Answer | Refused:
 
 def _too_far(services: Services) -> Refused:
     ahead = services.config.bookings.horizon_weeks
-    words = f"must be from {WEEKS_BACK} week back to {ahead} weeks ahead"
-    return Refused(Code.INVALID_REQUEST, f"The query is not valid: weekStart: {words}.")
+    message = f"The query is not valid: weekStart: must be from {WEEKS_BACK} week back to {ahead} weeks ahead."
+    return Refused(Code.INVALID_REQUEST, message)
 
 
 async def list_placements(services: Services, call: Call) -> Answer | Refused:
@@ -47,7 +46,7 @@ async def list_placements(services: Services, call: Call) -> Answer | Refused:
 
 
 def _fresh(call: Call, rendered: Rendered, now_ms: int) -> Answer:
-    """To be kept for a moment, and never beyond the one at which it changes: 0 in the last second before that."""
+    """A response that may be cached until it changes, at most `MAX_AGE_SECONDS`."""
     left_seconds = (rendered.until_ms - now_ms) // SECOND_MS
     return cached(call, rendered.body, rendered.etag, min(MAX_AGE_SECONDS, left_seconds))
 
@@ -63,14 +62,13 @@ _showing = partial(
     cacheable=True,
     hot=True,
 )
-"""What they have in common."""
 
 ROWS = (
     _showing(
         name="getInventory",
         path="/api/v1/sponsors/inventory",
-        summary="Slots and their availability",
-        description="The slots of a week. `available` ones can be booked now, from this week on.",
+        summary="List slots and their availability",
+        description="Returns the slots of a week. A slot that is `available` can be booked now, starting with this week.",
         handler=get_inventory,
         result=Inventory,
         query=InventoryQuery,
@@ -78,8 +76,8 @@ ROWS = (
     _showing(
         name="getCalendar",
         path="/api/v1/sponsors/calendar",
-        summary="Availability of several weeks",
-        description="The inventory of consecutive weeks in one answer, as far as weeks can be booked.",
+        summary="List availability for several weeks",
+        description="Returns the inventory of consecutive weeks, up to the last one that can be booked.",
         handler=get_calendar,
         result=Calendar,
         query=CalendarQuery,
@@ -89,8 +87,8 @@ ROWS = (
     _showing(
         name="listPlacements",
         path="/api/v1/sponsors/placements",
-        summary="Live placements",
-        description="What sponsors have paid for and is approved, as it is to be shown now.",
+        summary="List live placements",
+        description="Returns the paid and approved placements to show now.",
         handler=list_placements,
         result=PlacementList,
     ),

@@ -1,4 +1,4 @@
-"""Operations 20 and 21, and their extension: list, create and revoke the scoped keys of an account."""
+"""Operations on scoped keys of an account (specification, 20 and 21): list, create and revoke."""
 
 import re
 from functools import partial
@@ -6,7 +6,7 @@ from functools import partial
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.schemas.keys import KeyRevoked, ScopedKey, ScopedKeyIssued, ScopedKeyRequest, ScopedKeys
@@ -22,28 +22,29 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
         )
         for key in keys
     ]
-    return Answer.of(ScopedKeys(items=items), [*NO_STORE])
+    return Answer.of(ScopedKeys(items=items))
 
 
 async def create_key(services: Services, call: Call) -> Answer | Refused:
-    """What the caller may grant is decided where the new key is kept: see `Issue.granted_by`."""
     body: ScopedKeyRequest = call.body
     caller = call.caller
     issued = await services.keys.issue(
-        caller.email, caller.agent, scopes=tuple(body.scopes), name=body.name, granted_by=caller.granter
+        caller.email,
+        caller.agent,
+        scopes=tuple(body.scopes),
+        name=body.name,
+        granted_by=caller.granter,
+        idempotency_key=call.idempotency_key,
     )
-    if isinstance(issued, Refused):
-        return issued
-    shown = ScopedKeyIssued(apiKey=issued.api_key, id=issued.key.id, scopes=body.scopes)
-    return Answer.of(shown, [*NO_STORE])
+    return respond(issued, lambda new: ScopedKeyIssued(apiKey=new.api_key, id=new.key.id, scopes=body.scopes))
 
 
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
-    return await revoked(services, call)
+    return await revoke(services, call)
 
 
-async def revoked(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
-    """End the key of the account that the path names, a full one only with `full`."""
+async def revoke(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
+    """Revoke the key in the path. A full key needs `full`."""
     key_id = call.path_values["id"]
     if not _KEY_ID.fullmatch(key_id):
         return Refused(Code.NOT_FOUND, "There is no such key.")
@@ -51,7 +52,7 @@ async def revoked(services: Services, call: Call, *, full: bool = False) -> Answ
     if isinstance(outcome, Refused):
         return outcome
     services.key_cache.forget(outcome.changed)
-    return Answer.of(KeyRevoked(revoked=True), [*NO_STORE])
+    return Answer.of(KeyRevoked(revoked=True))
 
 
 _managing = partial(
@@ -62,7 +63,6 @@ _managing = partial(
     scopes=(Scope.KEYS_MANAGE,),
     metered=True,
 )
-"""What all three have in common."""
 
 ROWS = (
     _managing(
@@ -70,7 +70,7 @@ ROWS = (
         method="GET",
         path="/api/v1/sponsors/keys",
         summary="List scoped keys",
-        description="The live scoped keys of the account, the newest first; all of them, without a cursor.",
+        description="Returns every live scoped key of the account, newest first. This list has no pages.",
         handler=list_keys,
         result=ScopedKeys,
     ),
@@ -79,22 +79,24 @@ ROWS = (
         method="POST",
         path="/api/v1/sponsors/keys",
         summary="Create a scoped key",
-        description="A key with these scopes only; it is shown once. A key can grant only scopes that it holds itself, "
-        "a session all, and those of administrators only while the account is one.",
+        description="Creates a key with the given scopes. The key is returned only once. A key can grant only its own "
+        "scopes; a session can grant all. Administrator scopes need an administrator. A repeated Idempotency-Key is refused "
+        "and creates no second key.",
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
         leads_to={"revokeScopedKey": "/id"},
         example={"name": "Reporting", "scopes": ["sponsor:read"]},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
     ),
     _managing(
         name="revokeScopedKey",
         method="DELETE",
         path="/api/v1/sponsors/keys/{id}",
         summary="Revoke a scoped key",
-        description="Ends a scoped key of the account for good, on every node within a second. Repeating it changes "
-        "nothing. A key may revoke itself.",
+        description="Permanently revokes a scoped key of the account. It stops working on every node within a second. "
+        "Repeating the request has no effect. A key can revoke itself.",
         handler=revoke_key,
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),

@@ -1,4 +1,4 @@
-"""Signing in with an emailed code, and the account's browser sessions: list them, end one."""
+"""Operations on browser sessions: sign in with an emailed code, list the sessions of the account, and end one."""
 
 from functools import partial
 
@@ -7,10 +7,10 @@ from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.cookies import drop_cookie, keep_cookie
 from service.api.errors import too_fast
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
+from service.api.operations.responses import with_id
 from service.api.policy import Access, Budget
-from service.schemas.fields import may_exist
 from service.schemas.sessions import (
     SessionBegun,
     SessionEnded,
@@ -24,29 +24,29 @@ from service.schemas.sessions import (
 
 async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInStart = call.body
-    refused = too_fast(services.budgets.email(Budget.SIGN_IN_START, body.email))
-    if refused is not None:
+    if refused := too_fast(services.budgets.email(Budget.SIGN_IN_START, body.email)):
         return refused
     outcome = await services.sessions.start_sign_in(body.email)
     if isinstance(outcome, Refused):
         return outcome
     services.mail.wake()
-    return Answer.of(SignInSent(sent=True), [*NO_STORE])
+    return Answer.of(SignInSent(sent=True))
 
 
 async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInComplete = call.body
-    refused = too_fast(services.budgets.email(Budget.SIGN_IN_COMPLETE, body.email))
-    if refused is not None:
+    if refused := too_fast(services.budgets.email(Budget.SIGN_IN_COMPLETE, body.email)):
         return refused
-    agent_words = call.request.headers.get("user-agent", "")
-    begun = await services.sessions.complete_sign_in(body.email, body.code.strip(), agent_words)
+    user_agent = call.request.headers.get("user-agent", "")
+    begun = await services.sessions.complete_sign_in(body.email, body.code.strip(), user_agent)
     if isinstance(begun, Refused):
         return begun
     session = begun.session
-    shown = SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms)
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
-    return Answer.of(shown, [*NO_STORE, keep_cookie(begun.token, services.base_url, seconds)])
+    return Answer.of(
+        SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),
+        keep_cookie(begun.token, services.base_url, seconds),
+    )
 
 
 async def list_sessions(services: Services, call: Call) -> Answer | Refused:
@@ -62,18 +62,15 @@ async def list_sessions(services: Services, call: Call) -> Answer | Refused:
         )
         for session in sessions
     ]
-    return Answer.of(SessionList(items=items), [*NO_STORE])
+    return Answer.of(SessionList(items=items))
 
 
-async def end_session(services: Services, call: Call) -> Answer | Refused:
-    session_id, caller = call.path_values["id"], call.caller
-    if not may_exist(session_id):
-        return Refused(Code.NOT_FOUND, "There is no such session.")
+@with_id(lambda: Refused(Code.NOT_FOUND, "There is no such session."))
+async def end_session(services: Services, call: Call, session_id: str) -> Answer | Refused:
+    caller = call.caller
     outcome = await services.sessions.end_session(session_id, caller.email, caller.agent)
-    if isinstance(outcome, Refused):
-        return outcome
     dropped = [drop_cookie(services.base_url)] if session_id == caller.agent.id else []
-    return Answer.of(SessionEnded(ended=True), [*NO_STORE, *dropped])
+    return respond(outcome, lambda _: SessionEnded(ended=True), *dropped)
 
 
 _signing_in = partial(Operation, tag="Sign-in", method="POST", access=Access.PUBLIC)
@@ -83,9 +80,9 @@ ROWS = (
     _signing_in(
         name="startSignIn",
         path="/api/v1/auth/session",
-        summary="Ask for a sign-in code",
-        description="Sends a 6-digit code to the email. The answer tells nothing about whether the email has an account. "
-        "A new code ends the one before it.",
+        summary="Request a sign-in code",
+        description="Sends a 6-digit code to the email address. The response is the same whether or not it has an "
+        "account. A new code replaces the previous one.",
         handler=start_sign_in,
         result=SignInSent,
         body=SignInStart,
@@ -96,9 +93,9 @@ ROWS = (
         name="completeSignIn",
         path="/api/v1/auth/session/complete",
         summary="Sign in with an emailed code",
-        description="Begins a browser session, which the answer gives to the browser as a cookie; an account is made where "
-        "the email has none. Has to come from a page of this service, so that no other site can sign a browser in. A code "
-        "opens one session.",
+        description="Starts a browser session and sets its cookie. Creates the account if the email address has none. "
+        "The request must come from a page of this service, so that other sites cannot sign a browser in. A code can "
+        "be used once.",
         handler=complete_sign_in,
         result=SessionBegun,
         body=SignInComplete,
@@ -113,7 +110,7 @@ ROWS = (
         method="GET",
         path="/api/v1/auth/sessions",
         summary="List browser sessions",
-        description="The live sessions of the account, the last used first; all of them, without a cursor.",
+        description="Returns every live session of the account, most recently used first. This list has no pages.",
         handler=list_sessions,
         result=SessionList,
     ),
@@ -122,8 +119,8 @@ ROWS = (
         method="DELETE",
         path="/api/v1/auth/sessions/{id}",
         summary="End a browser session",
-        description="Ends a session of the account for good, on every node from the next request on. Repeating it changes "
-        "nothing. Ending the one that asks is signing out.",
+        description="Permanently ends a session of the account, from the next request on every node. Repeating the "
+        "request has no effect. To sign out, end the current session.",
         handler=end_session,
         result=SessionEnded,
         headers=("Set-Cookie",),

@@ -1,4 +1,4 @@
-"""Operations 13 to 16: the calling account as a sponsor, its profile and its campaigns."""
+"""Operations on the calling account's sponsor profile and campaigns (specification, 13 to 16)."""
 
 from functools import partial
 
@@ -9,12 +9,11 @@ from actors.bookings.transitions import CampaignMove
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer, respond
 from service.api.operation import Call, Handler, Operation
-from service.api.operations.listing import listed
+from service.api.operations.responses import list_page, with_id
 from service.api.policy import Access
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignBody, CampaignEdit, CampaignPage
-from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.sponsors import Identity, Profile, ProfileBody, ProfileSaved
 
@@ -22,56 +21,57 @@ from service.schemas.sponsors import Identity, Profile, ProfileBody, ProfileSave
 async def read_identity(services: Services, call: Call) -> Answer | Refused:
     caller = call.caller
     sponsor = await services.sponsorship.sponsor(caller.owner)
-    shown = Identity(
-        profile=None if sponsor is None else Profile(name=sponsor.name, website=sponsor.website),
-        email=caller.email,
-        isAdmin=caller.admin,
-        isDemo=sponsor is not None and sponsor.demo,
-        scopes=list(caller.scopes),
-        billingMode=services.config.billing.mode,
+    return Answer.of(
+        Identity(
+            profile=None if sponsor is None else Profile(name=sponsor.name, website=sponsor.website),
+            email=caller.email,
+            isAdmin=caller.admin,
+            isDemo=sponsor is not None and sponsor.demo,
+            scopes=list(caller.scopes),
+            billingMode=services.config.billing.mode,
+        )
     )
-    return Answer.of(shown, [*NO_STORE])
 
 
 async def save_profile(services: Services, call: Call) -> Answer | Refused:
     body: ProfileBody = call.body
     sponsor = await services.ledger.save_profile(call.caller.owner, body.name, body.website, call.caller.agent)
-    return Answer.of(ProfileSaved(profile=Profile(name=sponsor.name, website=sponsor.website)), [*NO_STORE])
+    return Answer.of(ProfileSaved(profile=Profile(name=sponsor.name, website=sponsor.website)))
 
 
 async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
-    return await listed(
+    return await list_page(
         services,
         call,
         "campaigns",
         partial(services.sponsorship.campaigns, call.caller.owner),
-        place_of_campaign,
+        campaign_position,
         Campaign.of,
         CampaignPage,
     )
 
 
-def place_of_campaign(view: CampaignView) -> Before:
+def campaign_position(view: CampaignView) -> Before:
     return Before(view.campaign.created_ms, view.campaign.id)
 
 
 async def create_campaign(services: Services, call: Call) -> Answer | Refused:
     body: CampaignBody = call.body
-    view = await services.ledger.create_campaign(call.caller.owner, body.name, body.content(), call.caller.agent)
-    return _shown(view)
+    view = await services.ledger.create_campaign(
+        call.caller.owner, body.name, body.content(), call.caller.agent, call.idempotency_key
+    )
+    return respond(view, campaign_answer)
 
 
-async def read_campaign(services: Services, call: Call) -> Answer | Refused:
-    campaign_id = call.path_values["id"]
-    found = await services.sponsorship.campaign(call.caller.owner, campaign_id) if may_exist(campaign_id) else None
-    return _shown(found or unknown_campaign())
+@with_id(unknown_campaign)
+async def read_campaign(services: Services, call: Call, campaign_id: str) -> Answer | Refused:
+    found = await services.sponsorship.campaign(call.caller.owner, campaign_id)
+    return respond(found or unknown_campaign(), campaign_answer)
 
 
-async def edit_campaign(services: Services, call: Call) -> Answer | Refused:
+@with_id(unknown_campaign)
+async def edit_campaign(services: Services, call: Call, campaign_id: str) -> Answer | Refused:
     body: CampaignEdit = call.body
-    campaign_id = call.path_values["id"]
-    if not may_exist(campaign_id):
-        return unknown_campaign()
     view = await services.ledger.edit_campaign(
         call.caller.owner,
         campaign_id,
@@ -83,21 +83,20 @@ async def edit_campaign(services: Services, call: Call) -> Answer | Refused:
         target_url=body.targetUrl,
         logo_text=body.logoText,
     )
-    return _shown(view)
+    return respond(view, campaign_answer)
 
 
 def _moving(move: CampaignMove) -> Handler:
-    async def handler(services: Services, call: Call) -> Answer | Refused:
-        campaign_id = call.path_values["id"]
-        if not may_exist(campaign_id):
-            return unknown_campaign()
-        return _shown(await services.ledger.move_campaign(call.caller.owner, campaign_id, move, call.caller.agent))
+    @with_id(unknown_campaign)
+    async def handler(services: Services, call: Call, campaign_id: str) -> Answer | Refused:
+        view = await services.ledger.move_campaign(call.caller.owner, campaign_id, move, call.caller.agent)
+        return respond(view, campaign_answer)
 
     return handler
 
 
-def _shown(view: CampaignView | Refused) -> Answer | Refused:
-    return view if isinstance(view, Refused) else Answer.of(CampaignAnswer(campaign=Campaign.of(view)), [*NO_STORE])
+def campaign_answer(view: CampaignView) -> CampaignAnswer:
+    return CampaignAnswer(campaign=Campaign.of(view))
 
 
 _sponsors = partial(Operation, family=Family.SPONSORSHIP, tag="Sponsors", access=Access.REQUIRED, metered=True)
@@ -122,8 +121,8 @@ ROWS = (
         name="getSponsor",
         method="GET",
         path="/api/v1/sponsors/me",
-        summary="Who the calling key stands for",
-        description="The account's profile, email and standing, and the scopes that the key holds now.",
+        summary="Read the calling account",
+        description="Returns the account's sponsor profile, email and role, and the scopes that apply to this request.",
         handler=read_identity,
         result=Identity,
         scopes=(Scope.SPONSOR_READ,),
@@ -133,7 +132,7 @@ ROWS = (
         method="PATCH",
         path="/api/v1/sponsors/profile",
         summary="Save the sponsor profile",
-        description="The name that visitors see, and the sponsor's website. Needed before the first booking.",
+        description="Saves the name that visitors see and the sponsor's website. Required before the first booking.",
         handler=save_profile,
         result=ProfileSaved,
         body=ProfileBody,
@@ -145,7 +144,7 @@ ROWS = (
         method="GET",
         path="/api/v1/sponsors/campaigns",
         summary="List your campaigns",
-        description="The newest first.",
+        description="Returns your campaigns, newest first.",
         handler=list_campaigns,
         result=CampaignPage,
         query=SponsorshipQuery,
@@ -156,7 +155,8 @@ ROWS = (
         method="POST",
         path="/api/v1/sponsors/campaigns",
         summary="Create a campaign",
-        description="A creative, which waits for review. It can be booked at once, and is shown once it is approved.",
+        description="Creates a campaign and submits it for review. You can book it immediately; it is shown after approval. "
+        "A repeated Idempotency-Key with the same body returns the campaign as it is now.",
         handler=create_campaign,
         body=CampaignBody,
         leads_to=dict.fromkeys(("getCampaign", "editCampaign", "withdrawCampaign", "reviewCampaign"), "/campaign/id"),
@@ -168,13 +168,14 @@ ROWS = (
             "targetUrl": "https://tools.example.com/start",
             "logoText": "ET",
         },
+        keyed=True,
     ),
     _campaigns(
         name="getCampaign",
         method="GET",
         path="/api/v1/sponsors/campaigns/{id}",
         summary="Read one campaign",
-        description="A campaign of yours, with what the last review said.",
+        description="Returns one of your campaigns, with the note of its last review.",
         handler=read_campaign,
         result=CampaignAnswer,
         scopes=(Scope.SPONSOR_READ,),
@@ -185,15 +186,15 @@ ROWS = (
         method="PATCH",
         path="/api/v1/sponsors/campaigns/{id}",
         summary="Edit a campaign",
-        description="Changes the fields that are given. An approved or paused campaign whose content changes is reviewed "
-        "again, and is not shown meanwhile; its name is for you only.",
+        description="Changes the fields that you send. An approved or paused campaign whose content changes is "
+        "reviewed again and not shown until then. Changing the name needs no review, because only you see it.",
         handler=edit_campaign,
         body=CampaignEdit,
         example={"headline": "Ship your first agent this week"},
         codes=(Code.NOT_FOUND,),
     ),
-    _move(CampaignMove.SUBMIT, "Submit a campaign", "A draft or rejected campaign is reviewed (again)."),
-    _move(CampaignMove.WITHDRAW, "Withdraw a campaign", "A campaign that waits for review becomes a draft."),
-    _move(CampaignMove.PAUSE, "Pause a campaign", "An approved campaign is not shown until it is resumed."),
-    _move(CampaignMove.RESUME, "Resume a campaign", "A paused campaign is shown again."),
+    _move(CampaignMove.SUBMIT, "Submit a campaign", "Submits a draft or rejected campaign for review."),
+    _move(CampaignMove.WITHDRAW, "Withdraw a campaign", "Turns a pending campaign back into a draft."),
+    _move(CampaignMove.PAUSE, "Pause a campaign", "Stops showing an approved campaign until you resume it."),
+    _move(CampaignMove.RESUME, "Resume a campaign", "Shows a paused campaign again."),
 )

@@ -1,4 +1,4 @@
-"""Operation 5: usage and limits of the calling key, or of the account of a session."""
+"""The operation on usage and limits of a key, or of a session's account (specification, 5)."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from actors.quota.state import Caps
 from actors.values import Refused, Scope, Tenant, Tier
 from service.api.context import Services
 from service.api.errors import unavailable
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.schemas.keys import Usage
@@ -20,17 +20,14 @@ async def usage(services: Services, call: Call) -> Answer | Refused:
         services.key_cache.forget([] if resolved is None else [resolved.key.hash])
         return unavailable("This key is being claimed. Try again in a moment.")
     if resolved is None:
-        # A session presents no key: what it does present begins with this.
-        shown = usage_of(tenant, SESSION_PREFIX, call.caller.email, caps)
-    else:
-        shown = usage_of(tenant, resolved.key.prefix, resolved.email, caps, expires_ms=resolved.key.expires_ms)
-    return Answer.of(shown, [*NO_STORE])
+        return Answer.of(usage_of(tenant, SESSION_PREFIX, call.caller.email, caps))
+    return Answer.of(usage_of(tenant, resolved.key.prefix, resolved.email, caps, expires_ms=resolved.key.expires_ms))
 
 
 def usage_of(
     tenant: Tenant, prefix: str, email: str | None, caps: Mapping[Tier, Caps], *, expires_ms: int | None = None
 ) -> Usage:
-    """A tenant's counters as its owner sees them, who calls with what begins with `prefix`."""
+    """The usage of a tenant. `prefix` is the start of the caller's key or session token."""
     cap = caps[tenant.tier]
     anonymous = tenant.tier is Tier.ANONYMOUS
     limit = cap.lifetime if anonymous else cap.monthly
@@ -53,9 +50,9 @@ ROWS = (
         name="getUsage",
         method="GET",
         path="/api/v1/usage",
-        summary="Usage of the calling key",
-        description="Counters and limits of the key's tenant, as of the last answered request. Does not count itself. "
-        f"A session sees those of its account, and `{SESSION_PREFIX}` in the place of a key's prefix.",
+        summary="Read usage",
+        description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
+        f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`.",
         tag="Account",
         handler=usage,
         result=Usage,

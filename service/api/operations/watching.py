@@ -1,17 +1,18 @@
-"""How the node is: the same that `/metrics` and `/readyz` know, and what was refused of late, in one answer."""
+"""The operation on a node's status: readiness, actors, database, snapshots and recent refusals."""
 
 from actors.actor import ActorStatistics
 from actors.clock import SECOND_MS
 from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
+from actors.stores import PoolStatistics
 from actors.values import Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
-from service.api.messages import NO_STORE, Answer
+from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.observability.health import not_ready
-from service.observability.refusal_log import Pool, RefusalLog
+from service.observability.refusal_log import RefusalLog
 from service.schemas.watching import (
     ActorStatus,
     EventsStatus,
@@ -31,25 +32,25 @@ from service.version import VERSION
 async def read_status(services: Services, call: Call) -> Answer | Refused:
     problems = await not_ready(services.health)
     now_ms = services.clock.now_ms()
-    watch = services.refusal_log
-    shown = OperationsStatus(
+    refusal_log = services.refusal_log
+    status = OperationsStatus(
         ready=not problems,
         problems=problems,
         node=NodeStatus(
-            id=watch.node,
+            id=refusal_log.node,
             version=VERSION,
-            startedAt=watch.started_ms,
+            startedAt=refusal_log.started_ms,
             now=now_ms,
-            uptimeSeconds=max(0, now_ms - watch.started_ms) // SECOND_MS,
+            uptimeSeconds=max(0, now_ms - refusal_log.started_ms) // SECOND_MS,
         ),
         liveNodes=_live_nodes(services.nodes),
         actors=[_actor(actor) for actor in services.health.actors()],
-        database=_pool(watch.pool()),
+        database=_pool(refusal_log.pool()),
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
-        events=EventsStatus(**{fate.value: services.events.outcomes.get(fate, 0) for fate in EventOutcome}),
-        refusals=_refusals(watch),
+        events=EventsStatus(**{each.value: services.events.outcomes.get(each, 0) for each in EventOutcome}),
+        refusals=_refusals(refusal_log),
     )
-    return Answer.of(shown, [*NO_STORE])
+    return Answer.of(status)
 
 
 def _live_nodes(nodes: Heartbeat) -> list[LiveNode]:
@@ -89,7 +90,7 @@ def _actor(actor: ActorStatistics) -> ActorStatus:
     )
 
 
-def _pool(pool: Pool) -> PoolStatus:
+def _pool(pool: PoolStatistics) -> PoolStatus:
     return PoolStatus(
         open=pool.open,
         busy=pool.busy,
@@ -116,13 +117,13 @@ def _snapshot(follower: SnapshotFollower) -> SnapshotStatus:
     )
 
 
-def _refusals(watch: RefusalLog) -> RefusalStatus:
-    most = sorted(watch.last_hour().items(), key=lambda pair: (-pair[1], pair[0]))
+def _refusals(log: RefusalLog) -> RefusalStatus:
+    most = sorted(log.last_hour().items(), key=lambda pair: (-pair[1], pair[0]))
     return RefusalStatus(
         lastHour=[RefusalCount(operation=operation, error=code, count=count) for (operation, code), count in most],
         recent=[
             RefusalRecord(at=each.at_ms, operation=each.operation, error=each.code, status=each.status)
-            for each in watch.recent()
+            for each in log.recent()
         ],
     )
 
@@ -132,8 +133,8 @@ ROWS = (
         name="getOperationsStatus",
         method="GET",
         path="/api/v1/admin/operations/status",
-        summary="How the node is",
-        description="Live nodes; of the one that answers readiness, actors, connections, snapshots, events, late refusals.",
+        summary="Read the status of the node",
+        description="Returns the live nodes, and the readiness, load and recent refusals of the responding node.",
         tag="Administration",
         handler=read_status,
         result=OperationsStatus,

@@ -1,4 +1,4 @@
-"""What a payment processor tells us: signed events, each carried into the ledger once."""
+"""Webhooks of the payment processor: signed events, each applied to the ledger once (ADR 0055)."""
 
 import logging
 
@@ -20,62 +20,62 @@ class Received(BaseModel):
 
 
 async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
-    """An answer of 200 tells Stripe not to send the event again. What a ledger cannot keep now is answered 503."""
+    """Respond 200 so that Stripe does not resend the event. If the ledger is unavailable, the dispatcher responds 503."""
     if services.webhook is None:
         return Refused(Code.NOT_FOUND, "There is nothing at this address.")
-    told = services.webhook.read(call.request.body, call.request.headers.get("stripe-signature"))
-    match told:
+    event = services.webhook.read(call.request.body, call.request.headers.get("stripe-signature"))
+    match event:
         case Refused():
-            return told
+            return event
         case PaymentSucceeded():
-            _look(told, await _take(services, told))
+            _log(event, await _take(services, event))
         case RefundUpdated():
-            _look(told, await _settle(services, told))
+            _log(event, await _settle(services, event))
         case None:
             pass
-    return Answer.of(Received(received=True), [("cache-control", "no-store")])
+    return Answer.of(Received(received=True))
 
 
-async def _take(services: Services, told: PaymentSucceeded) -> BookingView | Refused:
+async def _take(services: Services, event: PaymentSucceeded) -> BookingView | Refused:
     return await services.ledger.take_payment(
-        told.event_id, told.booking_id, told.payment_id, told.amount_cents, told.currency
+        event.event_id, event.booking_id, event.payment_id, event.amount_cents, event.currency
     )
 
 
-async def _settle(services: Services, told: RefundUpdated) -> BookingView | Refused:
-    """Settle a refund, and before it the payment that was paid back, in whatever order the two are told.
+async def _settle(services: Services, event: RefundUpdated) -> BookingView | Refused:
+    """Record the payment if its own event has not arrived yet, then settle its refund.
 
-    A booking that was paid twice is not refunded by paying back the payment that it does not count.
+    If a booking was paid twice, refunding the surplus payment does not refund the booking.
     """
-    if told.payment is not None:
-        taken = await _take(services, told.payment)
-        if isinstance(taken, Refused) or taken.booking.payment_id != told.payment.payment_id:
+    if event.payment is not None:
+        taken = await _take(services, event.payment)
+        if isinstance(taken, Refused) or taken.booking.payment_id != event.payment.payment_id:
             return taken
-    return await services.ledger.settle_refund(told.booking_id, told.declined, told.event_id)
+    return await services.ledger.settle_refund(event.booking_id, event.declined, event.event_id)
 
 
-def _look(told: PaymentSucceeded | RefundUpdated, outcome: BookingView | Refused) -> None:
+def _log(event: PaymentSucceeded | RefundUpdated, outcome: BookingView | Refused) -> None:
     match outcome:
         case BookingView(booking):
-            log.info("%s: %s is %s", told.event_id, booking.id, booking.status)
+            log.info("%s: %s is %s", event.event_id, booking.id, booking.status)
         case Refused(code=Code.NOT_FOUND):
-            log.info("%s is about something that is not ours", told.event_id)
+            log.info("%s ignored: no such booking", event.event_id)
         case Refused():
-            log.warning("%s changes nothing: %s", told.event_id, outcome.message)
+            log.warning("%s has no effect: %s", event.event_id, outcome.message)
 
 
 EVENT_BYTES = 256 * 1024
-"""Events are a few KiB, and grow with what a processor adds to them; one that is refused would come again for days."""
+"""Events are a few KiB, but can grow, and Stripe resends a refused event for days."""
 
 ROWS = (
     Operation(
         name="stripeWebhook",
         method="POST",
         path="/api/v1/webhooks/stripe",
-        summary="Take an event of Stripe",
-        description="For Stripe alone: the body is an event, signed in the header `Stripe-Signature`. Payments and refunds "
-        "of bookings are carried out once, however often and in whatever order they are told; everything else is received "
-        "and ignored. In test mode there is nothing here.",
+        summary="Receive a Stripe event",
+        description="For Stripe only. The body is an event signed in the header `Stripe-Signature`. Each payment and "
+        "refund of a booking is applied once, regardless of repetition and order. Other events are ignored. In test "
+        "mode this returns 404.",
         tag="Payments",
         handler=stripe_webhook,
         result=Received,

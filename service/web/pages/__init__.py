@@ -1,1 +1,1 @@
-"""What a person sees, and the documents and scripts that are served beside the operations."""
+"""The pages: one module per area, and the table of all pages."""

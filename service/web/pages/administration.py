@@ -1,11 +1,9 @@
-"""Further pages of administrators: sponsors, the audit, and the tiers of accounts."""
+"""Pages of administrators: sponsors, the audit, and the tiers of accounts."""
 
 from service.web.pages.history import changes_of
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import following
 from service.web.pages.typed import text_of
-
-TIERS = ("claimed", "upgraded")
 
 
 async def sponsors(request: PageRequest) -> Template:
@@ -15,22 +13,20 @@ async def sponsors(request: PageRequest) -> Template:
 
 async def audit(request: PageRequest) -> Template:
     target = request.query.get("target") or None
-    asked = {"targetId": target, "cursor": request.query.get("cursor")}
-    page = (await request.ask("listAudit", query=asked)).or_refused()
+    query = {"targetId": target, "cursor": request.query.get("cursor")}
+    page = (await request.ask("listAudit", query=query)).or_refused()
     records = [{"record": record, "changes": changes_of(record["changes"])} for record in page["items"]]
-    return Template(
-        "admin_audit.html", {"records": records, "target": target, "older": following(request, page, "target")}
-    )
+    values = {"records": records, "target": target, "older": following(request, page, "target")}
+    return Template("admin_audit.html", values)
 
 
 async def accounts(request: PageRequest) -> Template:
-    return Template("admin_accounts.html", {"tiers": TIERS})
+    return Template("admin_accounts.html")
 
 
 async def set_tier(request: PageRequest) -> SeeOther | FormError:
     body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
-    result = await request.ask("setAccountTier", body=body)
-    return FormError(result.refused) if result.refused is not None else SeeOther("/admin/accounts", "tier_set")
+    return (await request.ask("setAccountTier", body=body)).see_other("/admin/accounts", "tier_set")
 
 
 PAGES = (

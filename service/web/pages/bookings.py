@@ -1,4 +1,4 @@
-"""A sponsor's bookings: their list, booking a week, and one booking from its hold to its last day."""
+"""A sponsor's bookings: the list, the form for a week, and one booking from its hold to its last day."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from service.web.pages.charts import Chart, Line, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 
 WEEKS = 12
-"""How many weeks from the chosen one on the form offers."""
+"""Weeks that the form offers, from the chosen one on."""
 
 CAMPAIGNS = 50
-"""How many campaigns the form offers, the newest."""
+"""The newest campaigns that the form offers."""
 
 UUID_BYTES = 16
 PERCENT = 100
@@ -29,21 +29,21 @@ async def bookings(request: PageRequest) -> Template:
 
 
 async def book(request: PageRequest) -> Template | SeeOther:
-    """The form for a week of a slot: for a campaign, or for who has none, with brand and creative in it."""
+    """The form for a week of a slot. It asks for a campaign; a sponsor without one enters brand and creative instead."""
     slot_id = _asked(request, "slotId")
     if not slot_id:
         return SeeOther("/sponsor/inventory")
     query = {"weekStart": _asked(request, "weekStart") or None, "weeks": WEEKS}
     weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
-    in_weeks = [(week, _slot_in(week, slot_id)) for week in weeks]
-    wanted, slot = in_weeks[0]
+    slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
+    wanted = weeks[0]["weekStart"]
     me = (await request.ask("getSponsor")).or_refused()
     campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
     bookable = [each for each in campaigns["items"] if each["status"] != "rejected"]
     values = {
-        "slot": slot,
-        "wanted": wanted["weekStart"],
-        "weeks": [week["weekStart"] for week, slot_then in in_weeks if slot_then["available"]],
+        "slot": slots[wanted],
+        "wanted": wanted,
+        "weeks": [week_start for week_start, slot in slots.items() if slot["available"]],
         "me": me,
         "campaigns": bookable,
         "more_campaigns": campaigns["hasMore"],
@@ -68,14 +68,13 @@ async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...
     result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
     if result.refused is not None:
         return FormError(result.refused)
-    return SeeOther(_place(result.json["booking"]["id"]), "reserved")
+    return SeeOther(f"/sponsor/bookings/{result.json['booking']['id']}", "reserved")
 
 
 def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
     for slot in week["slots"]:
         if slot["id"] == slot_id:
-            found: Mapping[str, Any] = slot
-            return found
+            return dict(slot)
     raise nothing_here()
 
 
@@ -84,13 +83,12 @@ def _asked(request: PageRequest, name: str) -> str:
 
 
 def _number(text: str) -> int | str:
-    """A whole number that was typed; anything else as it is, for the operation to refuse."""
+    """A typed whole number; other text is returned as it is, and the operation refuses it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
 
 
 def _key(request: PageRequest) -> str:
-    """The name by which the form reserves once. One that was refused is not used up, but for one that stands for another
-    booking already."""
+    """The idempotency key of the form. A refused form keeps its key, unless the key already stands for another booking."""
     spent = request.problem is not None and request.problem.code is Code.IDEMPOTENCY_CONFLICT
     typed = "" if spent else request.form.get("idempotencyKey", "")
     return typed or new_uuid(request.entropy)
@@ -107,9 +105,8 @@ def new_uuid(entropy: Entropy) -> str:
 
 
 async def booking(request: PageRequest) -> Template:
-    path = {"id": request.path_values["id"]}
-    read = (await request.ask("getBooking", path=path)).or_refused()
-    delivery = (await request.ask("getDelivery", path=path)).or_refused()
+    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
+    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
     campaign = (await request.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
     values = {
         "booking": read["booking"],
@@ -123,7 +120,7 @@ async def booking(request: PageRequest) -> Template:
 
 
 def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
-    """Impressions, clicks and click-through rate by day; None before the first day."""
+    """Impressions, clicks and click-through rate by day, or None before the first day."""
     items = delivery["items"]
     if not items:
         return None
@@ -140,27 +137,22 @@ def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
 
 
 async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
-    """On to the page on which the booking is paid. A form leads to no other site under our policy: to a processor's page
-    leads a link."""
-    result = await request.ask("openCheckout", path={"id": request.path_values["id"]})
+    """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
+    is shown as a link."""
+    result = await request.ask("openCheckout", path=request.path_values)
     if result.refused is not None:
         return FormError(result.refused)
     url, ours = str(result.json["checkoutUrl"]), request.base_url
     if url.startswith(f"{ours}/"):
         return SeeOther(url.removeprefix(ours))
-    assert url.startswith("https://"), "a payment processor has an address of https"
+    assert url.startswith("https://"), "the address of a payment processor uses https"
     values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": request.path_values["id"]}
     return Template("sponsor_checkout.html", values)
 
 
 async def cancel(request: PageRequest) -> SeeOther | FormError:
-    booking_id = request.path_values["id"]
-    result = await request.ask("cancelBooking", path={"id": booking_id})
-    return SeeOther(_place(booking_id), "booking_cancelled") if result.refused is None else FormError(result.refused)
-
-
-def _place(booking_id: str) -> str:
-    return f"/sponsor/bookings/{booking_id}"
+    result = await request.ask("cancelBooking", path=request.path_values)
+    return result.see_other(request.path, "booking_cancelled")
 
 
 PAGES = (

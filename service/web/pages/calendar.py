@@ -1,4 +1,4 @@
-"""The slots of the coming weeks as a calendar, from which a sponsor picks a week."""
+"""The calendar: the slots of the coming weeks, of which a sponsor picks one."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,11 +8,11 @@ from actors.weeks import WEEK_MS, week_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
 
 WEEKS = 8
-"""How many weeks stand on one page."""
+"""Weeks on one page."""
 
 
 class Cell(StrEnum):
-    """How a week of a slot stands; the words that are shown."""
+    """The state of a slot in one week, as the page words it."""
 
     FREE = "Free"
     TAKEN = "Taken"
@@ -23,7 +23,7 @@ class Cell(StrEnum):
 
 async def inventory(request: PageRequest) -> Template:
     now_ms = request.now_ms
-    # One week more than is shown tells whether there is a later page.
+    # One more week than the page shows tells whether a later page exists.
     query = {"weekStart": request.query.get("weekStart"), "weeks": WEEKS + 1}
     weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
     shown = weeks[:WEEKS]
@@ -44,7 +44,7 @@ async def inventory(request: PageRequest) -> Template:
 
 
 def cell_of(slot: Mapping[str, Any], now_ms: int) -> Cell:
-    """How a slot of an inventory stands in its week, and why it cannot be booked where it cannot."""
+    """The state of a slot of an inventory. A slot that cannot be booked gets the reason."""
     if slot["available"]:
         return Cell.FREE
     if slot.get("comingSoon"):

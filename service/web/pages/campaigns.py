@@ -1,4 +1,4 @@
-"""A sponsor's campaigns: their list, a new one, and one with its creative, its preview and its moves."""
+"""A sponsor's campaigns: the list, the form for a new one, and one campaign with its creative, preview and moves."""
 
 from actors.bookings.records import CampaignStatus
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
@@ -19,44 +19,35 @@ async def new(request: PageRequest) -> Template:
 
 
 async def create(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("createCampaign", body=_typed(request))
+    result = await request.ask("createCampaign", body=_typed(request), idempotency_key=request.form.get("form_id"))
     if result.refused is not None:
         return FormError(result.refused)
-    return SeeOther(_place(result.json["campaign"]["id"]), "campaign_created")
+    return SeeOther(f"/sponsor/campaigns/{result.json['campaign']['id']}", "campaign_created")
 
 
 async def campaign(request: PageRequest) -> Template:
-    path = {"id": request.path_values["id"]}
-    shown = (await request.ask("getCampaign", path=path)).or_refused()["campaign"]
-    status = CampaignStatus(shown["status"])
+    found = (await request.ask("getCampaign", path=request.path_values)).or_refused()["campaign"]
+    status = CampaignStatus(found["status"])
     moves = [move.value for move in OWNERS_MOVES if after(CAMPAIGN_MOVES, status, move) is not None]
-    return Template("sponsor_campaign.html", {"campaign": shown, "moves": moves})
+    return Template("sponsor_campaign.html", {"campaign": found, "moves": moves})
 
 
 async def save(request: PageRequest) -> SeeOther | FormError:
-    campaign_id = request.path_values["id"]
-    result = await request.ask("editCampaign", path={"id": campaign_id}, body=_typed(request))
-    return SeeOther(_place(campaign_id), "campaign_saved") if result.refused is None else FormError(result.refused)
+    result = await request.ask("editCampaign", path=request.path_values, body=_typed(request))
+    return result.see_other(request.path, "campaign_saved")
 
 
 def _moving(move: CampaignMove) -> Act:
     async def act(request: PageRequest) -> SeeOther | FormError:
-        campaign_id = request.path_values["id"]
-        result = await request.ask(f"{move}Campaign", path={"id": campaign_id})
-        return (
-            SeeOther(_place(campaign_id), f"campaign_{move}") if result.refused is None else FormError(result.refused)
-        )
+        result = await request.ask(f"{move}Campaign", path=request.path_values)
+        return result.see_other(request.path, f"campaign_{move}")
 
     return act
 
 
 def _typed(request: PageRequest) -> dict[str, str]:
-    """What was typed, as it was: what is right is the operation's to say."""
+    """The fields as typed; the operation validates them."""
     return {name: request.form.get(name, "") for name in FIELDS}
-
-
-def _place(campaign_id: str) -> str:
-    return f"/sponsor/campaigns/{campaign_id}"
 
 
 PAGES = (

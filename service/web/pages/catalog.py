@@ -1,4 +1,4 @@
-"""The catalog to browse: lists with a search, and the page of each entry."""
+"""The catalog: two lists with a search, and the page of each entry."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,21 @@ PAGE_SIZE = 20
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One of the two lists: where it stands, what is asked for it, and what shows it."""
+    """One of the two lists: its path, the operation that lists it, and its template."""
 
     path: str
     lists: str
     template: str
 
     async def show(self, request: PageRequest) -> Template:
-        """A page of the list, or the best matches of `q`. What is not taken is said above the search, and lists nothing."""
+        """A page of the list, or the best matches of `q`. A refused query is explained above the search."""
         q, cursor = request.query.get("q", "").strip(), request.query.get("cursor", "")
-        asked = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
-        result = await request.ask(self.lists, query=asked)
+        query = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
+        result = await request.ask(self.lists, query=query)
         values: dict[str, object] = {"path": self.path, "q": q, "cursor": "" if q else cursor}
         if result.refused is None:
-            return Template(
-                self.template, values | {"entries": result.json["data"], "following": result.json["nextCursor"]}
-            )
+            values |= {"entries": result.json["data"], "following": result.json["nextCursor"]}
+            return Template(self.template, values)
         if result.refused.code is not Code.INVALID_REQUEST:
             result.or_refused()
         words = text_of(result.refused.problems) or result.refused.message
@@ -49,7 +48,7 @@ async def usecase(request: PageRequest) -> Template:
 
 
 async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    """The bots of a guide, in its order. Of one that is not in the catalog only the slug is known."""
+    """The bots of a guide, in its order. A bot that is not in the catalog has only its slug."""
     bots = []
     for slug in dict.fromkeys(slugs):
         result = await request.ask("getBot", path={"slug": slug})

@@ -1,4 +1,4 @@
-"""The pages of one booking behind a signed link: the checkout of test mode, and the receipt of both modes."""
+"""The pages behind the signed links of a booking: the checkout of test mode, and the receipt of both modes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ async def cancel(request: PageRequest) -> Template:
 
 
 async def receipt(request: PageRequest) -> Template:
-    """The receipt of a booking; until the booking is paid, the page says that it is not."""
+    """The receipt, or a page that says that the booking is not paid."""
     bought = (await request.ask("viewReceipt", path=request.path_values)).or_refused()
     values = {
         "state": bought["status"],
@@ -36,14 +36,14 @@ async def receipt(request: PageRequest) -> Template:
 
 async def _checkout(request: PageRequest, operation: str) -> Template:
     bought = (await request.ask(operation, path=request.path_values)).or_refused()
-    # A reserved booking is sent to checkout by an operation of the API; only then can it be paid.
+    # A reserved booking has to enter checkout through the API before it can be paid.
     state = "open" if bought["status"] == "checkout" else bought["status"]
     values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
     return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
 
 
 def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
-    """What was or would be bought, in words. `own` means that the viewer may open the booking's page as well."""
+    """The purchase in words. `own`: the visitor may open the page of the booking as well."""
     person = request.caller.signed_in
     return {
         "booking_id": bought["bookingId"],
@@ -68,7 +68,7 @@ async def cancelled(request: PageRequest) -> Template:
 
 
 PAGES = (
-    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, sealed=True),
-    Page("/receipt/{token}", receipt, sealed=True),
+    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, capability=True),
+    Page("/receipt/{token}", receipt, capability=True),
     Page("/checkout-cancelled", cancelled),
 )

@@ -1,5 +1,5 @@
-"""The page on which a key is claimed. Its script takes the token out of the address and does without loading pages; without
-it, the same forms are sent to an address of their own."""
+"""The page that claims a key. Its script reads the token from the address and loads no further pages; without the script,
+the same forms are sent to `/claim/form`."""
 
 import re
 from collections.abc import Mapping
@@ -13,29 +13,28 @@ LONGEST = 2_000
 
 
 async def claim(request: PageRequest) -> Template:
-    """The form that the visitor is at: that of the code, once one was asked for."""
-    asks_for_code = request.form.get("do") == "complete"
-    return _at("complete" if asks_for_code else "start", request)
+    """The form for the email, or the form for the code after a refused code."""
+    return _at("complete" if request.form.get("do") == "complete" else "start", request)
 
 
 async def start(request: PageRequest) -> Template | FormError:
-    """Send a code, and ask for it. What the next form needs stands in it, and not in an address."""
+    """Send a code and ask for it. The next form carries the token and the email, so that no address has to."""
     result = await request.ask("startClaim", body=_typed(request, "claimToken", "email"))
     return _at("complete", request, sent=True) if result.refused is None else FormError(result.refused)
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("completeClaim", body=_typed(request, "claimToken", "email", "code"))
-    return SeeOther(FORM, "claimed") if result.refused is None else FormError(result.refused)
+    return result.see_other(FORM, "claimed")
 
 
 async def enter(request: PageRequest) -> Template:
-    """Who has a code needs no other one."""
+    """The form for a code that the visitor already has."""
     return _at("complete", request)
 
 
 async def change(request: PageRequest) -> Template:
-    """Back to the first form, with what was typed."""
+    """The first form again, with the typed values."""
     return _at("start", request)
 
 
@@ -52,7 +51,7 @@ def _at(step: str, request: PageRequest, *, sent: bool = False) -> Template:
 
 
 def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
-    """What was typed, without what comes along when it is pasted: the link around a token, the gaps in a code."""
+    """The typed values, without the link around a pasted token and the gaps in a pasted code."""
     form = {name: request.form.get(name, "")[:LONGEST].strip() for name in names or ("claimToken", "email")}
     if "claimToken" in form and (found := TOKEN.search(form["claimToken"])):
         form["claimToken"] = found[0]

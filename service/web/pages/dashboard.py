@@ -1,4 +1,4 @@
-"""The dashboard of an account: its usage, its keys and the browsers that are signed in to it."""
+"""The dashboard of an account: its usage, its keys, and its signed-in browsers."""
 
 from collections.abc import Mapping
 
@@ -7,21 +7,21 @@ from service.web.pages.charts import Chart, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 SPANS = (7, 30, 90)
-"""Days that the plot is offered for."""
+"""The lengths of the plot, in days."""
 
 SCOPES: Mapping[Scope, str] = {
     Scope.LIBRARY_READ: "read the catalog and the usage",
     Scope.SPONSOR_READ: "see the sponsor profile, campaigns and bookings",
     Scope.SPONSOR_WRITE: "change the sponsor profile and campaigns",
     Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
-    Scope.ADMIN_READ: "see what administrators see",
-    Scope.ADMIN_WRITE: "do what administrators do",
+    Scope.ADMIN_READ: "see everything that administrators see",
+    Scope.ADMIN_WRITE: "do everything that administrators do",
     Scope.KEYS_MANAGE: "create and revoke scoped keys",
 }
-"""Every scope, in words that follow "may"."""
+"""The words for each scope, to follow "It can"."""
 
 CHOSEN = "scope "
-"""What the names of the boxes for scopes begin with: a form has one value for each name."""
+"""Prefix of the names of the scope checkboxes. Each needs its own name, because a form has one value per name."""
 
 
 async def dashboard(request: PageRequest) -> Template:
@@ -55,38 +55,42 @@ def _chart(days: list[dict[str, int]]) -> Chart:
     return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
 
 
-async def create_full(request: PageRequest) -> Template | FormError:
-    """A full key, shown in the answer to the form and never again."""
+async def create_full(request: PageRequest) -> Template | SeeOther | FormError:
+    """Create a full key. Only the answer to this form shows it."""
     name = request.form.get("full_name", "").strip()
-    result = await request.ask("createAccountKey", body={"name": name} if name else {})
-    if result.refused is not None:
-        return FormError(result.refused)
-    return Template("key_made.html", {"api_key": result.json["apiKey"], "name": name, "scopes": None})
+    return await _created(request, "createAccountKey", {"name": name} if name else {}, name)
 
 
-async def create_scoped(request: PageRequest) -> Template | FormError:
-    """A key with the scopes that were chosen, shown in the answer to the form and never again."""
+async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError:
+    """Create a key with the chosen scopes. Only the answer to this form shows it."""
     name = request.form.get("scoped_name", "").strip()
     scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
-        return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key may do."))
-    result = await request.ask("createScopedKey", body={"name": name, "scopes": scopes})
-    if result.refused is not None:
-        return FormError(result.refused)
-    return Template("key_made.html", {"api_key": result.json["apiKey"], "name": name, "scopes": result.json["scopes"]})
+        return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key can do."))
+    return await _created(request, "createScopedKey", {"name": name, "scopes": scopes}, name)
+
+
+async def _created(
+    request: PageRequest, operation: str, body: Mapping[str, object], name: str
+) -> Template | SeeOther | FormError:
+    result = await request.ask(operation, body=body, idempotency_key=request.form.get("form_id"))
+    if result.refused is None:
+        values = {"api_key": result.json["apiKey"], "name": name, "scopes": result.json.get("scopes")}
+        return Template("key_made.html", values)
+    if result.refused.code is Code.IDEMPOTENCY_CONFLICT:
+        return SeeOther("/dashboard", "key_created_already")
+    return FormError(result.refused)
 
 
 async def revoke(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("revokeAccountKey", path={"id": request.form.get("id", "")})
-    return FormError(result.refused) if result.refused is not None else SeeOther("/dashboard", "key_revoked")
+    return result.see_other("/dashboard", "key_revoked")
 
 
 async def end_session(request: PageRequest) -> SeeOther | FormError:
-    """End a session, that of another browser or this one's own: who ends that is signed out, and has no dashboard."""
+    """End a session. The operation drops the cookie if it was the session of this browser, which is then signed out."""
     result = await request.ask("endSession", path={"id": request.form.get("id", "")})
-    if result.refused is not None:
-        return FormError(result.refused)
-    return SeeOther("/", "signed_out", result.cookies) if result.cookies else SeeOther("/dashboard", "session_ended")
+    return result.see_other("/", "signed_out") if result.cookies else result.see_other("/dashboard", "session_ended")
 
 
 PAGES = (

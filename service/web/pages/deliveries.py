@@ -1,4 +1,4 @@
-"""Everybody's bookings as administrators see them: refunds, and how far videos are."""
+"""The bookings of all sponsors, for administrators: refunds, and the progress of videos."""
 
 from actors.values import Code, Refused
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
@@ -6,7 +6,7 @@ from service.web.pages.paging import following, this_page
 from service.web.pages.typed import text_of
 
 FAILED_REFUNDS = ("refund_declined", "refund_failed")
-"""Issues after which an administrator may order a refund again."""
+"""Payment issues after which an administrator may order the refund again."""
 
 
 async def bookings(request: PageRequest) -> Template:
@@ -22,15 +22,11 @@ async def bookings(request: PageRequest) -> Template:
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
     if request.form.get("sure") != "yes":
-        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm that all of it is to be paid back."))
+        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the full refund."))
     reason = text_of(request.form, "reason")
     body = None if reason is None else {"reason": reason}
     result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")}, body=body)
-    return (
-        FormError(result.refused)
-        if result.refused is not None
-        else SeeOther(this_page(request, "cursor"), "refund_ordered")
-    )
+    return result.see_other(this_page(request, "cursor"), "refund_ordered")
 
 
 async def describe(request: PageRequest) -> SeeOther | FormError:
@@ -40,11 +36,7 @@ async def describe(request: PageRequest) -> SeeOther | FormError:
         "youtubeNotes": text_of(request.form, "youtubeNotes"),
     }
     result = await request.ask("describeVideo", path={"id": request.form.get("booking", "")}, body=body)
-    return (
-        FormError(result.refused)
-        if result.refused is not None
-        else SeeOther(this_page(request, "cursor"), "video_saved")
-    )
+    return result.see_other(this_page(request, "cursor"), "video_saved")
 
 
 PAGES = (Page("/admin/bookings", bookings, {"refund": refund, "describe": describe}, Audience.ADMIN),)

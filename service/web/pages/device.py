@@ -1,7 +1,7 @@
-"""The page on which a person approves a device: types its code, sees what is asked, and decides.
+"""The page that approves a device: the visitor types its code, sees the request, and decides.
 
-A link with the code fills it in, and no more: what is asked is shown after a click, since a wrong code is charged, and it
-is given after another.
+A link can fill in the code, but the visitor has to press two buttons: one to see the request, because a wrong code counts
+as an attempt, and one to approve it.
 """
 
 from actors.values import Code, Refused
@@ -10,13 +10,12 @@ from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOt
 
 async def device(request: PageRequest) -> Template:
     """The form for the code."""
-    return Template(
-        "device.html", {"typed": request.form.get("user_code") or request.query.get("user_code", ""), "asked": None}
-    )
+    typed = request.form.get("user_code") or request.query.get("user_code", "")
+    return Template("device.html", {"typed": typed, "asked": None})
 
 
 async def look(request: PageRequest) -> Template | FormError:
-    """What is asked with the code."""
+    """Show the device's request."""
     typed = request.form.get("user_code", "")
     if not typed.strip():
         return FormError(Refused(Code.INVALID_REQUEST, "Type the code that the device shows."))
@@ -35,10 +34,10 @@ async def deny(request: PageRequest) -> SeeOther | FormError:
 
 
 async def _decided(request: PageRequest, decision: str, notice: str) -> SeeOther | FormError:
-    """The same button pressed twice is the same decision, so the form needs no name of its own."""
+    """Record the decision. Sending the same decision twice does no harm."""
     body = {"userCode": request.form.get("user_code", ""), "decision": decision}
     result = await request.ask("decideDevice", body=body)
-    return SeeOther("/device", notice) if result.refused is None else FormError(result.refused)
+    return result.see_other("/device", notice)
 
 
 PAGES = (Page("/device", device, {"look": look, "approve": approve, "deny": deny}, Audience.ACCOUNT),)

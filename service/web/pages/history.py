@@ -1,4 +1,4 @@
-"""The audit in words: what a change was, and what of a campaign is new since it was last approved. Pure."""
+"""The audit in words: the changes of a record, and the changes of a campaign since its last approval. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ LABELS: Mapping[str, str] = {
     "cta": "Call to action",
     "targetUrl": "Link",
 }
-"""What visitors see of a campaign, in the order in which they see it."""
+"""The parts of a campaign that visitors see, in the order of the ad."""
 
 LISTS = frozenset({"scopes"})
-"""Fields that hold a list of values; elsewhere a list of two is what was before and what is now."""
+"""Fields whose value is a list. In all other fields, a list of two is the old and the new value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field; `before` is None where only what it was set to is known."""
+    """The change of one field; `before` is None if the old value is not known."""
 
     name: str
     now: str
@@ -31,7 +31,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What is new since the last approval. `approved_ms` is None where there was none, or none that is known."""
+    """The changes since the last approval. `approved_ms` is None without a known approval; `known` is then false if the
+    audit was too long to be sure."""
 
     approved_ms: int | None
     known: bool
@@ -39,18 +40,17 @@ class News:
 
 
 def changes_of(changes: Mapping[str, Any]) -> list[Change]:
-    """The changes of an audit record, with amounts and moments as people write them."""
-    words = []
-    for name, value in changes.items():
-        if isinstance(value, list) and len(value) == 2 and name not in LISTS:
-            words.append(Change(name, _words(name, value[1]), _words(name, value[0])))
-        else:
-            words.append(Change(name, _words(name, value)))
-    return words
+    """The changes of an audit record, with amounts and moments in words."""
+    return [
+        Change(name, _words(name, value[1]), _words(name, value[0]))
+        if isinstance(value, list) and len(value) == 2 and name not in LISTS
+        else Change(name, _words(name, value))
+        for name, value in changes.items()
+    ]
 
 
 def news_of(campaign: Mapping[str, Any], records: Sequence[Mapping[str, Any]], *, complete: bool) -> News:
-    """What of a campaign is not what was approved last, from its audit, newest first. `complete`: no record is missing."""
+    """The visible changes since the last approval, from the audit records, newest first. `complete`: no record is missing."""
     before: dict[str, Any] = {}
     for place, record in enumerate(records):
         if record["action"] == "campaign.approved":
@@ -62,13 +62,13 @@ def news_of(campaign: Mapping[str, Any], records: Sequence[Mapping[str, Any]], *
             ]
             return News(record["createdAt"], known=True, changes=fresh)
         if record["action"] == "campaign.edited":
-            # The older the record, the nearer to what was approved.
+            # Older records overwrite newer ones, so that the approved value remains.
             before |= {name: pair[0] for name, pair in record["changes"].items() if name in LABELS}
     return News(None, known=complete)
 
 
 def _name_approved(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sponsor's name that was approved: the audit tells it where it changed."""
+    """The approved sponsor name. The audit holds it only at approvals that changed it."""
     for record in records:
         if record["action"] == "campaign.approved" and "shownAs" in record["changes"]:
             return {"sponsorName": record["changes"]["shownAs"][1]}

@@ -1,4 +1,4 @@
-"""The front page: what this is, what sponsors show, and the way into the catalog."""
+"""The front page: an introduction, the newest entries of the catalog, and the placements of this week."""
 
 from service.web.pages.page import Page, PageRequest, Template
 

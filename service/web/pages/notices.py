@@ -1,6 +1,6 @@
-"""Sentences that are shown on top of the page which a form leads to, by the name that stands in its address.
+"""The sentences that a page shows on top after a form succeeded, by their name in its address.
 
-Only what stands here is shown: an address cannot make a page say anything else.
+An address holds only the name, so it cannot make a page say anything else.
 """
 
 from collections.abc import Mapping
@@ -8,29 +8,30 @@ from collections.abc import Mapping
 NOTICES: Mapping[str, str] = {
     "signed_in": "You are signed in.",
     "signed_out": "You are signed out.",
-    "sign_in_again": "You are not signed in, and nothing was done. Sign in, and send the form again.",
+    "sign_in_again": "You are not signed in, so nothing was done. Sign in, and send the form again.",
     "claimed": "The key is claimed.",
     "profile_saved": "Your profile is saved.",
-    "campaign_created": "The campaign is made, and waits for review. You can book a week for it now.",
+    "campaign_created": "The campaign is created and waits for review. You can book a week for it now.",
     "campaign_saved": "The campaign is saved.",
-    "campaign_submit": "The campaign is submitted, and waits for review.",
-    "campaign_withdraw": "The campaign is withdrawn, and a draft now.",
-    "campaign_pause": "The campaign is paused: it is not shown until you resume it.",
-    "campaign_resume": "The campaign goes on.",
+    "campaign_submit": "The campaign is submitted and waits for review.",
+    "campaign_withdraw": "The campaign is withdrawn. It is a draft now.",
+    "campaign_pause": "The campaign is paused. It is not shown until you resume it.",
+    "campaign_resume": "The campaign is resumed.",
     "reserved": "The weeks are held for you. Pay before the hold runs out.",
     "booking_cancelled": "The booking is cancelled, and its weeks are free again.",
-    "key_revoked": "The key is revoked. Whatever uses it is refused from now on.",
-    "session_ended": "The session is ended. That browser has to sign in anew.",
-    "campaign_approved": "The campaign is approved: it is shown in the weeks that are paid for.",
-    "campaign_rejected": "The campaign is rejected; its sponsor reads your note.",
-    "campaign_paused": "The campaign is paused, and not shown meanwhile.",
+    "key_revoked": "The key is revoked. Requests that use it are refused from now on.",
+    "session_ended": "The session is ended. That browser has to sign in again.",
+    "campaign_approved": "The campaign is approved. It is shown in the weeks that are paid for.",
+    "campaign_rejected": "The campaign is rejected. The sponsor can read your note.",
+    "campaign_paused": "The campaign is paused. It is not shown until it is resumed.",
     "slot_created": "The slot is created.",
-    "slot_saved": "The slot is changed. What is booked already stays as it was.",
-    "slot_retired": "The slot is retired: it is shown and sold no more.",
+    "slot_saved": "The slot is saved. Existing bookings stay as they were.",
+    "slot_retired": "The slot is retired. It is no longer shown or sold.",
     "refund_ordered": "The refund is ordered.",
-    "video_saved": "The video is described.",
-    "tier_set": "The tier is set, on every node within a second.",
-    "device_approved": "The device is approved. Go back to it: it has its key within seconds, and the dashboard shows it.",
-    "device_denied": "The device was refused. It gets no key.",
-    "sent_already": "That form was sent already; nothing was done twice.",
+    "video_saved": "The description of the video is saved.",
+    "tier_set": "The tier is set. Every node applies it within a second.",
+    "device_approved": "The device is approved. It gets its key within seconds, and the dashboard shows the key.",
+    "device_denied": "The device is denied. It gets no key.",
+    "key_created_already": "This form has already created its key. A key is shown only once. Create another one if you "
+    "did not save it.",
 }

@@ -1,4 +1,4 @@
-"""How the node is that answers, for those who run it. It shows what one operation tells, also while the database is away."""
+"""The status of the node that answers, for operators. The page works without the database, too."""
 
 from service.web.pages.page import Audience, Page, PageRequest, Template
 
@@ -9,7 +9,7 @@ async def ops(request: PageRequest) -> Template:
 
 
 def span(seconds: int) -> str:
-    """A span of time in its two largest units: `3 d 4 h`."""
+    """A duration in its two largest units: `3 d 4 h`."""
     days, rest = divmod(seconds, 86_400)
     hours, rest = divmod(rest, 3_600)
     minutes, seconds = divmod(rest, 60)

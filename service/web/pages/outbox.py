@@ -1,4 +1,4 @@
-"""The development outbox: mails as they would have been sent. It exists only without an SMTP server, and only locally."""
+"""The development outbox: mails that were not sent, because no SMTP server is configured. Only this machine can see it."""
 
 from service.web.pages.page import Page, PageRequest, Template
 

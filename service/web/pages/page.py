@@ -1,7 +1,6 @@
-"""What a page is: a path, who may see it, what shows it, and what its forms do. Knows no framework.
+"""The parts of a page: its path, its audience, the function that shows it, and its forms' actions. Knows no framework.
 
-Pages ask the operations of the API, by the same dispatcher, handlers and actors; they know nothing that a caller of the
-API could not know.
+Pages call the operations of the API through the same dispatcher, so a page knows nothing that an API client could not.
 """
 
 import json
@@ -20,13 +19,14 @@ from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.internal import INTERNAL, outbox_is_open
+from service.api.validation import IDEMPOTENCY_KEY
 from service.config import Config
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
 
 
 class Audience(Enum):
-    """Who may see a page. Who is not signed in is asked to, and comes back."""
+    """The visitors who may see a page. Visitors who are not signed in are sent to sign in first, then back."""
 
     ANYBODY = "anybody"
     ACCOUNT = "account"
@@ -34,7 +34,7 @@ class Audience(Enum):
 
 
 class PageRefused(Exception):
-    """A page cannot be shown: the refusal becomes a page of its own."""
+    """Raised when a page cannot be shown; the visitor sees the refusal as an error page."""
 
     def __init__(self, refused: Refused) -> None:
         super().__init__(refused.message)
@@ -46,8 +46,34 @@ def nothing_here() -> PageRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class Template:
+    """A template and its values."""
+
+    template: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    status: int = 200
+    headers: Headers = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SeeOther:
+    """A redirect after a form succeeded (303). `notice` names the sentence in `notices` that the next page shows on top."""
+
+    path: str
+    notice: str = ""
+    headers: Headers = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class FormError:
+    """A form was refused: the page is shown again with the typed values and the reason."""
+
+    refused: Refused
+
+
+@dataclass(frozen=True, slots=True)
 class OperationResult:
-    """What an operation answered: its JSON, or why it refused. `headers` are those of the answer."""
+    """The answer of an operation: its JSON, or the refusal; and its headers."""
 
     json: Any
     refused: Refused | None = None
@@ -55,23 +81,27 @@ class OperationResult:
 
     @property
     def cookies(self) -> Headers:
-        """The headers by which the operation gives the browser its session, or takes it away."""
+        """The headers that set or drop the session cookie."""
         return [(name, value) for name, value in self.headers if name == "set-cookie"]
 
     def or_refused(self) -> Any:
-        """The JSON; raises `PageRefused` instead of a refusal."""
+        """The JSON. Raises `PageRefused` if the operation refused."""
         if self.refused is not None:
             raise PageRefused(self.refused)
         return self.json
 
+    def see_other(self, path: str, notice: str = "") -> SeeOther | FormError:
+        """The end of a form: a redirect with the answer's cookies, or the form again if the operation refused."""
+        return SeeOther(path, notice, self.cookies) if self.refused is None else FormError(self.refused)
+
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One look at a page. `form` has the fields of a POST, `query` those of the address, the last of equal names each;
-    `problem` is why the form that was sent came to nothing, where the page is shown again."""
+    """One request of a page. `form` has the fields of a POST, `query` those of the address; the last of equal names wins.
+    `problem` is the refusal of the form if the page is shown again."""
 
     _services: Services
-    """Only `ask` and the page pipeline use it: a page reaches state through operations alone."""
+    """For `ask` and the page pipeline only: pages reach state through operations."""
     request: Request
     caller: Caller
     query: Mapping[str, str]
@@ -113,47 +143,24 @@ class PageRequest:
         path: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
         body: Any = None,
+        idempotency_key: str | None = None,
     ) -> OperationResult:
-        """Ask an operation of the API as who looks at this page. Query parameters that are None are left out."""
+        """Call an operation of the API as the visitor of this page. Query parameters that are None are left out."""
         operation = BY_NAME[name]
-        asked = {key: str(value) for key, value in (query or {}).items() if value is not None}
+        headers = {**self.request.headers, "content-type": "application/json", "if-none-match": ""}
+        if idempotency_key is not None:
+            headers[IDEMPOTENCY_KEY] = idempotency_key
         request = replace(
             self.request,
             method=operation.method,
             path=operation.path.format(**(path or {})),
             path_values=path or {},
-            query=urlencode(asked),
-            headers={**self.request.headers, "content-type": "application/json", "if-none-match": ""},
+            query=urlencode({key: value for key, value in (query or {}).items() if value is not None}),
+            headers=headers,
             body=b"" if body is None else json.dumps(body).encode(),
         )
         answer = await dispatch(self._services, operation, request, self.caller)
         return OperationResult(json.loads(answer.body) if answer.body else None, answer.refused, answer.headers)
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A template and what it says."""
-
-    template: str
-    values: Mapping[str, object] = field(default_factory=dict)
-    status: int = 200
-    headers: Headers = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class SeeOther:
-    """A form did its work: look there (303). `notice` names the sentence of `notices` that is shown on top."""
-
-    path: str
-    notice: str = ""
-    headers: Headers = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class FormError:
-    """A form came to nothing: the page is shown once more, with what was typed and with the reason."""
-
-    refused: Refused
 
 
 Show = Callable[[PageRequest], Awaitable[Template | SeeOther]]
@@ -162,12 +169,15 @@ Act = Callable[[PageRequest], Awaitable[Template | SeeOther | FormError]]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One row of the table of pages. `acts` are what its forms do, by the value of their field `do`; a page without any
-    takes no POST. `path` has parameters in braces, as operations have. The address of a `sealed` one is the permission:
-    whoever has it may send its forms from anywhere."""
+    """One row of the table of pages.
+
+    `path` has parameters in braces, as in operations. `actions` holds the actions of its forms by the value of their field
+    `do`; without any, the page accepts no POST. The address of a `capability` page is the permission: its forms may be sent
+    from any site.
+    """
 
     path: str
     show: Show
-    acts: Mapping[str, Act] = field(default_factory=dict)
+    actions: Mapping[str, Act] = field(default_factory=dict)
     who: Audience = Audience.ANYBODY
-    sealed: bool = False
+    capability: bool = False

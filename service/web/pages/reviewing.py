@@ -1,4 +1,4 @@
-"""The queue of those who review campaigns: each as visitors would see it, and what is new since it was approved."""
+"""The review queue: each campaign as visitors will see it, with its changes since the last approval."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,10 +10,10 @@ from service.web.pages.paging import following, this_page
 from service.web.pages.typed import text_of
 
 SHOWN = 10
-"""Campaigns of one page; the history of each that waits is asked for."""
+"""Campaigns on one page. Each that waits for review costs a query of its history."""
 
 HISTORY = 50
-"""Records of a campaign's history that are looked through for its last approval."""
+"""Records of a campaign's history in which the page looks for the last approval."""
 
 STATES = ("pending", "approved", "paused", "rejected", "draft")
 MOVES: Mapping[str, tuple[str, ...]] = {
@@ -21,17 +21,17 @@ MOVES: Mapping[str, tuple[str, ...]] = {
     "approved": ("pause", "reject"),
     "paused": ("resume", "reject"),
 }
-"""What may be decided on a campaign in a state, the first as the usual one."""
+"""The decisions on a campaign in each state, the usual one first."""
 
 SEEN = ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
-"""What a decision is about, as the form carries it."""
+"""The reviewed content, which the form sends back with the decision."""
 
 
 async def queue(request: PageRequest) -> Template:
     state = request.query.get("status") or STATES[0]
     order = "oldest" if state == STATES[0] else "newest"
-    asked = {"status": state, "order": order, "limit": SHOWN, "cursor": request.query.get("cursor")}
-    page = (await request.ask("listAllCampaigns", query=asked)).or_refused()
+    query = {"status": state, "order": order, "limit": SHOWN, "cursor": request.query.get("cursor")}
+    page = (await request.ask("listAllCampaigns", query=query)).or_refused()
     entries = [{"campaign": campaign, "news": await _news(request, campaign)} for campaign in page["items"]]
     values = {
         "entries": entries,
@@ -49,18 +49,17 @@ async def queue(request: PageRequest) -> Template:
 async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
     if campaign["status"] != "pending":
         return None
-    asked = {"targetId": campaign["id"], "limit": HISTORY}
-    result = (await request.ask("listAudit", query=asked)).or_refused()
-    return news_of(campaign, result["items"], complete=not result["hasMore"])
+    query = {"targetId": campaign["id"], "limit": HISTORY}
+    audit = (await request.ask("listAudit", query=query)).or_refused()
+    return news_of(campaign, audit["items"], complete=not audit["hasMore"])
 
 
 def _deciding(decision: str) -> Act:
     async def act(request: PageRequest) -> SeeOther | FormError:
         note = text_of(request.form, "note")
         if decision == "reject" and note is None:
-            return FormError(
-                Refused(Code.INVALID_REQUEST, "Say why: a rejection needs a note, which its sponsor reads.")
-            )
+            words = "A rejection needs a note. The sponsor reads it."
+            return FormError(Refused(Code.INVALID_REQUEST, words))
         seen = {name: request.form[name] for name in SEEN if name in request.form}
         body = {"decision": decision, "seen": seen} | ({} if note is None else {"note": note})
         result = await request.ask("reviewCampaign", path={"id": request.form.get("campaign", "")}, body=body)

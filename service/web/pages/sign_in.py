@@ -8,16 +8,16 @@ from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Templ
 from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
-"""Where who has signed in goes unless he was on his way to somewhere."""
+"""The page after a sign-in without a target."""
 
 LONGEST_PATH = 2_000
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
 
 
 def local_path(text: str) -> str:
-    """The path, if it leads to a page of this service, else where everybody goes.
+    """The path if it is local to this service, else `AFTERWARDS`.
 
-    Browsers take `//` and `/\\` for the beginning of another host, and leave tabs and line ends out before they look.
+    Browsers read `//` and `/\\` as the start of another host, and drop tabs and line ends before they parse.
     """
     return text if len(text) <= LONGEST_PATH and _LOCAL_PATH.fullmatch(text) else AFTERWARDS
 
@@ -26,11 +26,11 @@ async def sign_in(request: PageRequest) -> Template | SeeOther:
     onward = local_path(request.form.get("next") or request.query.get("next", ""))
     if request.caller.signed_in is not None:
         return SeeOther(onward)
-    return _shown(request, onward, code_sent=_has_code(request))
+    return _template(request, onward, code_sent=_has_code(request))
 
 
 def _has_code(request: PageRequest) -> bool:
-    """Whether who sees this again has a code: he tried one, or asked for another too soon."""
+    """Whether the visitor has a code: they tried one, or asked for another too soon."""
     asked_too_soon = request.problem is not None and request.problem.code is Code.RATE_LIMITED
     return request.form.get("do") == "complete" or asked_too_soon
 
@@ -39,29 +39,24 @@ async def send(request: PageRequest) -> Template | FormError:
     result = await request.ask("startSignIn", body={"email": request.form.get("email", "").strip()})
     if result.refused is not None:
         return FormError(result.refused)
-    return _shown(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
+    return _template(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
     body = {"email": request.form.get("email", "").strip(), "code": code_of(request.form.get("code", ""))}
     result = await request.ask("completeSignIn", body=body)
-    if result.refused is not None:
-        return FormError(result.refused)
-    return SeeOther(local_path(request.form.get("next", "")), "signed_in", result.cookies)
+    return result.see_other(local_path(request.form.get("next", "")), "signed_in")
 
 
-def _shown(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
-    minutes = request.config.claim.code_minutes
-    return Template(
-        "sign_in.html",
-        {
-            "next": onward,
-            "code_sent": code_sent,
-            "just_sent": just_sent,
-            "minutes": minutes,
-            "outbox": request.outbox_open,
-        },
-    )
+def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
+    values = {
+        "next": onward,
+        "code_sent": code_sent,
+        "just_sent": just_sent,
+        "minutes": request.config.claim.code_minutes,
+        "outbox": request.outbox_open,
+    }
+    return Template("sign_in.html", values)
 
 
 async def sign_out(request: PageRequest) -> Template | SeeOther:

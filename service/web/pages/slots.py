@@ -1,25 +1,26 @@
-"""Slots as administrators write them: prices as money, moments as date and time in UTC."""
+"""The slots, as forms for administrators: prices as amounts, moments as date and time in UTC."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actors.values import Code, Refused
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
 
-FIELDS = (
-    "name",
-    "side",
-    "weekPrice",
-    "durationWeeks",
-    "active",
-    "comingSoon",
-    "offerEndsAt",
-    "packageKind",
-    "description",
-)
+READERS: Mapping[str, tuple[str, Callable[[str], int | None], str]] = {
+    "weekPrice": ("weekPriceCents", cents_of, "Write the price per week as an amount such as 120.00."),
+    "durationWeeks": ("durationWeeks", whole_of, "Write the weeks of one booking as a whole number such as 1."),
+    "offerEndsAt": (
+        "offerEndsAt",
+        moment_of,
+        "Write the end of the offer as a date and time such as 2026-12-31T18:00.",
+    ),
+}
+"""By field: the property of the operation, the function that reads the text, and the error message."""
+FIELDS = (*READERS, "name", "side", "active", "comingSoon", "packageKind", "description")
+
 FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
-"""What the form of a new slot begins with."""
+"""The initial values of the form for a new slot."""
 
 
 async def slots(request: PageRequest) -> Template:
@@ -32,24 +33,23 @@ async def create(request: PageRequest) -> SeeOther | FormError:
     body = _body(request.form, FIELDS)
     if isinstance(body, Refused):
         return FormError(body)
-    slot_id = text_of(request.form, "id")
+    # A slot without an id takes one from the form, so that a form sent twice creates one slot.
+    slot_id = text_of(request.form, "id") or request.form.get("form_id")
     result = await request.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
-    return FormError(result.refused) if result.refused is not None else SeeOther("/admin/slots", "slot_created")
+    return result.see_other("/admin/slots", "slot_created")
 
 
 async def slot(request: PageRequest) -> Template:
     found = await _found(request)
-    was = _as_typed(found)
-    # What was typed is shown again, beside what it was typed over.
-    again = request.problem is not None and request.form.get("do") == "save"
-    typed = dict(request.form) if again else was
-    if again:
-        was = {name: request.form.get(f"was_{name}", "") for name in FIELDS}
+    typed = was = _as_typed(found)
+    if request.problem is not None and request.form.get("do") == "save":
+        # The form comes back with the typed values and the ones that they replace.
+        typed, was = dict(request.form), {name: request.form.get(f"was_{name}", "") for name in FIELDS}
     return Template("admin_slot.html", {"slot": found, "typed": typed, "was": was})
 
 
 async def save(request: PageRequest) -> SeeOther | FormError:
-    """Change what was changed in the form, and leave alone what somebody else may have changed meanwhile."""
+    """Send only the fields that changed in the form, so that concurrent changes of other fields survive."""
     found = await _found(request)
     changed = [name for name in FIELDS if request.form.get(name, "") != request.form.get(f"was_{name}", "")]
     body = _body(request.form, changed)
@@ -58,16 +58,12 @@ async def save(request: PageRequest) -> SeeOther | FormError:
     if not body:
         return FormError(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
     result = await request.ask("editSlot", path={"id": found["id"]}, body=body)
-    return (
-        FormError(result.refused)
-        if result.refused is not None
-        else SeeOther(f"/admin/slots/{found['id']}", "slot_saved")
-    )
+    return result.see_other(f"/admin/slots/{found['id']}", "slot_saved")
 
 
 async def retire(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("retireSlot", path=request.path_values)
-    return FormError(result.refused) if result.refused is not None else SeeOther("/admin/slots", "slot_retired")
+    return result.see_other("/admin/slots", "slot_retired")
 
 
 async def _found(request: PageRequest) -> dict[str, Any]:
@@ -79,7 +75,7 @@ async def _found(request: PageRequest) -> dict[str, Any]:
 
 
 def _as_typed(slot: Mapping[str, Any]) -> dict[str, str]:
-    """A slot as its form holds it."""
+    """A slot as form values."""
     ends_ms = slot.get("offerEndsAt")
     return {
         "name": slot["name"],
@@ -94,38 +90,21 @@ def _as_typed(slot: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _body(form: Mapping[str, str], names: tuple[str, ...] | list[str]) -> dict[str, Any] | Refused:
-    """The body of the operation, or what of the form cannot be read."""
+def _body(form: Mapping[str, str], names: Sequence[str]) -> dict[str, Any] | Refused:
+    """The body of the operation, or a refusal that names the first field that cannot be read."""
     body: dict[str, Any] = {}
     for name in names:
         text = text_of(form, name)
-        match name:
-            case "active" | "comingSoon":
-                body[name] = text is not None
-            case "weekPrice":
-                cents = cents_of(text or "")
-                if cents is None:
-                    return _unread("The price per week is not an amount such as 120.00.")
-                body["weekPriceCents"] = cents
-            case "durationWeeks":
-                weeks = whole_of(text or "")
-                if weeks is None:
-                    return _unread("The weeks of a booking are not a whole number such as 1.")
-                body[name] = weeks
-            case "offerEndsAt" if text is not None:
-                ends_ms = moment_of(text)
-                if ends_ms is None:
-                    return _unread("The end of the offer is not a date and time such as 2026-12-31T18:00.")
-                body[name] = ends_ms
-            case "name" | "side":
-                body[name] = text or ""
-            case _:
-                body[name] = text
+        if name in READERS and (text is not None or name != "offerEndsAt"):
+            key, read, problem = READERS[name]
+            body[key] = read(text or "")
+            if body[key] is None:
+                return Refused(Code.INVALID_REQUEST, problem)
+        elif name in ("active", "comingSoon"):
+            body[name] = text is not None
+        else:
+            body[name] = text or ("" if name in ("name", "side") else None)
     return body
-
-
-def _unread(message: str) -> Refused:
-    return Refused(Code.INVALID_REQUEST, message)
 
 
 PAGES = (

@@ -1,4 +1,4 @@
-"""A sponsor's overview and profile: what there is, and what to do next."""
+"""A sponsor's overview, with what to do next, and their profile."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 NEWEST = 10
-"""How many campaigns and bookings the overview shows; lists of their own have all."""
+"""Campaigns and bookings on the overview; separate lists have all of them."""
 
 Json = Mapping[str, Any]
 
@@ -26,27 +26,21 @@ async def overview(request: PageRequest) -> Template:
 
 
 def next_steps(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json]) -> Iterator[tuple[str, str, str]]:
-    """What waits for the sponsor, the most urgent first: why, what to do, and where."""
+    """The open tasks, the most urgent first: the reason, the action, and its address."""
     for each in bookings:
         if "heldUntil" in each:
-            yield (
-                f"{each['slotName']} is held for you and not paid.",
-                "Pay or cancel",
-                f"/sponsor/bookings/{each['id']}",
-            )
+            words = f"{each['slotName']} is held for you and not paid."
+            yield words, "Pay or cancel", f"/sponsor/bookings/{each['id']}"
     for each in campaigns:
         if each["status"] in ("rejected", "draft"):
             words = "was rejected" if each["status"] == "rejected" else "is a draft"
             yield f"The campaign {each['name']} {words}.", "Edit and submit it", f"/sponsor/campaigns/{each['id']}"
     if not campaigns:
-        yield (
-            "You have no campaign yet.",
-            "Choose a free week: brand, creative and week in one form",
-            "/sponsor/inventory",
-        )
-        yield "Or one by one:", "Make a campaign", "/sponsor/campaigns/new"
+        words = "Choose a free week, and enter brand and creative in the same form"
+        yield "You have no campaigns yet.", words, "/sponsor/inventory"
+        yield "You can also do it step by step.", "Create a campaign", "/sponsor/campaigns/new"
     if me["profile"] is None:
-        yield "You have no profile yet; a booking needs one.", "Save your profile", "/sponsor/profile"
+        yield "You have no profile yet. A booking needs one.", "Save your profile", "/sponsor/profile"
     elif campaigns and not bookings:
         yield "You have not booked a week yet.", "Choose a free week", "/sponsor/inventory"
 
@@ -59,7 +53,7 @@ async def profile(request: PageRequest) -> Template:
 async def save_profile(request: PageRequest) -> SeeOther | FormError:
     body = {name: request.form.get(name, "") for name in ("name", "website")}
     result = await request.ask("saveProfile", body=body)
-    return SeeOther("/sponsor", "profile_saved") if result.refused is None else FormError(result.refused)
+    return result.see_other("/sponsor", "profile_saved")
 
 
 PAGES = (

@@ -1,4 +1,4 @@
-"""The table of pages. A row added here is routed, guarded and tested."""
+"""The table of pages. Every page in it is routed, guarded and tested."""
 
 from service.web.pages.administration import PAGES as ADMINISTRATION
 from service.web.pages.bookings import PAGES as BOOKINGS

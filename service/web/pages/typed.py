@@ -1,4 +1,4 @@
-"""What people type into forms, as values: amounts, moments, texts. Pure; what cannot be read is None."""
+"""Typed text of forms as values: amounts, moments, texts. Pure; text that cannot be read is None."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
 
 
 def cents_of(text: str) -> int | None:
-    """The cents of `120`, `120.5` or `1,250.00`."""
+    """Cents of `120`, `120.5` or `1,250.00`."""
     found = _AMOUNT.fullmatch(text.strip()) if text.isascii() else None
     if found is None:
         return None
@@ -20,12 +20,12 @@ def cents_of(text: str) -> int | None:
 
 
 def amount_of(cents: int) -> str:
-    """The other way: `120.00`."""
+    """Cents as text: `120.00`."""
     return f"{cents // 100}.{cents % 100:02}"
 
 
 def moment_of(text: str) -> int | None:
-    """Epoch milliseconds of a date and time as browsers write it (`2026-11-20T12:00`), taken as UTC."""
+    """Epoch milliseconds of a date and time as browsers send it (`2026-11-20T12:00`), read as UTC."""
     if not text.isascii() or not _MOMENT.fullmatch(text):
         return None
     try:
@@ -35,7 +35,7 @@ def moment_of(text: str) -> int | None:
 
 
 def moment_text(moment_ms: int) -> str:
-    """The other way; seconds are told only where there are some."""
+    """Epoch milliseconds as text. Seconds appear only if they are not zero."""
     when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
     return f"{when:%Y-%m-%dT%H:%M}" + (f":{when:%S}" if when.second else "")
 
@@ -46,10 +46,10 @@ def whole_of(text: str) -> int | None:
 
 
 def code_of(text: str) -> str:
-    """A code from a mail, without the gaps that it is typed or pasted with."""
+    """A code from a mail, without spaces and hyphens."""
     return _GAPS.sub("", text)
 
 
 def text_of(form: Mapping[str, str], name: str) -> str | None:
-    """What stands in a field, without space around it and with the line ends of texts; None where it is empty."""
+    """The text of a field without surrounding space and with `\\n` as line end; None if it is empty."""
     return form.get(name, "").replace("\r\n", "\n").strip() or None

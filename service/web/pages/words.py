@@ -23,13 +23,13 @@ def short_day(moment_ms: int) -> str:
 
 
 def moment(moment_ms: int) -> dict[str, str]:
-    """A moment as a machine reads it, and as a person does."""
+    """A moment for machines (`iso`) and for people (`words`)."""
     when = _utc(moment_ms)
     return {"iso": f"{when:%Y-%m-%dT%H:%M:%SZ}", "words": f"{when.day} {when:%B %Y, %H:%M} UTC"}
 
 
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
-"""Numbers go further than calendars do: what is later is shown as this."""
+"""The last moment that Python's calendar knows; later ones are shown as this."""
 
 
 def _utc(moment_ms: int) -> datetime:

@@ -1,7 +1,7 @@
 // The claim page: email, then code, then the usage of the claimed key.
 //
-// The claim token arrives in the fragment and is taken out of the address bar at once. It is kept, with the email, in
-// the state of this tab's history entry, so that a phone may drop the page while its owner looks at the mail.
+// The script removes the claim token from the address bar at once. It keeps token and email in the history state of this
+// tab, because phones can unload the page while the visitor reads the mail.
 
 "use strict";
 
@@ -20,14 +20,14 @@
 
   let busy = false;
 
-  // What this tab remembers.
+  // The memory of this tab.
 
   const memory = () => (history.state && history.state.claim) || {};
   const remember = (more) =>
     history.replaceState({ claim: { ...memory(), ...more } }, "", location.pathname + location.search);
   const forget = () => history.replaceState(null, "", location.pathname + location.search);
 
-  // The token: of a link, or pasted alone.
+  // The token: from a link, or pasted alone.
 
   const tokenIn = (text) => {
     const found = /clm_[0-9A-Za-z]+/.exec(text);
@@ -47,7 +47,7 @@
     at("token-shown").textContent = value.slice(0, 10) + "\u2026";
   };
 
-  // Buttons that wait. They keep the focus, so they are not `disabled`: `usable` is asked instead.
+  // Buttons with a waiting time. `disabled` would drop their focus, so handlers call `usable` instead.
 
   const waits = new Map();
 
@@ -98,7 +98,7 @@
     for (const button of document.querySelectorAll(".actions button")) paint(button);
   };
 
-  // Words for the person.
+  // Messages.
 
   const say = (words) => {
     at("status").textContent = words;
@@ -133,7 +133,7 @@
     for (const id of ["start", "complete", "done"]) at(id).hidden = id !== step;
   };
 
-  // Talking to the service. Always answers: {ok, status, body, seconds}; status 0 when there was no answer.
+  // Requests. `post` always returns {ok, status, body, seconds}; status 0 means that there was no response.
 
   const post = async (path, values) => {
     const abort = new AbortController();
@@ -152,7 +152,7 @@
       try {
         body = JSON.parse(text) || {};
       } catch {
-        // Not from the service itself: a proxy's page. The status alone says what is wrong.
+        // The body is a proxy's page; only the status is useful.
       }
       const seconds = Number(body.retryAfter || response.headers.get("Retry-After")) || 0;
       return { ok: response.ok && text !== "", status: response.status, body, seconds };
@@ -190,18 +190,18 @@
         if (field === code) {
           complain(message, "Choose \u201cChange email\u201d to check the email and the claim token.");
         } else {
-          complain(message, "Check it against the link or the answer that came with the key.", openToken());
+          complain(message, "Compare it with the link or the response that came with the key.", openToken());
         }
         return;
       case "invalid_code":
-        complain(message, "Use the newest mail, or send again. After a few wrong codes, only a new one works.", code);
+        complain(message, "Use the code of the newest mail, or send a new one. After a few wrong codes, only a new one works.", code);
         return;
       case "already_upgraded":
         forget();
-        complain(message, "If that was you, there is nothing left to do: the key works as it is. If not, mint a new key.");
+        complain(message, "If that was you, the key is ready to use. If not, create a new key.");
         return;
       case "key_limit":
-        complain(message, "Or claim this key with another email: choose \u201cChange email\u201d.");
+        complain(message, "You can also claim this key with another email: choose \u201cChange email\u201d.");
         return;
       default:
         complain(message || `The service answered with status ${status}.`, "Try again in a moment.");
@@ -222,7 +222,7 @@
     token.value = tokenIn(token.value);
     email.value = email.value.trim();
     if (token.value.length < 8) {
-      complain("The claim token is missing.", "Paste it, or the whole link that you were given.", openToken());
+      complain("The claim token is missing.", "Paste the token or the whole link.", openToken());
       return false;
     }
     if (!email.checkValidity()) {
@@ -294,7 +294,7 @@
     at("done-title").focus();
   };
 
-  // What is missing is said in the page's own words.
+  // The script words its own validation messages.
   for (const form of [at("start"), at("complete")]) form.noValidate = true;
   at("start").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -304,7 +304,7 @@
     event.preventDefault();
     finish();
   });
-  // Without this script these are buttons that send their form.
+  // Without this script, these buttons send their form.
   at("again").addEventListener("click", (event) => {
     event.preventDefault();
     send(at("again"));
@@ -346,7 +346,7 @@
 
   takeToken();
   begin();
-  // The skip link changes the fragment too; only a token begins anew.
+  // The skip link changes the fragment, too; only a token restarts the page.
   addEventListener("hashchange", () => {
     if (takeToken()) begin();
   });

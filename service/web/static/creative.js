@@ -1,17 +1,17 @@
-// The form of a creative: counts characters as the API does, by code points, and shows what is typed as visitors see it.
+// Forms of a creative: counts characters by code points, as the API does, and updates the preview.
 
 "use strict";
 
 (() => {
   const inputs = new Map([...document.querySelectorAll("form input[id]")].map((input) => [input.id, input]));
 
-  // The logo of a brand, as the API makes it: up to three initials, or its first character.
+  // The default logo of a brand, as in the API: up to three initials, or the first character.
   const initials = (name) => {
     const letters = name.split(/\s+/).flatMap((word) => /[\p{L}\p{N}]/u.exec(word) ?? []);
     return letters.join("").toUpperCase().slice(0, 3) || [...name.trim()].slice(0, 1).join("");
   };
 
-  // With brand and creative in one form, these follow from the brand and its website.
+  // In the form with brand and creative, these values come from the brand and its website.
   const typed = (part) => {
     const input = inputs.get(part);
     if (input) return input.value;

@@ -5,7 +5,7 @@
 	const sent = new Set();
 	let visitorId;
 
-	// Colours are the page's: no rules for light and dark.
+	// Colours come from the page, light or dark.
 	const sheet = new CSSStyleSheet();
 	sheet.replaceSync(`
 		* { margin: 0; padding: 0 }
@@ -19,7 +19,7 @@
 		p + p { margin-top: .6em; text-decoration: underline }
 		small { opacity: .8 }`);
 
-	// Once a page. Text needs no preflight; a beacon outlives the page.
+	// Sends an event once. Text needs no preflight; a beacon outlives the page.
 	const send = (kind, bookingId) => {
 		if (navigator.doNotTrack === "1" || navigator.globalPrivacyControl) return;
 		const digit = () => (crypto.getRandomValues(new Uint8Array(1))[0] & 15).toString(16);
@@ -28,7 +28,7 @@
 			const kept = localStorage.placementVisitor;
 			if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(kept)) visitorId = kept;
 			else localStorage.placementVisitor = visitorId;
-		} catch {} // Storage is refused: memory keeps it.
+		} catch {} // Without storage, memory keeps the id.
 		const body = JSON.stringify({ bookingId, kind, visitorId });
 		if (sent.has(body)) return;
 		sent.add(body);
@@ -36,7 +36,7 @@
 		fetch(api + "events", { method: "POST", body, credentials: "omit", keepalive: true }).catch(() => {});
 	};
 
-	// Seen: half in view for a second on end. A page that prerenders is hidden, too.
+	// An impression: half in view for one whole second. Prerendered pages are hidden.
 	const watch = (card, bookingId) => {
 		let inView, timer;
 		const look = () => {
@@ -73,7 +73,7 @@
 		}
 	};
 
-	// Taken at once, so a second script leaves them alone.
+	// Marks boxes at once, so a second script skips them.
 	const load = async () => {
 		const boxes = document.querySelectorAll("[data-placements]:not([data-placed])");
 		for (const box of boxes) box.dataset.placed = 0;

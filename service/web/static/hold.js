@@ -1,4 +1,4 @@
-// Counts down the time that is left on holds. The server has written how much it was when the page was made.
+// Counts down holds, from the seconds that the server wrote into the page.
 
 "use strict";
 
@@ -6,7 +6,7 @@
   const holds = [...document.querySelectorAll(".hold[data-seconds]")];
   const began = performance.now();
 
-  const words = (seconds) => (seconds > 0 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : "no time, it has run out");
+  const words = (seconds) => (seconds > 0 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : "0 s, the hold has expired");
 
   const tick = () => {
     const passed = (performance.now() - began) / 1000;

@@ -1,4 +1,4 @@
-// Fetches the page anew while it is looked at, for who asks for that.
+// Refreshes the visible page, once the visitor turns it on.
 "use strict";
 {
 	const PERIOD_MS = 10_000;
@@ -29,7 +29,7 @@
 	};
 
 	const turn = async () => {
-		// Who reads or scrolls in a table keeps it as it is.
+		// A table with the focus is left alone, since somebody may be reading it.
 		if (!document.hidden && !live.contains(document.activeElement)) {
 			try {
 				await refresh();

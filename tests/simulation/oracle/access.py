@@ -123,7 +123,7 @@ def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
                 case Code.INVALID_API_KEY:
                     fair = True in revoked
                 case code:
-                    fair = code is Code.KEY_LIMIT
+                    fair = code in (Code.KEY_LIMIT, Code.IDEMPOTENCY_CONFLICT)
             if not fair:
                 yield f"{giver.id}, with {_given(giver)}, was not allowed to grant {about.scopes}: {operation.result}"
 

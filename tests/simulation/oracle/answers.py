@@ -149,6 +149,38 @@ def _contradicts(case: Case, operation: Operation, known: IdempotencyRecord) -> 
         yield f"{operation.about} leads to {known.booking_id}, but {operation.node} answered {operation.result}"
 
 
+def a_campaign_is_created_once_under_its_key(case: Case) -> Iterator[str]:
+    """A key creates one campaign. The same body gets it as it is; another body is refused."""
+    first = {row.id: case.world.log.versions["campaigns", row.id][0][1] for row in case.memory.campaigns.values()}
+    bodies: dict[tuple[str, str], set[str]] = {}
+    for operation in case.of("create campaign"):
+        about = operation.about
+        bodies.setdefault((about.owner, about.key), set()).add(about.body[0])
+    created = {
+        place: [row for row in first.values() if row.tenant_id == place[0] and row.name in names]
+        for place, names in bodies.items()
+    }
+    for place, rows in created.items():
+        if len(rows) > 1:
+            yield f"{place} created {[row.id for row in rows]}"
+    for operation in case.of("create campaign"):
+        about, answer = operation.about, operation.result
+        rows = created[about.owner, about.key]
+        same = any(row.name == about.body[0] for row in rows)
+        match answer:
+            case CampaignView(campaign):
+                seen = [row for row in _during(case, operation, "campaigns", campaign.id) if row is not None]
+                fair = same and campaign.id in [row.id for row in rows] and campaign.status in [r.status for r in seen]
+            case Refused(code=Code.IDEMPOTENCY_CONFLICT):
+                fair = bool(rows) and not same
+            case Refused():
+                fair = False
+            case _:
+                continue
+        if not fair:
+            yield f"{about} was answered with {answer} at {operation.end:.3f}, but created {rows}"
+
+
 # Existing bookings and campaigns.
 
 LEADS_TO = {
@@ -233,9 +265,6 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
                 continue
         if not fair:
             yield f"{about} was answered with {answer}, but it was {rows}"
-    for operation in case.of("create campaign"):
-        if isinstance(operation.result, CampaignView) and operation.result.campaign.id not in case.memory.campaigns:
-            yield f"{operation.result.campaign.id} was answered but is not stored"
 
 
 def _had_no_profile(case: Case, operation: Operation, campaigns: Sequence[Any]) -> bool:
@@ -276,6 +305,7 @@ def _blurred(case: Case, operation: Operation) -> bool:
 CHECKS = (
     refused_bookings_had_a_reason,
     each_key_has_one_outcome,
+    a_campaign_is_created_once_under_its_key,
     answers_tell_what_was_so,
     refusals_of_bookings_had_a_reason,
     campaigns_move_or_had_a_reason_not_to,

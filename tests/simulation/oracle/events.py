@@ -209,10 +209,10 @@ def _outcomes_are_true(operation: Operation, post: Post, heard: Heard, asked: Se
         said = ["recorded" if answer else "duplicate" for each in asked for answer in answers(each, event)]
         if outcomes != said:
             yield f"{operation.about.request} got {outcomes} for {event}; the dedupers had answered {said}"
-    nobody = {"crawler"} if "Bot" in post.agent else {"prefetch"} if post.purpose else None
-    if nobody is not None and not nobody >= set(heard.outcomes):
+    machine = {"crawler"} if "Bot" in post.agent else {"prefetch"} if post.purpose else None
+    if machine is not None and not machine >= set(heard.outcomes):
         yield f"{post} was answered {heard.outcomes}"
-    if nobody is None and {"crawler", "prefetch"} & set(heard.outcomes):
+    if machine is None and {"crawler", "prefetch"} & set(heard.outcomes):
         yield f"{post} was mistaken for a crawler or prefetch: {heard.outcomes}"
 
 

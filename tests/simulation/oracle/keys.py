@@ -1,7 +1,9 @@
 """The promises of keys, claims and accounts."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 from actors.clock import day_of
@@ -238,6 +240,8 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
     for operation in case.of("issue"):
         if isinstance(operation.result, Refused):
             about = operation.about
+            if operation.result.code is Code.IDEMPOTENCY_CONFLICT:
+                continue  # `one_key_for_each_idempotency_key` tells
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
                 continue  # `no_key_gives_what_it_lacks` reports it
             if about.scoped:
@@ -253,6 +257,22 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
     for operation in case.of("revoke"):
         if isinstance(operation.result, Refused) and operation.about in case.memory.keys:
             yield f"{operation.about} exists, but got {operation.result}"
+
+
+def one_key_for_each_idempotency_key(case: Case) -> Iterator[str]:
+    """An idempotency key creates one key of an account, and a request is refused only once that key exists."""
+    since = {(key.tenant_id, key.name): case.world.log.since("keys", key.id) or 0 for key in case.memory.keys.values()}
+    stored = Counter((key.tenant_id, key.name) for key in case.memory.keys.values())
+    for operation in case.of("issue"):
+        about = operation.about
+        if about.key is None:
+            continue
+        place = case.memory.accounts[about.email].tenant_id, about.name
+        if stored[place] > 1:
+            yield f"{about.email} got {stored[place]} keys under the idempotency key {about.key}"
+        refused = isinstance(operation.result, Refused) and operation.result.code is Code.IDEMPOTENCY_CONFLICT
+        if refused and not since.get(place, inf) <= operation.ended:
+            yield f"{about.email} has no key under {about.key} at {operation.end:.3f} and got {operation.result}"
 
 
 def changes_are_stored_and_audited_once(case: Case) -> Iterator[str]:
@@ -321,6 +341,7 @@ CHECKS = (
     starts_are_refused_for_a_reason,
     codes_are_sent_at_a_pace,
     keys_are_refused_for_a_reason,
+    one_key_for_each_idempotency_key,
     changes_are_stored_and_audited_once,
     tiers_follow_their_audit,
 )

@@ -1,18 +1,15 @@
-"""The promises of sign-ins, sessions, forms and device logins, by requests and answers.
+"""The promises of sign-ins, sessions and device logins, by requests and answers.
 
 `visits` and `logins` compute what each transaction should have done; this file checks what callers may rely on.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from actors.credentials import digest
 from actors.devices.actor import RedeemedKey
-from actors.keys.actor import Issued
 from actors.sessions.actor import StartedSession
 from actors.values import Code, Refused
 from service.api.authentication import Caller
-from service.web.pages.page import SeeOther
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import Case, surely
 from tests.simulation.oracle.visits import Seat
@@ -26,8 +23,6 @@ DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
     "enter": (Code.UNAUTHORIZED,),
     "list sessions": (),
     "end session": (Code.NOT_FOUND,),
-    "form": (Code.UNAUTHORIZED, Code.KEY_LIMIT),
-    "form's work": (Code.KEY_LIMIT,),
     "list keys": (),
     "revoke another's": (Code.NOT_FOUND,),
     "begin device": (Code.SERVICE_UNAVAILABLE,),
@@ -157,31 +152,6 @@ def _at(case: Case, session_id: str, tick: int) -> Seat | None:
     return next((seat for since, seat in reversed(versions) if since <= tick), None)
 
 
-def a_form_does_its_work_once(case: Case) -> Iterator[str]:
-    """No form works twice or concurrently, unless its first action is not known to have had an effect."""
-    works: dict[tuple[str, str], list[Operation]] = {}
-    for operation in case.of("form's work"):
-        works.setdefault((operation.about.session_id, operation.about.target), []).append(operation)
-    for (session_id, form_id), several in works.items():
-        for one, other in pairwise(several):
-            if other.began < one.ended or surely(one):
-                yield f"the form {form_id[:6]} of {session_id} worked at {one.start:.3f} and again at {other.start:.3f}"
-    for operation in case.of("form"):
-        place = operation.about.session_id, operation.about.target
-        earlier = [
-            each
-            for each in case.of("form")
-            if each is not operation and each.about == operation.about and each.began < operation.ended
-        ]
-        if isinstance(operation.result, SeeOther) and not earlier:
-            yield f"the form {place[1][:6]} was rejected as a repetition at {operation.start:.3f}"
-        if isinstance(operation.result, Issued) and not any(
-            isinstance(work.result, Issued) and work.result.key.id == operation.result.key.id
-            for work in works.get(place, [])
-        ):
-            yield f"the form {place[1][:6]} was answered with a key that it did not create"
-
-
 def keys_that_were_handed_out_are_known(case: Case) -> Iterator[str]:
     """An answered key belongs to the account; a device code yields one key, and it resolves everywhere."""
     texts: dict[str, str] = {}
@@ -214,7 +184,6 @@ CHECKS = (
     codes_come_by_mail_and_open_one_session,
     sessions_work_until_they_end,
     lists_show_what_lives,
-    a_form_does_its_work_once,
     keys_that_were_handed_out_are_known,
     nobody_ends_another_account_s_keys,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from actors.bookings.records import CampaignView
 from actors.devices.actor import RedeemedKey
 from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
@@ -54,7 +55,7 @@ def of_mail(case: Case) -> dict[str, int]:
 
 
 def of_people(case: Case) -> dict[str, int]:
-    """Count the outcomes of codes, sessions, forms and device logins."""
+    """Count the outcomes of codes, sessions and device logins."""
     register = case.world.register
     told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, RedeemedKey)}
     redeemed = [device.key_id for device in case.memory.devices.values() if device.key_id is not None]
@@ -62,10 +63,13 @@ def of_people(case: Case) -> dict[str, int]:
         **case.world.visits.met,
         **case.world.logins.met,
         "several messages in one batch of people": sum(len(kept.messages) > 1 for kept in register.kept),
-        "kept, and nobody was told": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
-        "a device's key was kept, and nobody was told": sum(key_id not in told for key_id in redeemed),
+        "stored, but never answered": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
+        "a device's key was stored, but never answered": sum(key_id not in told for key_id in redeemed),
         "a session worked": sum(isinstance(each.result, Caller) for each in case.of("enter")),
-        "a form made a key": sum(isinstance(each.result, Issued) for each in case.of("form")),
+        "a person created a key": sum(
+            isinstance(each.result, Issued) and not each.about.scoped and each.about.key is not None
+            for each in case.of("issue")
+        ),
     }
 
 
@@ -85,6 +89,8 @@ def of_office(case: Case) -> dict[str, int]:
     met["paid after expiry, and the weeks were free"] = sum(
         (moved(audit) or ("",))[0] == "expired" for audit in expired
     )
+    created = [each.result.campaign.id for each in case.of("create campaign") if isinstance(each.result, CampaignView)]
+    met["a campaign creation was repeated"] = len(created) - len(set(created))
     met["turned into a new week"] = len({week_at(commit.now_ms) for commit in log.commits if commit.audits}) > 1
     return met
 
@@ -109,7 +115,7 @@ def of_site(case: Case) -> dict[str, int]:
         for row in kept:
             by = [each for each in operations if each.node == row.node and each.began < row.tick < each.ended]
             told = [each for each in by if True in events.answers(each, event)]
-            meet("recorded, and nobody was told", not told)
+            meet("recorded, but never answered", not told)
             for each in told:
                 arrived = events.bucket_at(case.now_ms(each.node, each.start), case.world.event_rules.bucket_hours)
                 meet("the day turned before the batch began", arrived.day < row.day)

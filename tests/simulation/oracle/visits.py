@@ -1,7 +1,7 @@
-"""Sign-ins, sessions and forms, a message at a time, as somebody with pencil and paper would keep them.
+"""Sign-ins and sessions, computed again one message at a time.
 
-Written out once more from `docs/adr/`: a code is what happened since it was sent, and not a row. Knows no batches
-and no overlays, and no clock but the one that a transaction was decided with.
+Written from `docs/adr/`, not from the product: a code is what happened since it was sent, not a row. Knows no batches,
+no overlays, and no clock but the one a transaction was decided with.
 """
 
 import json
@@ -23,7 +23,7 @@ SUBJECT = digest("sign-in")
 
 @dataclass(slots=True, eq=False)
 class Codes:
-    """What was sent to one email, each with the day that it counted for, and what became of the last."""
+    """The codes sent to one email, each with the day it counted for, and the fate of the last."""
 
     sent: list[tuple[int, int]] = field(default_factory=list)
     proof: bytes = b""
@@ -50,7 +50,7 @@ class Codes:
         return self.used
 
     def lost(self, proof: bytes, now_ms: int) -> str:
-        """Why a code that was right once is none."""
+        """Why a code that was once right is no longer valid."""
         if proof != self.proof:
             return "older than another"
         if self.used:
@@ -60,7 +60,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A session as it stands: it lives until `ends_ms`, or had been ended before."""
+    """The state of a session: it lives until `ends_ms` unless `ended`."""
 
     email: str
     token_hash: bytes
@@ -73,12 +73,11 @@ class Seat:
 
 
 class Visits:
-    """What should be answered, and what should be kept. `versions` say since which tick a session stood how."""
+    """The expected answers and rows. `versions` has each state of a session with its first tick."""
 
     def __init__(self) -> None:
         self.codes: dict[str, Codes] = {}
         self.seats: dict[str, Seat] = {}
-        self.forms: set[tuple[str, str]] = set()
         self.versions: dict[str, list[tuple[int, Seat]]] = {}
         self.met: Counter[str] = Counter()
         self._proofs: set[bytes] = set()
@@ -88,7 +87,7 @@ class Visits:
         self._sent: list[OutboxMessage] = []
 
     def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
-        """Do the same as a transaction, and tell what is different."""
+        """Repeat a transaction; yield the differences."""
         self._kept, self._accounts, self._told, self._sent = kept, set(kept.accounts), [], []
         before = dict(self.seats)
         for message, answer in kept.pairs:
@@ -112,12 +111,6 @@ class Visits:
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
-            case sessions.ConsumeForm():
-                return self._spend(message.session_id, message.form_id)
-            case sessions.ReleaseForm():
-                self.met["a form was given back"] += 1
-                self.forms.discard((message.session_id, message.form_id))
-                return "given back"
 
     def _start(self, start: sessions.StartSignIn) -> str:
         right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.message.nonce))
@@ -177,21 +170,11 @@ class Visits:
         seat = self.seats[session_id]
         self.seats[session_id] = replace(seat, ended=True, ends_ms=min(seat.ends_ms, self._kept.now_ms))
 
-    def _spend(self, session_id: str, form_id: str) -> str:
-        seat = self.seats.get(session_id)
-        if seat is None or not seat.lives(self._kept.now_ms):
-            return "unauthorized"
-        if (session_id, form_id) in self.forms:
-            self.met["a form was sent again"] += 1
-            return "sent before"
-        self.forms.add((session_id, form_id))
-        return "sent for the first time"
-
     def _as_kept(self, session_id: str) -> str:
         seat = self.seats[session_id]
         return f"kept {session_id} seen {seat.seen_ms} ends {seat.ends_ms} ended {seat.ended}"
 
-    # What stands in the tables.
+    # Rows.
 
     def _rows(self, memory: Memory) -> Iterator[str]:
         kept = self._kept
@@ -204,8 +187,6 @@ class Visits:
         for session_id in sorted({*stored, *self.seats}):
             if stored.get(session_id) != self.seats.get(session_id):
                 yield f"{kept.owner} left {session_id} as {stored.get(session_id)}, not as {self.seats.get(session_id)}"
-        if set(memory.forms) != self.forms:
-            yield f"{kept.owner} left forms {sorted(set(memory.forms) ^ self.forms)} wrongly"
         if [letter.id for letter in kept.letters] != [letter.id for letter in self._sent]:
             yield f"{kept.owner} put {kept.letters} into the outbox, not {self._sent}"
         if set(memory.accounts) != self._accounts:
@@ -216,22 +197,18 @@ class Visits:
 
 
 def waiting(wait_ms: int) -> str:
-    """Who is refused is told when it may work, in whole seconds and not too early."""
+    """The refusal with its waiting time, rounded up to whole seconds."""
     return f"rate_limited for {-(-wait_ms // SECOND_MS)} s"
 
 
 def said(answer: Any) -> str:
-    """An answer in words that the reckoning uses."""
+    """An answer in the words of this module."""
     match answer:
         case sessions.CodeSent():
             return "sent"
         case sessions.Kept(session):
             ended = session.revoked_ms is not None
             return f"kept {session.id} seen {session.seen_ms} ends {session.expires_ms} ended {ended}"
-        case sessions.FormConsumed(first):
-            return "sent for the first time" if first else "sent before"
-        case sessions.FormReleased():
-            return "given back"
         case Refused(retry_after_seconds=int() as seconds):
             return f"{answer.code} for {seconds} s"
         case Refused():
@@ -240,7 +217,7 @@ def said(answer: Any) -> str:
 
 
 def recorded(audit: AuditRecord) -> tuple[str, str, str, dict[str, Any]]:
-    """What was done to what, by whom, and what that changed."""
+    """The action, target, agent and changes of a record."""
     return audit.action, audit.target_id, audit.actor_id, json.loads(audit.changes)
 
 

@@ -1,0 +1,63 @@
+"""The stores of one node: one for each concern, and the database behind them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from actors.bookings.store import LedgerStore, SponsorshipStore
+from actors.catalog.store import CatalogStore
+from actors.devices.store import DeviceStore
+from actors.events.shards import ShardMap
+from actors.events.store import EventStore
+from actors.keys.store import KeyStore
+from actors.mail.store import Outbox
+from actors.nodes.store import NodeStore
+from actors.quota.store import QuotaStore
+from actors.sessions.store import SessionStore
+
+
+@dataclass(slots=True)
+class PoolStatistics:
+    """The connections of a pool now, and its counts since it was opened."""
+
+    open: int = 0
+    busy: int = 0
+    waiting: int = 0
+    transactions: int = 0
+    contended: int = 0
+    unavailable: int = 0
+    unknown: int = 0
+    refused: int = 0
+    loop_errors: int = 0
+
+
+class Database(Protocol):
+    """The database, as health checks and metrics see it."""
+
+    async def ping(self) -> None: ...
+    def statistics(self) -> PoolStatistics: ...
+
+
+class Announcements(Protocol):
+    """Changes that other nodes and commands announce."""
+
+    def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Nodes of one service have stores over the same database. `shards` is None on one Postgres."""
+
+    database: Database
+    announcements: Announcements
+    keys: KeyStore
+    quota: QuotaStore
+    sessions: SessionStore
+    devices: DeviceStore
+    outbox: Outbox
+    catalog: CatalogStore
+    sponsorship: SponsorshipStore
+    ledger: LedgerStore
+    events: EventStore
+    nodes: NodeStore
+    shards: ShardMap | None = None

@@ -1,0 +1,75 @@
+"""Steps shared by handlers: resource ids in paths, pages of lists, and responses that caches may keep."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from actors.bookings.store import Before
+from actors.values import Code, Refused
+from service.api.context import Services
+from service.api.messages import Answer
+from service.api.operation import Call, Handler
+from service.schemas.fields import may_exist
+from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
+from service.snapshots.etags import matches
+from service.tokens.cursors import BadCursor
+
+T = TypeVar("T")
+
+IdHandler = Callable[[Services, Call, str], Awaitable[Answer | Refused]]
+
+
+def with_id(unknown: Callable[[], Refused]) -> Callable[[IdHandler], Handler]:
+    """Pass the path's `id` to a handler. If it cannot be an id, return `unknown()` without a lookup."""
+
+    def decorate(handler: IdHandler) -> Handler:
+        async def checked(services: Services, call: Call) -> Answer | Refused:
+            resource_id = call.path_values["id"]
+            return await handler(services, call, resource_id) if may_exist(resource_id) else unknown()
+
+        return checked
+
+    return decorate
+
+
+def invalid_cursor() -> Refused:
+    return Refused(Code.INVALID_REQUEST, "`cursor` is not valid. Use the `cursor` value from the previous page.")
+
+
+async def list_page(
+    services: Services,
+    call: Call,
+    name: str,
+    fetch: Callable[[Before | None, int], Awaitable[Sequence[T]]],
+    position: Callable[[T], Before],
+    render: Callable[[T], BaseModel],
+    page: Callable[..., BaseModel],
+) -> Answer | Refused:
+    """Return `page(items=..., cursor=..., hasMore=...)` of the rows that `fetch(before, limit)` returns.
+
+    A cursor is valid only for the same `name` and account.
+    """
+    query: SponsorshipQuery = call.query
+    purpose = f"{name} {call.caller.owner}"
+    try:
+        before = None if query.cursor is None else Before(*services.cursors.decode(purpose, query.cursor))
+    except BadCursor:
+        return invalid_cursor()
+    limit = query.limit or DEFAULT_LIMIT
+    rows = await fetch(before, limit + 1)
+    more = len(rows) > limit
+    rows = rows[:limit]
+    cursor = services.cursors.encode(purpose, position(rows[-1])) if more else None
+    items: list[Any] = [render(row) for row in rows]
+    return Answer.of(page(items=items, cursor=cursor, hasMore=more))
+
+
+def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:
+    """200, or 304 if a keyless client already has this body. Keyed responses carry counters and are not cached."""
+    if call.caller.resolved is not None:
+        return Answer(200, body, [("cache-control", "no-store")])
+    headers = [("etag", etag), ("cache-control", f"public, max-age={max_age_seconds}"), ("vary", "Authorization")]
+    if matches(call.request.headers.get("if-none-match"), etag):
+        return Answer(304, b"", headers)
+    return Answer(200, body, headers)
