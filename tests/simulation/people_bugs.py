@@ -72,10 +72,10 @@ def _old_code_stays(row: Any, *rest: Any) -> Any:
 
 
 def _ruled(**rules: int) -> Callable[..., Any]:
-    def send(row: Any, proof: bytes, now_ms: int, right: Any, to: str) -> Any:
+    def ruled(row: Any, proof: bytes, now_ms: int, right: Any, to: str) -> Any:
         return _send(row, proof, now_ms, replace(right, **rules), to)
 
-    return send
+    return ruled
 
 
 # Sessions.
@@ -177,7 +177,7 @@ class _Eager(LinkedSessions):
         return decided
 
 
-class _WithoutLetters(LinkedSessions):
+class _OneMessageOnly(LinkedSessions):
     """Keeps only the last of several letters in one transaction."""
 
     def _write(self, decision: Decision) -> None:
@@ -245,12 +245,12 @@ _BUGS: Mapping[str, Bug] = {
         "A new session ends the newest one instead of the least recently used.", _in_batch("_make_room", _newest_ends)
     ),
     "session-cap-blind": _bug("Live sessions are not read before a sign-in.", swapped(session_store=_OneCandidate)),
-    "session-ended-by-anybody": _bug("Any account ends any session.", _in_batch("_end", _anybody_ends)),
-    "session-end-unrecorded": _bug("The end of a session is not in the audit.", _in_batch("_end", _ended_unrecorded)),
+    "session-ended-by-anybody": _bug("Any account may end any session.", _in_batch("_end", _anybody_ends)),
+    "session-end-unrecorded": _bug("The end of a session is not audited.", _in_batch("_end", _ended_unrecorded)),
     "session-remembered": _bug("A node caches sessions.", swapped(session_reader=_Remembering)),
     "sessions-read-outside": _bug("Rows are read before they are locked.", swapped(session_store=_Unlocked)),
     "sessions-answered-early": _bug("Callers are answered before the commit.", swapped(session_store=_Eager)),
-    "letter-forgotten": _bug("Only one of two letters is kept.", swapped(session_store=_WithoutLetters)),
+    "message-forgotten": _bug("Only one of two letters is kept.", swapped(session_store=_OneMessageOnly)),
     "key-id-not-derived": _bug(
         "The id of a new key does not depend on its idempotency key.", replaced(key_actor, "fingerprint", _always_new)
     ),
