@@ -66,7 +66,7 @@ def test_each_node_names_itself_and_counts_both(nodes: tuple[Service, Service]) 
     assert "ok: live nodes: 2" in told
     for name, node in ((first, nodes[0]), (second, nodes[1])):
         assert f"ok: node {name} on " in told
-        assert f"at {node.url}, beat " in told
+        assert f"at {node.url}, heartbeat " in told
         assert f'catalog_node_info{{node="{name}",version="1.0.0"}} 1.0' in node.get("/metrics").text
 
 

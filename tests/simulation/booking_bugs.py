@@ -11,7 +11,7 @@ from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, changes, reservations, settlement, transitions
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import keep_new, keep_profile
-from actors.bookings.messages import Answer, Message, OpenCheckout, Origin, Reserve, TakePayment
+from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
@@ -106,6 +106,16 @@ def _not_remembered(unit: UnitOfWork, remembered: Any) -> None:
 def _same_for_all(*parts: Any) -> bytes:
     """The same for all bodies of bookings, which end with a week."""
     return b"" if isinstance(parts[-1], int) else fingerprint(*parts)
+
+
+def _created_again(unit: UnitOfWork, message: CreateCampaign) -> Answer:
+    if unit.audited(message.origin.audit_id) != message.campaign.id:
+        return _create_campaign(unit, message)
+    keep_new(unit, message.campaign, message.origin)
+    return unit.campaign_view(message.campaign)
+
+
+_create_campaign = campaigns.create_campaign
 
 
 def _always_new(*parts: Any) -> bytes:
@@ -320,9 +330,8 @@ BUGS: Mapping[str, Bug] = {
     "campaign-id-not-derived": _bug(
         "A new campaign does not depend on its idempotency key.", replaced(ledger_actor, "fingerprint", _always_new)
     ),
-    "campaign-key-not-looked-up": _bug(
-        "A repeated creation of a campaign is taken for a new one.",
-        replaced(UnitOfWork, "audited", lambda unit, audit_id: None),
+    "campaign-created-again": _bug(
+        "A repeated creation overwrites the campaign.", replaced(campaigns, "create_campaign", _created_again)
     ),
     "body-not-compared": _bug(
         "An idempotency key with another body returns the first booking.",

@@ -5,6 +5,7 @@ fault is counted, so that a campaign can report those that never occurred.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
@@ -156,7 +157,8 @@ class Link(Memory):
 
     async def _commit_late(self, batch_id: BatchId, work: Callable[[], D]) -> None:
         await trio.sleep(self._faults.stream("late").uniform(0.01, 0.8))
-        await self.node.world.memory.transact(batch_id, self.node.world.watched(batch_id, work))
+        with suppress(Contended):
+            await self.node.world.memory.transact(batch_id, self.node.world.watched(batch_id, work))
         self.node.world.late.pop(batch_id.owner).set()
 
     async def _before(self) -> None:

@@ -205,8 +205,8 @@ async def clerk(me: Client) -> None:
     browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
     if browser is None:
         return
-    wanted = [(f"{me.random.getrandbits(128):032x}", f"key-{me.world.board.numbered()}") for _ in range(4)]
-    wanted = wanted[: me.random.randint(1, 4)]
+    count = me.random.randint(1, 4)
+    wanted = [(f"{me.random.getrandbits(128):032x}", f"key-{me.world.board.numbered()}") for _ in range(count)]
     mine: list[Holding] = []
     for key, name in wanted:
         await _create(me, browser, key, name, mine)

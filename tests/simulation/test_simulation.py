@@ -19,7 +19,7 @@ from tests.simulation.scenes import BUGS
 from tests.simulation.world import Report, run
 from tests.slow import SLOW
 
-SEEDS = 45 if SLOW else len(Scene)
+SEEDS = 50 if SLOW else len(Scene)
 SECONDS = 20.0
 WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
