@@ -5,7 +5,7 @@ import os
 import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""Whether to run 45 seeds of the simulation instead of 5, every planted bug instead of every tenth, more generated requests,
+"""Whether to run 50 seeds of the simulation instead of 5, every planted bug instead of every tenth, more generated examples,
 all attacks instead of the slow ones, every page for every audience, in the dark scheme and with screenshots, a fresh
 installation, and kills of three nodes."""
 
@@ -13,3 +13,8 @@ installation, and kills of three nodes."""
 def repeats(other: str) -> pytest.MarkDecorator:
     """Leave a test to `make thorough`. `other` names the place where the default suite shows the same."""
     return pytest.mark.skipif(not SLOW, reason=f"make thorough; by default {other}")
+
+
+def shortened(number: int) -> int:
+    """Return the number of generated examples: all in `make thorough`, and a third by default."""
+    return number if SLOW else number // 3

@@ -26,7 +26,7 @@ from service.web.app import build_app
 from service.web.fast_path import FastPath
 from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
-from tests.api.world import DESCRIBED, World, away, broken, open_world
+from tests.api.world import DESCRIBED, ROUTING, World, away, broken, open_world
 from tests.snapshots.rows import booking, slot
 
 COLD = [replace(operation, hot=False) for operation in OPERATIONS]
@@ -146,7 +146,7 @@ async def stock(world: World) -> None:
 @asynccontextmanager
 async def open_both(**settings: object) -> AsyncIterator[Both]:
     async with open_world(**settings) as lane, open_world(**settings) as quart:
-        quart.client = Client(build_app(quart.services, COLD, DESCRIBED, quart.metrics), check)
+        quart.client = Client(build_app(quart.services, COLD, DESCRIBED, quart.metrics, routing=ROUTING), check)
         both = Both(lane, quart)
         for world in both.worlds:
             await stock(world)

@@ -6,9 +6,10 @@ and some 1,500 that cover each of its keywords, always run.
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -17,18 +18,19 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.errors import Flaky
 from schemathesis.core.transport import Response
 from schemathesis.generation.stateful.state_machine import APIStateMachine
+from schemathesis.pytest.lazy import get_all_tests
 
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
 from tests.api.fuzzing import PUBLIC, SECONDS, Target, name_of, running_target, schema
 from tests.slow import SLOW
 
-EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20" if SLOW else "8"))
-ROUNDS, STEPS = max(8 if SLOW else 3, EXAMPLES // 4), 20
+EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20" if SLOW else "6"))
+ROUNDS, STEPS = max(8 if SLOW else 2, EXAMPLES // 4), 20
 CALLERS = ("keyless", "anonymous", "scoped", "sponsor")
 
-document = schema()
-with_keys = document.exclude(tag=sorted(PUBLIC))
+NAMES = [operation.name for operation in OPERATIONS]
+NAMES_WITH_KEYS = [operation.name for operation in OPERATIONS if operation.tag not in PUBLIC]
 
 thorough = settings(
     max_examples=EXAMPLES,
@@ -48,21 +50,35 @@ def target() -> Iterator[Target]:
         yield running
 
 
-@document.parametrize()
-@thorough
-def test_answers_to_who_may_do_most_are_as_the_document_says(case: schemathesis.Case[Any], target: Target) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_to_who_may_do_most_are_as_the_document_says(name: str, target: Target) -> None:
     """An administrator with a full key, or an anonymous caller if no key is needed."""
+    generated(_by_who_may_do_most, thorough)[name](target=target)
+
+
+def _by_who_may_do_most(case: schemathesis.Case[Any], target: Target) -> None:
     target.thoroughly.add(name_of(case))
     target.call(case, "keyless" if PUBLIC & set(case.operation.tags or ()) else "administrator")
 
 
-@with_keys.parametrize()
-@brief
-def test_answers_to_those_who_may_do_less_are_as_the_document_says(
-    case: schemathesis.Case[Any], target: Target
-) -> None:
+@pytest.mark.parametrize("name", NAMES_WITH_KEYS)
+def test_answers_to_those_who_may_do_less_are_as_the_document_says(name: str, target: Target) -> None:
+    generated(_by_those_who_may_do_less, brief)[name](target=target)
+
+
+def _by_those_who_may_do_less(case: schemathesis.Case[Any], target: Target) -> None:
     for caller in CALLERS:
         target.call(case, caller)
+
+
+@cache
+def generated(test: Callable[..., None], given: settings) -> dict[str, Callable[..., None]]:
+    """Return the test with generated cases for each operation.
+
+    The decorator of schemathesis generates them when tests are collected, which each parallel process does.
+    """
+    results = get_all_tests(schema=schema(), test_func=test, settings=given, given_kwargs=None)
+    return {operation.definition.raw["operationId"]: run for operation, run in (result.ok() for result in results)}
 
 
 NEVER = {
@@ -136,7 +152,7 @@ def walking(walks: Walks) -> type[APIStateMachine]:
     """The state machine that schemathesis builds from the links, run as an administrator."""
     target = walks.target
 
-    class Walk(with_keys.as_state_machine()):  # type: ignore[misc]
+    class Walk(schema().exclude(tag=sorted(PUBLIC)).as_state_machine()):  # type: ignore[misc]
         def get_call_kwargs(self, case: schemathesis.Case[Any]) -> dict[str, Any]:
             target.put_real_names(case)
             return target.arguments("administrator")

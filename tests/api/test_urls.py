@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from service.schemas.urls import SponsorUrl, Url, public_address, web_address
 from tests.api.hostile_urls import HARMLESS, HOSTILE, LOCAL
+from tests.slow import shortened
 
 GATES: dict[type[str], Callable[[str], str]] = {Url: web_address, SponsorUrl: public_address}
 DEFAULT_PORTS = {"http": "80", "https": "443"}
@@ -181,7 +182,7 @@ made = st.one_of(
 )
 
 
-@settings(max_examples=1_500, derandomize=True, database=None, deadline=None)
+@settings(max_examples=shortened(1_500), derandomize=True, database=None, deadline=None)
 @given(url=made)
 def test_whatever_is_accepted_is_stable_and_means_one_thing(url: str) -> None:
     normal = accepted(url)

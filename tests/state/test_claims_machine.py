@@ -10,6 +10,7 @@ from actors.codes import CodeRules
 from actors.keys.messages import Claimed, CodeSent, CompleteClaim, Message, StartClaim
 from actors.keys.state import KeyRules
 from actors.values import Tier
+from tests.slow import shortened
 from tests.state.registry import ANN, BOB, DAY, MINUTE, RIGHT, SECOND, WRONG, Registry, token
 
 EMAILS = st.sampled_from([ANN, BOB])
@@ -159,6 +160,6 @@ class Claims(RuleBasedStateMachine):
 
 
 Claims.TestCase.settings = settings(
-    max_examples=150, stateful_step_count=40, derandomize=True, database=None, deadline=None
+    max_examples=shortened(150), stateful_step_count=40, derandomize=True, database=None, deadline=None
 )
 TestClaims = Claims.TestCase

@@ -22,6 +22,7 @@ from actors.devices.messages import (
 )
 from actors.devices.state import DeviceRules, Snapshot, decide
 from actors.values import Account, Refused
+from tests.slow import shortened
 
 RULES = DeviceRules(life_ms=60_000, lock_ms=30_000, wrong_codes=3, full_keys_per_account=2)
 CODES = ("BBBBBBBB", "CCCCCCCC", "DDDDDDDD", "FFFFFFFF")
@@ -215,6 +216,6 @@ def words(answer: Answer) -> str:
 
 
 Devices.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=40, derandomize=True, database=None, deadline=None
+    max_examples=shortened(120), stateful_step_count=40, derandomize=True, database=None, deadline=None
 )
 TestDevices = Devices.TestCase

@@ -15,6 +15,7 @@ from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMo
 from actors.bookings.unit_of_work import BookingRules
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
+from tests.slow import shortened
 from tests.state.ledger import (
     ANN,
     BOB,
@@ -233,6 +234,6 @@ class Bookings(RuleBasedStateMachine):
 
 
 Bookings.TestCase.settings = settings(
-    max_examples=130, stateful_step_count=40, derandomize=True, database=None, deadline=None
+    max_examples=shortened(130), stateful_step_count=40, derandomize=True, database=None, deadline=None
 )
 TestBookings = Bookings.TestCase

@@ -23,6 +23,7 @@ from actors.sessions.messages import (
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
+from tests.slow import shortened
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -356,6 +357,6 @@ class Sessions(RuleBasedStateMachine):
 
 
 Sessions.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=30, derandomize=True, database=None, deadline=None
+    max_examples=shortened(100), stateful_step_count=30, derandomize=True, database=None, deadline=None
 )
 TestSessions = Sessions.TestCase
