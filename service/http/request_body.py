@@ -63,7 +63,7 @@ class ChunkedReader:
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
         """Take the body's bytes from the front of `data`. Returns the content and the rest of `data`.
 
-        Until the body is done, pass the rest again with more data after it. It is never longer than `LONGEST_EXTRAS`.
+        Callers pass the rest again, with more data after it, until the body is done. The rest never exceeds `LONGEST_EXTRAS`.
         Raises `BadBody`.
         """
         content: list[bytes] = []

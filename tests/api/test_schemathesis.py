@@ -16,6 +16,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.errors import Flaky
+from schemathesis.core.result import Ok
 from schemathesis.core.transport import Response
 from schemathesis.generation.stateful.state_machine import APIStateMachine
 from schemathesis.pytest.lazy import get_all_tests
@@ -77,8 +78,12 @@ def generated(test: Callable[..., None], given: settings) -> dict[str, Callable[
 
     The decorator of schemathesis generates them when tests are collected, which each parallel process does.
     """
-    results = get_all_tests(schema=schema(), test_func=test, settings=given, given_kwargs=None)
-    return {operation.definition.raw["operationId"]: run for operation, run in (result.ok() for result in results)}
+    tests = {}
+    for result in get_all_tests(schema=schema(), test_func=test, settings=given, given_kwargs=None):
+        assert isinstance(result, Ok), result
+        operation, run = result.ok()
+        tests[operation.definition.raw["operationId"]] = run
+    return tests
 
 
 NEVER = {
