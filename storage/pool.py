@@ -48,6 +48,10 @@ class PoolLimits:
         assert self.statement_seconds < self.command_seconds, "the server must time out before the client terminates"
 
 
+KEEPALIVE_SECONDS = 10
+"""The idle time after which the server asks whether the client still exists. With no answer for as long, it disconnects."""
+
+
 def connections_of(limits: PoolLimits) -> int:
     """The maximum number of connections of one node: its pool's, plus the listener's."""
     return limits.connections + 1
@@ -245,8 +249,13 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
         "jit": "off",
         "statement_timeout": _milliseconds(limits.statement_seconds),
         "lock_timeout": _milliseconds(limits.lock_seconds),
-        # The client of an idle transaction may have vanished while its locks block all others.
+        # A client may vanish without closing its connection while its locks block all others: in an idle transaction, or
+        # while the server sends a result. No timeout of a statement ends a send; over TCP, this one does.
         "idle_in_transaction_session_timeout": _milliseconds(limits.statement_seconds),
+        "tcp_user_timeout": _milliseconds(limits.statement_seconds),
+        # Between two statements a vanished client holds nothing but one of the server's connections.
+        "tcp_keepalives_idle": str(KEEPALIVE_SECONDS),
+        "tcp_keepalives_interval": str(KEEPALIVE_SECONDS),
     }
     return await asyncio_border.connect(target.arguments(), limits.connect_seconds, settings)
 

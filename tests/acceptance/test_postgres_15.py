@@ -1,7 +1,9 @@
 """The oldest supported Postgres, set up like an operator's: over TCP with a password and an ordinary role."""
 
+import asyncio
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import trio
 
 from storage.children import run, server_account
 from storage.directories import make_directory
+from storage.pool import PoolLimits, Target, connect
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, complaint, serving
 from tests.acceptance.processes import run as run_command
@@ -72,3 +75,26 @@ def test_a_wrong_password_is_one_line_that_does_not_show_it(url: str, playground
     done = run_command("migrate", "--data-dir", playground / "on-15", settings={"database.url": wrong})
     assert "password authentication failed" in complaint(done)
     assert "another-password" not in done.stderr
+
+
+def test_a_client_that_vanishes_while_it_is_sent_a_result_keeps_its_locks_no_longer_than_a_statement(url: str) -> None:
+    hasty = PoolLimits(lock_seconds=0.5, statement_seconds=1.0, command_seconds=60.0)
+    patient = PoolLimits(lock_seconds=20.0, statement_seconds=30.0, command_seconds=60.0)
+
+    async def vanish() -> None:
+        vanished, other = await connect(Target(url=url), hasty), await connect(Target(url=url), patient)
+        try:
+            await other.execute("create table locked ()")
+            await vanished.execute("begin; lock table locked in exclusive mode")
+            # A client that reads nothing is to the server as one that is gone: its window stays closed.
+            vanished._transport.pause_reading()
+            unread = asyncio.create_task(vanished.execute("select repeat('x', 100000000)"))
+            await other.execute("begin; lock table locked in exclusive mode")
+            unread.cancel()
+            with suppress(asyncio.CancelledError):
+                await unread
+        finally:
+            vanished.terminate()
+            other.terminate()
+
+    asyncio.run(vanish())

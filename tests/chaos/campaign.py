@@ -35,6 +35,8 @@ from tests.storage.proxy import proxied
 
 NODES, WEBSITES, AGENTS, PERSONS, SPONSORS_AN_ACCOUNT, READERS = 2, 10, 4, 2, 2, 3
 LONGEST_START_SECONDS = 60.0
+SILENCE_SECONDS = 3.0
+"""The default of `database.statement_seconds`, after which a server over TCP leaves a client that is silent."""
 
 SETTINGS: Settings = {
     **ROOMY,
@@ -79,6 +81,7 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
     began_ms = SystemClock().now_ms()
     with ThreadPoolExecutor(1) as starter, ExitStack() as services:
         async with proxied(Target(host=str(ground.postgres.sockets), user="catalog", database=database)) as proxy:
+            proxy.silence_seconds = SILENCE_SECONDS
             hosts = [proxy.target.host] + [str(ground.postgres.sockets)] * (NODES - 1)
             nodes = [
                 await trio.to_thread.run_sync(_node, services, ground.place, number, f"/{database}?host={host}")

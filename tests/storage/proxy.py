@@ -1,12 +1,15 @@
 """A proxy between the pool and Postgres that can delay, hold or cut traffic, like a bad network."""
 
+import math
 import re
+import socket
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import NoReturn
 
 import trio
 
@@ -39,6 +42,8 @@ class Line:
     client: trio.SocketStream
     server: trio.SocketStream
     committing: bool = False
+    silent: bool = False
+    """Whether something was swallowed. Neither side learns from the other any more that it is gone."""
     _transactions: set[bytes] = field(default_factory=set)
 
     def commits(self, sent: bytes) -> bool:
@@ -58,6 +63,8 @@ class Proxy:
         self._changed = trio.Event()
         self._behind = behind
         self._carried: list[Line] = []
+        self.silence_seconds = math.inf
+        """The time after which the server's end of a silent connection is closed, as `tcp_user_timeout` does over TCP."""
         self.bitten = 0
         """How often the weather has held back data or cut a connection."""
 
@@ -98,7 +105,7 @@ class Proxy:
                 commits = not answers and line.commits(data)
                 self.bitten += self._bites(line, answers=answers, commits=commits)
                 if self.weather is Weather.SILENT:
-                    await trio.sleep_forever()
+                    await self._fall_silent(line)
                 if self.weather is Weather.SLOW:
                     await trio.sleep(SLOW_SECONDS)
                 while self.weather is Weather.HELD:
@@ -112,9 +119,18 @@ class Proxy:
                 # A batch arrives in several pieces. Any answer of the server ends it.
                 line.committing = not answers and (commits or line.committing)
                 await sink.send_all(data)
+            if line.silent:
+                await trio.sleep_forever()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         nursery.cancel_scope.cancel()
+
+    async def _fall_silent(self, line: Line) -> NoReturn:
+        line.silent = True
+        await trio.sleep(self.silence_seconds)
+        with suppress(OSError):
+            line.server.socket.shutdown(socket.SHUT_RDWR)
+        await trio.sleep_forever()
 
     def _bites(self, line: Line, *, answers: bool, commits: bool) -> bool:
         """Whether the weather affects the current piece."""
@@ -142,11 +158,11 @@ async def proxied(target: Target) -> AsyncIterator[Proxy]:
     assert target.host is not None
     with tempfile.TemporaryDirectory(prefix="proxy-") as directory:
         path = str(Path(directory) / ".s.PGSQL.5432")
-        socket = trio.socket.socket(trio.socket.AF_UNIX)
-        await socket.bind(path)
-        socket.listen(20)
+        listening = trio.socket.socket(trio.socket.AF_UNIX)
+        await listening.bind(path)
+        listening.listen(20)
         proxy = Proxy(replace(target, host=directory), f"{target.host}/.s.PGSQL.5432")
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.serve_listeners, proxy.carry, [trio.SocketListener(socket)])
+            nursery.start_soon(trio.serve_listeners, proxy.carry, [trio.SocketListener(listening)])
             yield proxy
             nursery.cancel_scope.cancel()
