@@ -11,8 +11,9 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -67,7 +68,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByRoom(config, log)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Server:
     """A Postgres server for tests. `target` leads to its maintenance database.
 
@@ -77,6 +78,9 @@ class Server:
 
     target: Target
     copying: str = ""
+    # The plain loop of asyncio: the one that trio-asyncio installs cannot outlive a call.
+    _runner: asyncio.Runner = field(default_factory=partial(asyncio.Runner, loop_factory=asyncio.SelectorEventLoop))
+    _connection: Any = None
 
     def named(self, database: str) -> Target:
         if self.target.url is None:
@@ -84,15 +88,19 @@ class Server:
         return Target(url=urlunsplit(urlsplit(self.target.url)._replace(path=f"/{database}")))
 
     def run(self, *statements: str) -> None:
-        async def work() -> None:
-            connection = await asyncpg.connect(**self.target.arguments())
-            try:
-                for statement in statements:
-                    await connection.execute(statement)
-            finally:
-                connection.terminate()
+        """Run statements over one connection, which stays open until `close`."""
+        self._runner.run(self._run(statements))
 
-        asyncio.run(work())
+    async def _run(self, statements: Sequence[str]) -> None:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(**self.target.arguments())
+        for statement in statements:
+            await self._connection.execute(statement)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+        self._runner.close()
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +133,7 @@ def postgres_server() -> Iterator[Server]:
         trio.run(_migrated, server.named(template))
         yield server
         server.run(f"drop database if exists {template} with (force)")
+        server.close()
 
 
 async def _migrated(target: Target) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -53,8 +54,9 @@ async def loaded(store: CatalogStore) -> Loaded:
     return result
 
 
-def many(**fields: Any) -> list[Entry]:
-    return [bot(f"bot-{number}", addedAt=number // 3, **fields) for number in range(MANY)]
+@cache
+def many(**fields: str) -> tuple[Entry, ...]:
+    return tuple(bot(f"bot-{number}", addedAt=number // 3, **fields) for number in range(MANY))
 
 
 # Importing and loading.

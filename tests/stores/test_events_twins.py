@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from actors.events.messages import Kind, Row
 from actors.values import BatchId
 from storage.pool import Connection, Target, open_database
+from tests.slow import shortened
 from tests.stores.conftest import stores_in_memory, stores_over, stores_over_shards
 from tests.stores.tallies import Tally, counted, row
 
@@ -84,7 +85,7 @@ async def play(target: Target, history: list[Step], *, sharded: bool = False) ->
 
 
 @settings(
-    max_examples=60,
+    max_examples=shortened(60),
     derandomize=True,
     database=None,
     deadline=None,
@@ -96,7 +97,7 @@ def test_both_stores_answer_and_keep_the_same(database_target: Target, history: 
 
 
 @settings(
-    max_examples=20,
+    max_examples=shortened(20),
     derandomize=True,
     database=None,
     deadline=None,
