@@ -152,7 +152,7 @@ def test_a_configuration_that_only_a_worker_can_see_to_be_bad_ends_with_the_firs
     configure(config, f'[server]\nsecret = "{"x" * 40}"\n')
     said = renew(service)
     configure(config, "")
-    assert "this database is used with another server secret" in said.splitlines()[-1]
+    assert "this database is used with another server secret" in said
     assert "x" * 40 not in said
     assert workers_of(service) == before
     assert service.is_ready()
