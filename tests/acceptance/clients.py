@@ -226,6 +226,8 @@ class Crowd:
     stop: trio.Event = field(default_factory=trio.Event)
     tally: Tally = field(default_factory=Tally)
     on_answer: Callable[[Tally], None] = lambda tally: None
+    pause_seconds: float = 0.0
+    """The pause of each client after an answer, so that a long load leaves the cores to others."""
     sent: int = 0
 
     async def run(self, connections: int) -> Tally:
@@ -247,6 +249,7 @@ class Crowd:
                 if not self._takes_one():
                     return
                 wire = await self._one(wire)
+                await trio.sleep(self.pause_seconds)
         finally:
             if wire is not None:
                 wire.close()

@@ -21,6 +21,7 @@ from tests.slow import repeats
 
 BACK_SECONDS = 2.0
 CLIENTS = 12
+PAUSE_SECONDS = 0.02
 BOTS = "/api/v1/bots?limit=3"
 SETTINGS: Settings = {
     "tiers.anonymous.lifetime": 1_000_000,
@@ -60,7 +61,8 @@ async def under_load(service: Service, *, in_doubt: int = CLIENTS) -> AsyncItera
     At most `in_doubt` requests may be charged although they were refused.
     """
     key = service.mint()["apiKey"]
-    load = Load(service, service.mint()["apiKey"], Crowd(service.url, BOTS, key), Crowd(service.url, BOTS))
+    crowds = [Crowd(service.url, BOTS, each, pause_seconds=PAUSE_SECONDS) for each in (key, None)]
+    load = Load(service, service.mint()["apiKey"], *crowds)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(load.keyed.run, CLIENTS)
         nursery.start_soon(load.keyless.run, 2)

@@ -101,7 +101,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
     configure(config, '[server]\nbase_url = "https://renewed.example.com"\n')
     before = workers_of(service)
     stop = trio.Event()
-    crowd = Crowd(service.url, "/healthz", stop=stop)
+    crowd = Crowd(service.url, "/healthz", stop=stop, pause_seconds=0.01)
     by_new = 0
     async with trio.open_nursery() as nursery:
 
