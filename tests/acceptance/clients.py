@@ -216,7 +216,8 @@ class Tally:
 class Crowd:
     """Clients that repeat one request, each over its own connection, one request at a time.
 
-    They end after `requests` in total, or when `stop` is set. Until then a lost connection is opened again.
+    They end after `requests` in total, or when `stop` is set. Until then a lost connection is opened again. A client makes
+    a pause after each response, and another one after a refusal.
     """
 
     url: str
@@ -226,6 +227,8 @@ class Crowd:
     stop: trio.Event = field(default_factory=trio.Event)
     tally: Tally = field(default_factory=Tally)
     on_answer: Callable[[Tally], None] = lambda tally: None
+    pause_seconds: float = 0.0
+    refused_seconds: float = 0.0
     sent: int = 0
 
     async def run(self, connections: int) -> Tally:
@@ -262,6 +265,8 @@ class Crowd:
             return None
         self.tally.note(reply)
         self.on_answer(self.tally)
+        if seconds := self.pause_seconds + (self.refused_seconds if reply.status >= 400 else 0.0):
+            await trio.sleep(seconds)
         if reply.headers.get("connection", "").lower() == "close":
             wire.close()
             return None
