@@ -19,7 +19,6 @@ from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
-from actors.keys.store import KeyStore
 from actors.keys.uses import KeyUses
 from actors.mail.actor import MailSender
 from actors.mail.rendering import MailRenderer
@@ -126,7 +125,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         base_url=base_url,
         clock=clock,
         entropy=entropy,
-        keys=key_keeper(stores.keys, ports, limits),
+        keys=classes.keys(stores.keys, clock, entropy, secrets.codes, limits.keys, node=node, limits=bounds),
         key_cache=classes.key_cache(
             stores.keys,
             clock,
@@ -162,19 +161,6 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         webhook=gateway.webhook,
     )
     return services
-
-
-def key_keeper(store: KeyStore, ports: Ports, limits: Limits) -> KeyKeeper:
-    """The key keeper alone, for commands that need nothing else."""
-    return ports.classes.keys(
-        store,
-        ports.clock,
-        ports.entropy,
-        ports.secrets.codes,
-        limits.keys,
-        node=ports.node.id,
-        limits=limits.actors,
-    )
 
 
 def _mail_sender(config: Config, base_url: str, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:

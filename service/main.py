@@ -1,37 +1,24 @@
-"""Starts and stops a node: storage, then actors, then the server. Leaving a block stops its layer."""
+"""The ground that nodes and commands stand on: storage, the rows of a first start, addresses, and open files.
 
-import gc
+It loads neither the app nor the actors of a node, which `service/node.py` runs.
+"""
+
 import logging
-import os
 import resource
 import secrets
-import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import trio
-
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
-from actors.nodes.messages import NodeInfo
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
-from service.api.openapi import Described
-from service.api.operations import OPERATIONS
-from service.assembly import Assembly, Ports, assemble, key_keeper
 from service.config import Config
-from service.http.listeners import ListenAddress, open_listeners, tls_context
-from service.http.server import Server
-from service.limits import Limits, serving_limits
-from service.observability.health import Health
+from service.http.listen_address import ListenAddress, tls_context
+from service.limits import actor_limits, key_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
-from service.signals import handle_signals, warn_no_reload
-from service.version import VERSION
-from service.web.app import build_app
-from service.web.error_responses import handlers, reject
-from service.web.middleware import RequestMiddleware
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -41,33 +28,12 @@ OTHER_FILES = 200
 log = logging.getLogger(__name__)
 
 
-async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
-    """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
-    stop = trio.Event()
-    addresses = listen_addresses(config)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(handle_signals, stop, warn_no_reload)
-        async with (
-            open_storage(storage_options(config), data_dir) as opened,
-            open_listeners(addresses, serving_limits(config), SystemClock()) as server,
-        ):
-            await prepare(config, data_dir, opened)
-            await serve(config, data_dir, opened, server, stop, lambda: ready(server.urls))
-        nursery.cancel_scope.cancel()
-
-
 @asynccontextmanager
 async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
     """Provide what all nodes of this machine share: Postgres, its schema and the first rows."""
     async with open_storage(storage_options(config), data_dir) as opened:
         await prepare(config, data_dir, opened)
         yield
-
-
-async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Callable[[], None]) -> None:
-    """Run one of several nodes over its parent's foundation, until `stop` is set."""
-    async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
-        await serve(config, data_dir, opened, server, stop, ready)
 
 
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
@@ -81,44 +47,18 @@ async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
         await appoint_first(keys, config, Agent("system", "start"))
 
 
-async def serve(
-    config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Callable[[], None]
-) -> None:
-    """Run the actors around the server until `stop` is set. Calls `ready` once connections are accepted."""
-    _allow_open_files(config.http.connections)
-    async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
-        _freeze_garbage_collector()
-        services, metrics = node.services, node.metrics
-        nursery.start_soon(_mark_stopping, services.health, stop)
-        app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
-        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy)
-        await server.serve(handlers(app, rejected), stop=stop, ready=ready)
-        log.info("listeners are closed; draining actors")
-        nursery.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Assembly]:
-    """Run the actors over open storage. `url` is where the node listens, and its base URL if none is configured."""
-    limits = Limits.of(config)
-    node = assemble(config, opened, await system_ports(config, data_dir, opened, url), limits)
-    async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
-        log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
-        yield node
-
-
-async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str, node_id: str = "") -> Ports:
-    """The real ports. A node without an id gets a new one at each start."""
-    clock, entropy = SystemClock(), SystemEntropy()
-    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
-    node_id = node_id or secrets.token_hex(6)
-    node = NodeInfo(node_id, socket.gethostname(), os.getpid(), VERSION, url, clock.now_ms())
-    return Ports(node, clock, entropy, loaded)
-
-
 async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyKeeper:
     """The key keeper alone, for the start and for commands. It is not running yet."""
-    return key_keeper(opened.keys, await system_ports(config, data_dir, opened, "", node_id), Limits.of(config))
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    return KeyKeeper(
+        opened.keys,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        key_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
 
 
 async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
@@ -133,9 +73,9 @@ async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
         log.info("added %d administrators from admin.emails", appointed.administrators)
 
 
-async def _mark_stopping(health: Health, stop: trio.Event) -> None:
-    await stop.wait()
-    health.stopping = True
+def allow_connections(config: Config) -> None:
+    """Allow this process the open files that `http.connections` need."""
+    _allow_open_files(config.http.connections)
 
 
 def _allow_open_files(connections: int) -> None:
@@ -152,13 +92,6 @@ def _allow_open_files(connections: int) -> None:
             connections,
             allowed,
         )
-
-
-def _freeze_garbage_collector() -> None:
-    """Exempt all objects of the start, which live as long as the process, from collections that would stall the loop."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
 
 
 def listen_addresses(config: Config) -> list[ListenAddress]:

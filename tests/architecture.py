@@ -25,6 +25,11 @@ def within(name: str, *packages: str) -> bool:
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def graph() -> Mapping[str, frozenset[str]]:
     """For each module of the product, the modules it imports: those of the product by their own name, others by theirs."""
     files = {name_of(path): path for path in modules(*PACKAGES)}
@@ -32,7 +37,7 @@ def graph() -> Mapping[str, frozenset[str]]:
 
 
 def _imported(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -40,6 +45,16 @@ def _imported(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if full in files else str(node.module)
+
+
+def reachable(name: str) -> set[str]:
+    """The modules that `name` imports, directly or through others, also those that a function imports when it is called."""
+    edges, found, waiting = graph(), {name}, [name]
+    while waiting:
+        fresh = edges.get(waiting.pop(), frozenset()) - found
+        found |= fresh
+        waiting += fresh
+    return found
 
 
 def cycles() -> list[list[str]]:
@@ -123,12 +138,21 @@ RULES = (
     Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
     Rule(
         "service.api",
-        ("service.web", "service.cli", "service.process", "service.assembly", "service.main", "storage", *FRAMEWORKS),
+        (
+            "service.web",
+            "service.cli",
+            "service.process",
+            "service.assembly",
+            "service.node",
+            "service.main",
+            "storage",
+            *FRAMEWORKS,
+        ),
         "operations run under any server, over any store",
     ),
     Rule(
         "service.web",
-        ("service.cli", "service.process", "service.assembly", "service.main", "storage"),
+        ("service.cli", "service.process", "service.assembly", "service.node", "service.main", "storage"),
         "the edge is wired by others",
     ),
     Rule(
@@ -138,7 +162,12 @@ RULES = (
         but=VALUES,
     ),
     Rule("service.process", ("service.cli", "service.web", "service.api"), "a worker does not load commands"),
-    Rule("service.main", ("service.cli", "service.process"), "a node does not know who started it"),
+    Rule("service.node", ("service.cli", "service.process"), "a node does not know who started it"),
+    Rule(
+        "service.main",
+        ("service.node", "service.assembly", "service.api", "service.web", "service.cli", "service.process"),
+        "commands and parents stand on it, and serve nothing",
+    ),
     Rule("service.assembly", ("service.web", "service.cli", "service.process", "storage"), "stores are arguments"),
     Rule("service.catalogctl", (*PACKAGES, *FRAMEWORKS, "trio", "pydantic"), "it runs on Python alone"),
     Rule("actors", ("storage", "service", *FRAMEWORKS, *DRIVERS, "pydantic"), "actors know neither HTTP nor SQL"),

@@ -8,13 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import DRIVERS, PACKAGES, ROOMS, ROOT, RULES, Rule, cycles, graph, modules, name_of, within
+from tests.architecture import (
+    DRIVERS,
+    FRAMEWORKS,
+    PACKAGES,
+    ROOMS,
+    ROOT,
+    RULES,
+    Rule,
+    cycles,
+    graph,
+    modules,
+    name_of,
+    reachable,
+    tree,
+    within,
+)
 
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 70
 MOST_LOOSE_MODULES = 18
 
-SEES_STORAGE = ("service.main", "service.assembly", "service.cli", "service.process")
+SEES_STORAGE = ("service.main", "service.node", "service.assembly", "service.cli", "service.process")
 
 PURE = (
     "actors/values.py",
@@ -76,7 +91,7 @@ def test_pure_modules_use_no_clock_no_randomness_and_no_input_or_output() -> Non
 
 def _claiming() -> list[str]:
     """The modules whose docstring says that they are pure."""
-    roles = {path: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in modules(*PACKAGES)}
+    roles = {path: ast.get_docstring(tree(path)) or "" for path in modules(*PACKAGES)}
     return [name_of(path) for path, role in roles.items() if re.search(r"\bPure\b", role)]
 
 
@@ -91,7 +106,16 @@ def test_the_engine_loads_nothing_of_the_project_but_the_clock() -> None:
 
 
 def test_a_worker_process_does_not_load_the_operators_commands() -> None:
-    assert [name for name in _loaded_by("service.process.worker_process") if within(name, "service.cli")] == []
+    reached = reachable("service.process.worker_process")
+    assert "service.node" in reached
+    assert [name for name in reached if within(name, "service.cli")] == []
+
+
+def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_load_no_library() -> None:
+    commands = [name for name in graph() if within(name, "service.cli") and name != "service.cli.documents"]
+    app = ("service.node", "service.web", "service.api", "service.http.server", *FRAMEWORKS)
+    assert [name for name in _loaded_by(*commands) if within(name, *app)] == []
+    assert [name for name in _loaded_by("service.cli.main") if within(name, "storage", "trio", "pydantic")] == []
 
 
 def _loaded_by(*names: str) -> list[str]:
@@ -125,7 +149,7 @@ def test_files_and_functions_stay_short() -> None:
     for path in modules(*PACKAGES):
         text = path.read_text(encoding="utf-8")
         assert text.count("\n") <= LONGEST_FILE, path
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 assert _length_of(node) <= LONGEST_FUNCTION, f"{path}: {node.name}"
 

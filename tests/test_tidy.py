@@ -3,19 +3,12 @@
 import ast
 import re
 import tomllib
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from service.catalogctl import VERSION
-from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, within
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, tree, within
 
 
 @pytest.mark.parametrize(
@@ -56,7 +49,7 @@ def test_chance_and_wall_clocks_come_through_their_ports() -> None:
 
 def test_every_module_says_its_role() -> None:
     for path in modules(*PACKAGES):
-        assert ast.get_docstring(parsed(path)), path
+        assert ast.get_docstring(tree(path)), path
 
 
 def test_every_statement_is_named_explained_and_used() -> None:

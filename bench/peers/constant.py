@@ -13,7 +13,8 @@ import trio
 from actors.clock import SystemClock
 from service.config_loading import load
 from service.http.asgi import Receive, Scope, Send
-from service.http.listeners import ListenAddress, open_listeners
+from service.http.listen_address import ListenAddress
+from service.http.listeners import open_listeners
 from service.limits import serving_limits
 from service.web.error_responses import handlers
 

@@ -1,12 +1,13 @@
 """Builds the OpenAPI 3.1 document from the table of operations and the wire models."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from actors.events.router import EventOutcome
@@ -16,33 +17,9 @@ from service.api.operation import Operation
 from service.api.policy import Access
 from service.api.validation import FORM, IDEMPOTENCY_KEY_PATTERN
 from service.schemas.catalog import Slug
+from service.schemas.error_bodies import CatalogError, DeviceError, SponsorshipError
 from service.schemas.fields import Id
 from service.version import VERSION
-
-
-class CatalogError(BaseModel):
-    """Error body of the catalog, key lifecycle and usage operations."""
-
-    error: str = Field(description="Stable machine-readable code")
-    message: str = Field(description="Explanation for a person; may change")
-    hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
-    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
-
-
-class SponsorshipError(BaseModel):
-    """Error body of the sponsorship and admin operations."""
-
-    error: str = Field(description="Stable machine-readable code")
-    message: str = Field(description="Explanation for a person; may change")
-    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
-
-
-class DeviceError(CatalogError):
-    """Error body of polling a device login, readable for clients of RFC 8628."""
-
-    error_description: str = Field(description="The same as `message`, as RFC 6749 (5.2) requires")
-    interval: int | None = Field(default=None, description="With `slow_down`: the new polling interval in seconds")
-
 
 ERRORS: Mapping[Family, type[BaseModel]] = {
     Family.CATALOG: CatalogError,
@@ -81,17 +58,23 @@ PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
 """The form of path parameters. Any other value is a 404."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Described:
-    """The OpenAPI document and its text. Building it is slow, so it is built once."""
+    """The OpenAPI document and its text. Building them is slow, so the first reader has them built."""
 
-    document: dict[str, Any]
-    text: bytes
+    _build: Callable[[], dict[str, Any]]
 
     @classmethod
     def of(cls, operations: Sequence[Operation], base_url: str) -> "Described":
-        built = document(operations, base_url)
-        return cls(built, json.dumps(built, indent=1, ensure_ascii=False).encode())
+        return cls(partial(document, operations, base_url))
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        return self._build()
+
+    @cached_property
+    def text(self) -> bytes:
+        return json.dumps(self.document, indent=1, ensure_ascii=False).encode()
 
 
 def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from actors.clock import SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.supervision import running
 from actors.values import Scope, Tier
-from service.cli.command import AGENT, CommandError, Commands, accepted, open_beside
+from service.cli.command import CommandError, Commands
+from service.cli.database import AGENT, accepted, open_beside
 from service.config import Config
 from service.main import lone_key_keeper
 from service.schemas.keys import Email
@@ -23,7 +24,6 @@ NAME_CHARACTERS = 64
 def add_account_commands(commands: Commands) -> None:
     issue = commands.add(
         "issue-key",
-        "Issue a full or a scoped key for an account; it is printed once.",
         issue_key,
         "email",
         "scopes",
@@ -34,16 +34,15 @@ def add_account_commands(commands: Commands) -> None:
         "--scopes", metavar="A,B", help="scopes, separated by commas; without them the key is a full one"
     )
     issue.add_argument("--name", help="what the key is for")
-    revoke = commands.add("revoke-key", "Revoke a key for good.", revoke_key, "key")
+    revoke = commands.add("revoke-key", revoke_key, "key")
     revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")
-    tier = commands.add("set-tier", "Set an account's tier.", set_tier, "email", "tier")
+    tier = commands.add("set-tier", set_tier, "email", "tier")
     tier.add_argument("--email", required=True)
     tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
-    grant = commands.add("grant-admin", "Make an account an administrator.", grant_admin, "email")
+    grant = commands.add("grant-admin", grant_admin, "email")
     grant.add_argument("email", metavar="EMAIL", help="the account; it need not exist yet")
     dismiss = commands.add(
         "revoke-admin",
-        "Make an account no longer an administrator; takes effect with the next request on every node.",
         revoke_admin,
         "email",
     )

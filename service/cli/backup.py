@@ -13,21 +13,11 @@ from storage.opening import open_storage
 
 
 def add_backup_commands(commands: Commands) -> None:
-    backup = commands.add(
-        "backup",
-        "Write the embedded database and the server's secret to one file; works while the server runs.",
-        back_up_to,
-        "file",
-    )
+    backup = commands.add("backup", back_up_to, "file")
     backup.add_argument(
         "file", type=Path, metavar="FILE", help="must not exist yet; will hold personal data and the secret"
     )
-    restoring = commands.add(
-        "restore",
-        "Restore the embedded database from a backup into an empty --data-dir.",
-        restore_from,
-        "file",
-    )
+    restoring = commands.add("restore", restore_from, "file")
     restoring.add_argument("file", type=Path, metavar="FILE")
 
 

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from service.cli.command import Commands, open_beside
+from service.cli.command import Commands
+from service.cli.database import open_beside
 from service.config import Config
 from service.main import storage_options
-from service.process.exit_status import SUCCESS, USAGE
+from service.process.exit_codes import SUCCESS, USAGE
 from service.server_secret import Secrets
 from service.user_errors import ConfigError
 from storage.opening import Opened
@@ -14,7 +15,7 @@ from storage.schema import room_for_connections, server_version, unsafe_settings
 
 
 def add_doctor_command(commands: Commands) -> None:
-    commands.add("doctor", "Check for problems that keep the service from running well.", doctor)
+    commands.add("doctor", doctor)
 
 
 async def doctor(config: Config, data_dir: Path) -> int:

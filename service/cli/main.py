@@ -1,17 +1,13 @@
 """`python -m service`: parses the command line and runs one command. Errors are one line and exit code 2."""
 
-import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 
-import trio
-
-from service.cli import accounts, backup, doctor, seeding, serving, slots
 from service.cli.command import Commands, Parser
-from service.observability.logs import set_up
-from service.process.exit_status import SUCCESS, USAGE, outcome_of
+from service.cli.table import COMMANDS
+from service.process.exit_codes import USAGE
 
 DATA_DIR = Path("data")
 
@@ -21,16 +17,11 @@ def main(arguments: Sequence[str]) -> int:
     if any(not _is_text(argument) for argument in arguments):
         _complain("an argument is not valid UTF-8")
         return USAGE
-    options = _parser().parse_args(arguments)
-    return outcome_of(lambda: _run(options), _complain)
+    options = _parser(arguments).parse_args(arguments)
+    # Help and wrong usage load no more than the parsers.
+    from service.cli.running import run
 
-
-def _run(options: argparse.Namespace) -> int:
-    config = serving.configured(options.config_file, options.bind)
-    set_up(config.log.level, config.log.format)
-    values = {name: getattr(options, name) for name in options.arguments}
-    code: int | None = trio.run(partial(options.work, config, options.data_dir, **values))
-    return SUCCESS if code is None else code
+    return run(options, _complain)
 
 
 def _is_text(argument: str) -> bool:
@@ -43,7 +34,8 @@ def _complain(words: str) -> None:
     print(f"service: {flat}", file=sys.stderr)
 
 
-def _parser() -> Parser:
+def _parser(arguments: Sequence[str]) -> Parser:
+    """The parser of these arguments. Of all commands, it knows the options of the chosen one alone."""
     parser = Parser(prog="python -m service", description="The catalog and sponsorship service.")
     shared = Parser(add_help=False)
     shared.add_argument(
@@ -62,10 +54,10 @@ def _parser() -> Parser:
     )
     shared.set_defaults(bind=None)
     commands = Commands(parser, shared)
-    serving.add_serving_commands(commands)
-    seeding.add_seeding_commands(commands)
-    accounts.add_account_commands(commands)
-    slots.add_slot_commands(commands)
-    backup.add_backup_commands(commands)
-    doctor.add_doctor_command(commands)
+    chosen = next((word for word in arguments if not word.startswith("-")), "")
+    if chosen in COMMANDS:
+        resolve_name(f"service.cli.{COMMANDS[chosen].adder}")(commands)
+    else:
+        for name in COMMANDS:
+            commands.mention(name)
     return parser

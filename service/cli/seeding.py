@@ -6,7 +6,8 @@ from pathlib import Path
 
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
-from service.cli.command import AGENT, CommandError, Commands, open_beside
+from service.cli.command import CommandError, Commands
+from service.cli.database import AGENT, open_beside
 from service.config import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.demo_seeding import replace_demo
@@ -16,7 +17,6 @@ from service.seed.retries import retried
 def add_seeding_commands(commands: Commands) -> None:
     imports = commands.add(
         "import-catalog",
-        "Import use cases and bots from a JSON or JSON lines file: all or nothing.",
         import_catalog,
         "file",
         "prune",
@@ -27,7 +27,6 @@ def add_seeding_commands(commands: Commands) -> None:
     imports.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
     demo = commands.add(
         "seed-demo",
-        "Replace the demo sponsors, slots and bookings with new ones for this week; real ones stay.",
         seed_demo,
         "remove",
     )

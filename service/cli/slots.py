@@ -14,7 +14,8 @@ from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
 from actors.supervision import running
-from service.cli.command import AGENT, CommandError, Commands, Parser, accepted, open_beside
+from service.cli.command import CommandError, Commands, Parser
+from service.cli.database import AGENT, accepted, open_beside
 from service.cli.slot_table import EPOCH, table
 from service.config import Config
 from service.limits import actor_limits
@@ -38,13 +39,13 @@ M = TypeVar("M", SlotCreate, SlotEdit)
 
 
 def add_slot_commands(commands: Commands) -> None:
-    commands.add("list-slots", "List all slots.", list_slots)
-    create = commands.add("create-slot", "Create a slot; prints its id.", create_slot, "fields")
+    commands.add("list-slots", list_slots)
+    create = commands.add("create-slot", create_slot, "fields")
     create.set_defaults(fields={})
     _add_required_fields(create, required=True)
     _add_field(create, "--id", help="letters a to z, digits and dashes; generated if not given")
     _add_optional_fields(create)
-    edit = commands.add("edit-slot", "Change a slot; options that are not given stay.", edit_slot, "slot_id", "fields")
+    edit = commands.add("edit-slot", edit_slot, "slot_id", "fields")
     edit.set_defaults(fields={})
     edit.add_argument("slot_id", metavar="ID")
     _add_required_fields(edit, required=False)
@@ -54,7 +55,7 @@ def add_slot_commands(commands: Commands) -> None:
     _add_flag(edit, "--no-offer-end", "offerEndsAt", None, "let the offer run without an end")
     _add_flag(edit, "--no-package", "packageKind", None, "make it no package")
     _add_flag(edit, "--no-description", "description", None, "remove the description")
-    retire = commands.add("retire-slot", "Stop selling a slot; bookings stay.", retire_slot, "slot_id")
+    retire = commands.add("retire-slot", retire_slot, "slot_id")
     retire.add_argument("slot_id", metavar="ID")
 
 

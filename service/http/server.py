@@ -14,16 +14,13 @@ from service.http.asgi import Handlers
 from service.http.connections import Connections
 from service.http.http1 import Engine
 from service.http.http2 import Http2
-from service.http.limits import ServingLimits
+from service.http.limits import LAST_MOMENT_SECONDS, ServingLimits
 from service.http.transports import Address, SocketTransport, StreamTransport
 
 log = logging.getLogger(__name__)
 
 Listener = tuple[socket.socket, ssl.SSLContext | None]
 """A listening socket, and the TLS of its connections."""
-
-LAST_MOMENT_SECONDS = 0.5
-"""Time for connections to end after they were cut off."""
 
 ACCEPTED_AT_ONCE = 64
 """Maximum number of connections accepted before other tasks run."""

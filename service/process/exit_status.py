@@ -1,14 +1,13 @@
-"""Exit codes, and the mapping of errors to them. Shared by the command line and the workers."""
+"""The mapping of errors to exit codes. Shared by the command line and the workers."""
 
 import logging
 from collections.abc import Callable
 
-from service.http.listeners import ListenError
+from service.http.listen_address import ListenError
+from service.process.exit_codes import BUG, INTERRUPTED, USAGE
 from service.process.supervisor import DiesTooOften, WorkerFailed
 from service.user_errors import UserError
 from storage.opening import StorageError
-
-SUCCESS, BUG, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 EXPECTED = (UserError, ListenError, StorageError, WorkerFailed)
 """Errors that an operator can fix, shown without a traceback."""

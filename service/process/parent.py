@@ -9,8 +9,8 @@ from pathlib import Path
 import trio
 
 from service.config import Config
-from service.http.listeners import ListenError
-from service.http.server import LAST_MOMENT_SECONDS
+from service.http.limits import LAST_MOMENT_SECONDS
+from service.http.listen_address import ListenError
 from service.main import foundation, listen_addresses
 from service.observability.logs import set_up
 from service.process.shared_sockets import Reservation, reserve

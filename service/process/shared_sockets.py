@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from service.http.listeners import ListenAddress, cannot_listen, url_of
+from service.http.listen_address import ListenAddress, cannot_listen, url_of
 from service.user_errors import ConfigError
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]

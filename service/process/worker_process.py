@@ -14,9 +14,11 @@ import trio
 from actors.clock import SystemClock
 from service.http.listeners import adopted_listeners
 from service.limits import serving_limits
-from service.main import join, listen_addresses
+from service.main import listen_addresses
+from service.node import join
 from service.observability.logs import set_up
-from service.process.exit_status import SUCCESS, outcome_of
+from service.process.exit_codes import SUCCESS
+from service.process.exit_status import outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.signals import handle_signals, warn_no_reload
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Lock
 from typing import NoReturn
 from weakref import finalize
@@ -163,6 +164,10 @@ def _command(
 
 if __name__ == "__main__":
     from service.cli.main import main
+    from service.cli.table import COMMANDS
 
+    adders = (f"service.cli.{each.adder}" for each in COMMANDS.values())
+    for name in ("service.node", "service.cli.running", *adders):
+        resolve_name(name)
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         _serve(requests, main)

@@ -17,13 +17,13 @@ from tests.abuse.node import HOST, SPEAKS_TLS, Certificate, Watched, watched
 from tests.acceptance.processes import Service, Settings, serving, until
 from tests.slow import SLOW, repeats
 
-SECONDS, BEFORE_SECONDS = 2.0, 0.6
+SECONDS, BEFORE_SECONDS = (2.0, 0.6) if SLOW else (1.0, 0.3)
 SEED, MUTATIONS = 4, 5_000 if SLOW else 2_000
 GRACEFUL_SECONDS = 2.0
 IMPATIENT: Settings = {
-    "http.head_seconds": 2.0,
-    "http.request_seconds": 1.5,
-    "http.stall_seconds": 1.0,
+    "http.head_seconds": SECONDS,
+    "http.request_seconds": 0.75 * SECONDS,
+    "http.stall_seconds": 0.5 * SECONDS,
     "server.graceful_seconds": GRACEFUL_SECONDS,
 }
 TOGETHER = (

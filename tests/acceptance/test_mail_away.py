@@ -36,7 +36,7 @@ def _tried(office: PostOffice, before: int) -> bool:
 def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir: Path) -> None:
     port, office = free_port(), PostOffice()
     claims = []
-    with serving(data_dir, {"mail.smtp_url": f"smtp://127.0.0.1:{port}", "mail.timeout_seconds": 1}) as service:
+    with serving(data_dir, {"mail.smtp_url": f"smtp://127.0.0.1:{port}", "mail.timeout_seconds": 0.5}) as service:
         claims.append(_start_claim(service, "nobody-listens@example.com"))
         _wait_for_failure(service, 1)
         with SmtpServer(office, port):
@@ -59,7 +59,7 @@ def test_a_service_whose_mail_server_hangs_stops_in_time_and_sends_the_letter_af
     office = PostOffice()
     office.mood = Mood.HANGS
     with SmtpServer(office) as smtp:
-        settings = {"mail.smtp_url": smtp.url, "mail.timeout_seconds": 2}
+        settings = {"mail.smtp_url": smtp.url, "mail.timeout_seconds": 1}
         with serving(data_dir, settings) as service:
             claim = _start_claim(service, "later@example.com")
             until(lambda: office.attempts == 1, what="the first attempt")

@@ -107,7 +107,8 @@ def _found(text: str | bytes, secrets: list[str], *, whole: bool = False) -> lis
     """The `secrets` that a text contains; `whole` ones only if no digit or letter adjoins them."""
     if isinstance(text, bytes):
         edge = rb"(?<![0-9A-Za-z])%s(?![0-9A-Za-z])" if whole else b"%s"
-        return [secret for secret in secrets if re.search(edge % secret.encode(), text)]
+        present = [secret for secret in secrets if secret.encode() in text]  # much faster than the expression
+        return [secret for secret in present if re.search(edge % secret.encode(), text)]
     edge_text = r"(?<![0-9A-Za-z]){}(?![0-9A-Za-z])" if whole else "{}"
     return [secret for secret in secrets if re.search(edge_text.format(secret), text)]
 

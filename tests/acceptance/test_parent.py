@@ -12,7 +12,7 @@ from tests.acceptance.processes import complaint, is_alive, run, serving, until
 from tests.acceptance.workers import workers_of
 
 KEYS = Path(__file__).parents[1] / "http"
-GRACEFUL = 2.0
+GRACEFUL = 1.0
 SETTINGS = {"server.workers": 2, "server.graceful_seconds": GRACEFUL, "log.level": "warning"}
 
 

@@ -25,12 +25,21 @@ def saved(playground: Path, new_data_dir: Callable[[str], Path]) -> tuple[Path, 
     return file, data_dir, keys
 
 
-def test_a_restored_database_has_what_was_answered_and_serves(saved: tuple[Path, Path, list[str]]) -> None:
-    file, data_dir, keys = saved
+@pytest.fixture(scope="module")
+def restored(saved: tuple[Path, Path, list[str]]) -> Path:
+    """A data directory that was restored from the backup."""
+    file, data_dir, _ = saved
     target = data_dir.parent / "restored"
     assert "restored" in command("restore", file, "--data-dir", target)
     assert (target / "secret").read_bytes() == (data_dir / "secret").read_bytes()
-    with serving(target) as service:
+    return target
+
+
+def test_a_restored_database_has_what_was_answered_and_serves(
+    saved: tuple[Path, Path, list[str]], restored: Path
+) -> None:
+    _, _, keys = saved
+    with serving(restored) as service:
         assert [service.usage(key)["requestsUsed"] for key in keys] == [0, 1, 2, 3, 4]
         service.mint()
         assert "ok: the server's secret is that of the database" in service.command("doctor")
@@ -85,13 +94,12 @@ def test_a_damaged_backup_makes_nothing(saved: tuple[Path, Path, list[str]], dam
     assert not (data_dir.parent / "new").exists()
 
 
-def test_nothing_serves_from_a_restore_that_did_not_end(saved: tuple[Path, Path, list[str]]) -> None:
-    file, data_dir, _ = saved
-    target = data_dir.parent / "half"
-    command("restore", file, "--data-dir", target)
-    (target / "restoring").touch()
-    for arguments in (("serve", "--bind", "127.0.0.1:0"), ("migrate",), ("backup", data_dir.parent / "c.tar")):
-        assert "is running or failed" in complaint(run(*arguments, "--data-dir", target))
+def test_nothing_serves_from_a_restore_that_did_not_end(restored: Path) -> None:
+    mark = restored / "restoring"
+    mark.touch()
+    for arguments in (("serve", "--bind", "127.0.0.1:0"), ("migrate",), ("backup", restored.parent / "c.tar")):
+        assert "is running or failed" in complaint(run(*arguments, "--data-dir", restored))
+    mark.unlink()
 
 
 def test_the_manifest_is_json(saved: tuple[Path, Path, list[str]]) -> None:

@@ -2,10 +2,12 @@
 
 import sys
 
-from service import main as composition
+from service import main as ground
+from service import node
 from service.cli.main import main
 from tests.chaos.clock import SteppedClock
 
 if __name__ == "__main__":
-    setattr(composition, "SystemClock", SteppedClock)  # noqa: B010 - the type of an imported class is fixed
+    for module in (ground, node):
+        setattr(module, "SystemClock", SteppedClock)  # noqa: B010 - the type of an imported class is fixed
     sys.exit(main(sys.argv[1:]))

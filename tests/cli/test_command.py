@@ -4,7 +4,8 @@ import pytest
 import trio
 
 from actors.values import Code, OutcomeUnknown, Refused, StorageUnavailable
-from service.cli.command import CommandError, accepted, database_errors
+from service.cli.command import CommandError
+from service.cli.database import accepted, database_errors
 
 
 @pytest.mark.parametrize("kind", [StorageUnavailable, OutcomeUnknown])

@@ -12,8 +12,10 @@ from trio.testing import wait_all_tasks_blocked
 
 from service.http.asgi import App, Receive, Scope, Send
 from service.http.http1 import LAST_CALL_SECONDS, Engine
-from service.http.listeners import ListenAddress, open_listeners
-from service.http.server import LAST_MOMENT_SECONDS, TICK_SECONDS, Server
+from service.http.limits import LAST_MOMENT_SECONDS
+from service.http.listen_address import ListenAddress
+from service.http.listeners import open_listeners
+from service.http.server import TICK_SECONDS, Server
 from service.http.transports import SocketTransport
 from service.web.error_responses import handlers
 from tests.fakes import HandClock

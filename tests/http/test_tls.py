@@ -15,8 +15,10 @@ import trio
 
 from service.http.asgi import App, Receive, Scope, Send
 from service.http.http2 import CONTROL_BURST, CONTROL_RATE
-from service.http.listeners import ListenAddress, ListenError, open_listeners, tls_context
-from service.http.server import LAST_MOMENT_SECONDS, Server
+from service.http.limits import LAST_MOMENT_SECONDS
+from service.http.listen_address import ListenAddress, ListenError, tls_context
+from service.http.listeners import open_listeners
+from service.http.server import Server
 from service.web.error_responses import handlers
 from tests.fakes import HandClock
 from tests.http.corpus import BODIES, FOLLOWING, HEADS

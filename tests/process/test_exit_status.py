@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from service.process.exit_status import BUG, INTERRUPTED, SUCCESS, USAGE, outcome_of
+from service.process.exit_codes import BUG, INTERRUPTED, SUCCESS, USAGE
+from service.process.exit_status import outcome_of
 from service.process.supervisor import DiesTooOften, WorkerFailed
 from service.user_errors import ConfigError
 

@@ -9,7 +9,8 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 
 from actors.clock import SystemClock
-from service.http.listeners import ListenAddress, ListenError, open_listeners
+from service.http.listen_address import ListenAddress, ListenError
+from service.http.listeners import open_listeners
 from service.process.shared_sockets import Reservation, reserve
 from service.user_errors import ConfigError
 from tests.http.memory_server import LIMITS

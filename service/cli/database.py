@@ -1,0 +1,46 @@
+"""Shared by the commands that use the database: opening it, and its errors and refusals as one line."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from actors.values import Agent, Refused, TransientStorageError
+from service.cli.command import CommandError
+from service.config import Config
+from service.main import storage_options
+from service.process.exit_status import first_of
+from storage.opening import Opened, open_storage
+
+AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")
+"""The author of a command's changes in the audit."""
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def open_beside(config: Config, data_dir: Path, *, create: bool = False) -> AsyncIterator[Opened]:
+    """Open storage, next to a running server or without one. With `create`, a new data directory gets a database.
+
+    Raises `StorageError` if storage cannot be opened, and `CommandError` if the database fails during the block.
+    """
+    async with open_storage(storage_options(config), data_dir, beside=True, create=create) as opened:
+        with database_errors():
+            yield opened
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Turn a failure of the database into a `CommandError`, also one that comes out of a nursery."""
+    try:
+        yield
+    except* TransientStorageError as errors:
+        raise CommandError(f"the database is not available: {first_of(errors)}") from None
+
+
+def accepted(outcome: T | Refused) -> T:
+    """The outcome of a change. Raises `CommandError` if it was refused."""
+    if isinstance(outcome, Refused):
+        raise CommandError(outcome.message)
+    return outcome

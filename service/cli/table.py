@@ -1,0 +1,55 @@
+"""The commands of the operator, and the modules that hold them. The module of a command is imported when it is chosen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the table."""
+
+    adder: str
+    """`module:function` in this folder: the function adds the command, and perhaps others, to its `Commands`."""
+    summary: str
+
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {
+        "serve": Command(
+            "serving:add_serving_commands", "Start the service; prints 'listening on URL' when it is ready."
+        ),
+        "migrate": Command("serving:add_serving_commands", "Bring the database schema up to date."),
+        "openapi": Command("documents:add_document_command", "Print the OpenAPI document."),
+        "import-catalog": Command(
+            "seeding:add_seeding_commands", "Import use cases and bots from a JSON or JSON lines file: all or nothing."
+        ),
+        "seed-demo": Command(
+            "seeding:add_seeding_commands",
+            "Replace the demo sponsors, slots and bookings with new ones for this week; real ones stay.",
+        ),
+        "issue-key": Command(
+            "accounts:add_account_commands", "Issue a full or a scoped key for an account; it is printed once."
+        ),
+        "revoke-key": Command("accounts:add_account_commands", "Revoke a key for good."),
+        "set-tier": Command("accounts:add_account_commands", "Set an account's tier."),
+        "grant-admin": Command("accounts:add_account_commands", "Make an account an administrator."),
+        "revoke-admin": Command(
+            "accounts:add_account_commands",
+            "Make an account no longer an administrator; takes effect with the next request on every node.",
+        ),
+        "list-slots": Command("slots:add_slot_commands", "List all slots."),
+        "create-slot": Command("slots:add_slot_commands", "Create a slot; prints its id."),
+        "edit-slot": Command("slots:add_slot_commands", "Change a slot; options that are not given stay."),
+        "retire-slot": Command("slots:add_slot_commands", "Stop selling a slot; bookings stay."),
+        "backup": Command(
+            "backup:add_backup_commands",
+            "Write the embedded database and the server's secret to one file; works while the server runs.",
+        ),
+        "restore": Command(
+            "backup:add_backup_commands", "Restore the embedded database from a backup into an empty --data-dir."
+        ),
+        "doctor": Command("doctor:add_doctor_command", "Check for problems that keep the service from running well."),
+    }
+)
+"""In the order of the help."""

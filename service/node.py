@@ -1,0 +1,100 @@
+"""The life of a node: actors over open storage, and the server over the actors. Leaving a block stops its layer."""
+
+import gc
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from actors.clock import SystemClock, SystemEntropy
+from actors.nodes.messages import NodeInfo
+from actors.supervision import running
+from service.api.openapi import Described
+from service.api.operations import OPERATIONS
+from service.assembly import Assembly, Ports, assemble
+from service.config import Config
+from service.http.listeners import open_listeners
+from service.http.server import Server
+from service.limits import Limits, serving_limits
+from service.main import allow_connections, listen_addresses, prepare, storage_options
+from service.observability.health import Health
+from service.server_secret import Secrets
+from service.signals import handle_signals, warn_no_reload
+from service.version import VERSION
+from service.web.app import build_app
+from service.web.error_responses import handlers, reject
+from service.web.middleware import RequestMiddleware
+from storage.opening import Opened, open_storage
+
+log = logging.getLogger(__name__)
+
+
+async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
+    """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
+    stop = trio.Event()
+    addresses = listen_addresses(config)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(handle_signals, stop, warn_no_reload)
+        async with (
+            open_storage(storage_options(config), data_dir) as opened,
+            open_listeners(addresses, serving_limits(config), SystemClock()) as server,
+        ):
+            await prepare(config, data_dir, opened)
+            await serve(config, data_dir, opened, server, stop, lambda: ready(server.urls))
+        nursery.cancel_scope.cancel()
+
+
+async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Callable[[], None]) -> None:
+    """Run one of several nodes over its parent's foundation, until `stop` is set."""
+    async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
+        await serve(config, data_dir, opened, server, stop, ready)
+
+
+async def serve(
+    config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Callable[[], None]
+) -> None:
+    """Run the actors around the server until `stop` is set. Calls `ready` once connections are accepted."""
+    allow_connections(config)
+    async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
+        _freeze_garbage_collector()
+        services, metrics = node.services, node.metrics
+        nursery.start_soon(_mark_stopping, services.health, stop)
+        app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
+        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy)
+        await server.serve(handlers(app, rejected), stop=stop, ready=ready)
+        log.info("listeners are closed; draining actors")
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Assembly]:
+    """Run the actors over open storage. `url` is where the node listens, and its base URL if none is configured."""
+    limits = Limits.of(config)
+    node = assemble(config, opened, await system_ports(config, data_dir, opened, url), limits)
+    async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
+        log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
+        yield node
+
+
+async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str) -> Ports:
+    """The real ports. A node gets a new id at each start."""
+    clock, entropy = SystemClock(), SystemEntropy()
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    node = NodeInfo(entropy.token(6).hex(), socket.gethostname(), os.getpid(), VERSION, url, clock.now_ms())
+    return Ports(node, clock, entropy, loaded)
+
+
+async def _mark_stopping(health: Health, stop: trio.Event) -> None:
+    await stop.wait()
+    health.stopping = True
+
+
+def _freeze_garbage_collector() -> None:
+    """Exempt all objects of the start, which live as long as the process, from collections that would stall the loop."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
