@@ -6,7 +6,7 @@ from pathlib import Path
 import trio
 
 from tests.acceptance.clients import Crowd, Tally, Wire
-from tests.acceptance.processes import Service, serving, usecase, write_catalog
+from tests.acceptance.processes import Service, serving, until, usecase, write_catalog
 
 GRACEFUL = 2.0
 SETTINGS = {
@@ -70,6 +70,7 @@ async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_f
         large = [usecase(number, guide={**_guide(number), "steps": steps}) for number in range(100)]
         catalog = write_catalog(tmp_path / "large.jsonl", *large)
         service.command("import-catalog", catalog, "--prune")
+        until(lambda: len(service.get(LARGE_PAGE).json()["data"]) == 100, what="the node follows the import")
         reader = await Wire.open(service.url, receive_bytes=4_096)
         wires = [await Wire.open(service.url, receive_bytes=4_096) for _ in range(24)]
         for wire in wires[:16]:
