@@ -17,7 +17,6 @@ import trio
 
 from tests.abuse import attacks, http2
 from tests.abuse.ground import Ground, allow_open_files
-from tests.abuse.node import SPEAKS_TLS
 
 ATTACKS = {
     attack.__name__.replace("_", " "): attack
@@ -30,7 +29,9 @@ ATTACKS = {
         attacks.malformed_flood,
         attacks.churn,
         http2.http2_on_the_plain_port,
-        *((http2.ping_flood, http2.settings_flood, http2.rapid_reset) if SPEAKS_TLS else ()),
+        http2.ping_flood,
+        http2.settings_flood,
+        http2.rapid_reset,
     )
 }
 OPEN_FILES = 4_000

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.config import Config
 from tests.abuse.probe import VISITOR, Errand
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, Settings, serving
@@ -16,8 +15,6 @@ from tests.acceptance.processes import Service, Settings, serving
 HOST = "127.0.0.1"
 DATABASE_CONNECTIONS = 2
 PLACEMENTS = Errand("GET", "/api/v1/sponsors/placements", 200)
-SPEAKS_TLS = "tls" in Config.model_fields
-"""Whether this version of the service has a TLS port to attack."""
 _COMPLAINT = re.compile(r"Traceback|\b(error|critical) \S+ |failed|exception", re.IGNORECASE)
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -62,8 +59,6 @@ class Watched:
 
     def errands(self) -> list[Errand]:
         """The probe's requests: placements, and one that writes."""
-        if "/api/v1/sponsors/events" not in self.service.get("/openapi.json").json()["paths"]:
-            return [PLACEMENTS, PLACEMENTS, PLACEMENTS, Errand("POST", "/api/v1/auth/agent", 200, "{}")]
         placement = self.service.get(PLACEMENTS.path).json()["placements"][0]
         body = f'{{"bookingId": "{placement["bookingId"]}", "kind": "impression", "visitorId": "{VISITOR}"}}'
         return [PLACEMENTS, Errand("POST", "/api/v1/sponsors/events", 200, body)]
@@ -102,7 +97,7 @@ def watched(data_dir: Path, certificate: Certificate, settings: Mapping[str, obj
     chosen: Settings = {
         "log.level": "warning",
         "database.connections": DATABASE_CONNECTIONS,
-        **(tls if SPEAKS_TLS else {}),
+        **tls,
         **settings,
     }
     with serving(data_dir, chosen) as service:

@@ -38,8 +38,10 @@ def until(condition: Callable[[], object], seconds: float = 20.0, *, what: str =
     """Wait for a condition in another process. Returns the seconds it took. Fails after `seconds`."""
     began = time.monotonic()
     while not condition():
-        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what or condition}"
-        time.sleep(0.01)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"not within {seconds:g} s: {what or condition}"
+        # A condition that takes long is asked less often, because many of them are requests.
+        time.sleep(min(max(0.01, waited / 20), 0.1))
     return time.monotonic() - began
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.abuse.attacker import ATTACKS
 from tests.abuse.campaign import end_under, endure, mutate
 from tests.abuse.ground import RESET
-from tests.abuse.node import HOST, SPEAKS_TLS, Certificate, Watched, watched
+from tests.abuse.node import HOST, Certificate, Watched, watched
 from tests.acceptance.processes import Service, Settings, serving, until
 from tests.slow import SLOW, repeats
 
@@ -31,7 +31,7 @@ TOGETHER = (
     ("slow readers",),
     ("idle connections",),
     ("malformed flood", "churn", "http2 on the plain port"),
-    *((("ping flood", "settings flood", "rapid reset"),) if SPEAKS_TLS else ()),
+    ("ping flood", "settings flood", "rapid reset"),
 )
 CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
 PER_ADDRESS = 200

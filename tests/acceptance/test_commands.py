@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from service.cli.main import main
-from tests.acceptance.prepared import REPOSITORY
+from tests.acceptance.prepared import Forked
 from tests.acceptance.processes import (
     Service,
     bot,
@@ -129,20 +128,14 @@ def test_an_import_at_a_terminal_shows_how_far_it_is(shop: Shop, tmp_path: Path)
     file = write_catalog(tmp_path / "bots.jsonl", *(bot(number, name=f"Shown {number}") for number in range(20)))
     terminal, inside = pty.openpty()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "service", "import-catalog", file, "--data-dir", shop.service.data_dir],
-            cwd=REPOSITORY,
-            env=environment({"log.level": "warning"}),
-            stdout=subprocess.PIPE,
-            stderr=inside,
-            timeout=60,
-            check=False,
-        )
+        importing = ["import-catalog", str(file), "--data-dir", str(shop.service.data_dir)]
+        with (tmp_path / "out").open("wb") as out:
+            code = Forked(importing, environment({"log.level": "warning"}), out.fileno(), inside).wait(60)
         os.close(inside)
         shown = os.read(terminal, 65_536).decode()
     finally:
         os.close(terminal)
-    assert done.returncode == 0, shown
+    assert code == 0, shown
     assert "20 of 20" in shown
 
 

@@ -156,7 +156,7 @@ def _said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 @pytest.mark.parametrize("name", PROCESSES)
 def test_a_process_that_refuses_to_start_says_why_in_one_line_and_ends_with_2(name: str, place: Path) -> None:
     settings, words = PROCESSES[name]
-    python = sys.executable if SLOW or name == "contradictory caps" else None
+    python = sys.executable if SLOW else None
     line = complaint(run(*SERVE, "--data-dir", place / "data", settings=settings, python=python))
     assert words in line
     assert PASSWORD not in line
