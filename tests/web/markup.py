@@ -1,15 +1,18 @@
 """Reads HTML as browsers and screen readers do, and lists its faults."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import pairwise
 
 Attributes = dict[str, str]
 
 VOID = {"meta", "link", "input", "img", "br", "hr", "col", "wbr", "source"}
+NAMED = {"a", "button", "summary", "legend", "caption", "th"}
 LABELLED = {"input", "select", "textarea", "meter", "progress", "output"}
-REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers")
+REFERENCES = {"for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers"}
 LOADS = ("src", "srcset", "poster", "data", "background")
 HEADING = re.compile(r"h([1-6])")
 
@@ -18,10 +21,17 @@ HEADING = re.compile(r"h([1-6])")
 class Element:
     tag: str
     attributes: Attributes
-    text: str = ""
-    """All text inside, with single spaces."""
-    above: tuple[str, ...] = ()
+    above: tuple[str, ...]
     """The tags around it, from the outermost."""
+    words: list[str]
+    """The pieces of text of the whole page; those from `first` to `last` are inside."""
+    first: int
+    last: int | None = None
+
+    @property
+    def text(self) -> str:
+        """All text inside, with single spaces."""
+        return " ".join("".join(self.words[self.first : self.last]).split())
 
 
 @dataclass(slots=True)
@@ -31,6 +41,7 @@ class Markup(HTMLParser):
     html: str
     elements: list[Element] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         HTMLParser.__init__(self)
@@ -38,8 +49,6 @@ class Markup(HTMLParser):
         self.feed(self.html)
         self.close()
         self.faults += [f"<{element.tag}> is not closed" for element in self._open]
-        for element in self.elements:
-            element.text = " ".join(element.text.split())
         if not self.html.startswith("<!doctype html>"):
             self.faults.append("it does not begin with its doctype")
 
@@ -47,26 +56,30 @@ class Markup(HTMLParser):
         names = [name for name, _ in attrs]
         if len(names) != len(set(names)):
             self.faults.append(f"<{tag}> has an attribute twice")
-        above = tuple(element.tag for element in self._open)
-        element = Element(tag, {name: value or "" for name, value in attrs}, above=above)
+        above = (*self._open[-1].above, self._open[-1].tag) if self._open else ()
+        element = Element(tag, {name: value or "" for name, value in attrs}, above, self.words, len(self.words))
         self.elements.append(element)
-        if tag not in VOID:
+        if tag in VOID:
+            element.last = element.first
+        else:
             self._open.append(element)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
         if tag not in VOID:
-            self._open.pop()
+            self._close()
 
     def handle_endtag(self, tag: str) -> None:
         if not self._open or self._open[-1].tag != tag:
             self.faults.append(f"</{tag}> closes {self._open[-1].tag if self._open else 'nothing'}")
             return
-        self._open.pop()
+        self._close()
+
+    def _close(self) -> None:
+        self._open.pop().last = len(self.words)
 
     def handle_data(self, data: str) -> None:
-        for element in self._open:
-            element.text += data
+        self.words.append(data)
 
     def all(self, *tags: str) -> list[Element]:
         return [element for element in self.elements if element.tag in tags]
@@ -84,9 +97,15 @@ class Markup(HTMLParser):
         return [element.attributes["id"] for element in self.elements if "id" in element.attributes]
 
 
+@lru_cache(maxsize=32)
+def parsed(html: str) -> Markup:
+    """A page that is only read. Tests that look for faults first do not parse it again, nor do those of the same page."""
+    return Markup(html)
+
+
 def faults_of(html: str) -> list[str]:
     """All faults of a page of ours."""
-    page = Markup(html)
+    page = parsed(html)
     return [*page.faults, *_frame(page), *_headings(page), *_strictness(page), *_references(page), *_controls(page)]
 
 
@@ -135,11 +154,11 @@ def _strictness(page: Markup) -> list[str]:
 
 
 def _references(page: Markup) -> list[str]:
-    ids = page.ids
-    faults = [f"the id {name} stands {ids.count(name)} times" for name in sorted(set(ids)) if ids.count(name) > 1]
+    ids = Counter(page.ids)
+    faults = [f"the id {name} stands {number} times" for name, number in sorted(ids.items()) if number > 1]
     for element in page.elements:
-        for name in REFERENCES:
-            missing = set(element.attributes.get(name, "").split()) - set(ids)
+        for name in element.attributes.keys() & REFERENCES:
+            missing = set(element.attributes[name].split()) - ids.keys()
             faults += [f"<{element.tag} {name}> refers to {each}" for each in sorted(missing)]
         href = element.attributes.get("href", "")
         if element.tag == "a" and href.startswith("#") and href[1:] not in ids:
@@ -153,7 +172,6 @@ def _controls(page: Markup) -> list[str]:
     faults = []
     for element in page.elements:
         attributes = element.attributes
-        name = element.text or attributes.get("aria-label") or attributes.get("aria-labelledby")
         if element.tag in LABELLED and attributes.get("type") != "hidden":
             within = "label" in element.above
             if (
@@ -162,7 +180,9 @@ def _controls(page: Markup) -> list[str]:
                 and not {"aria-label", "aria-labelledby"} & attributes.keys()
             ):
                 faults.append(f"<{element.tag} name={attributes.get('name')}> has no label")
-        if element.tag in ("a", "button", "summary", "legend", "caption", "th") and not name:
+        if element.tag in NAMED and not (
+            element.text or attributes.get("aria-label") or attributes.get("aria-labelledby")
+        ):
             faults.append(f"<{element.tag}> has no name")
         if element.tag == "button" and attributes.get("type") not in ("submit", "button", "reset"):
             faults.append(f"the button {element.text!r} has no type")

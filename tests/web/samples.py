@@ -85,8 +85,8 @@ OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
 def visitors_of(world: World, page: Page) -> list[Visitor]:
     """A visitor of each kind that may see the page."""
     stranger = Visitor(world)
-    person = Visitor(world, world.session(ANN))
-    admin = Visitor(world, world.session(ADMIN, admin=True))
+    person = Visitor(world, world.session(ANN), ANN)
+    admin = Visitor(world, world.session(ADMIN, admin=True), ADMIN)
     if page.path in OF_ANN:
         return [person]
     return {

@@ -11,7 +11,7 @@ from service.schemas.fields import NEWEST_MS
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.api.world import GUIDE, World, away
-from tests.web.markup import Markup, faults_of
+from tests.web.markup import Markup, faults_of, parsed
 from tests.web.visitors import Visitor
 
 HOSTILE = (
@@ -38,7 +38,7 @@ async def look(world: World, path: str, status: int = 200) -> Markup:
 def _sound(response: Response) -> Markup:
     html = response.body.decode()
     assert faults_of(html) == []
-    return Markup(html)
+    return parsed(html)
 
 
 def _hrefs(page: Markup, start: str = "") -> list[str]:

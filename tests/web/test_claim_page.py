@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.asgi import Response
 from tests.api.world import World, away
-from tests.web.markup import Markup, faults_of
+from tests.web.markup import faults_of, parsed
 from tests.web.visitors import Visitor
 
 ANN = "ann@example.com"
@@ -29,7 +29,7 @@ def _step(response: Response) -> str:
     assert faults_of(html) == []
     parts = [
         each
-        for each in Markup(html).all("form", "section")
+        for each in parsed(html).all("form", "section")
         if each.attributes.get("id") in ("start", "complete", "done")
     ]
     [shown] = [each.attributes["id"] for each in parts if "hidden" not in each.attributes]
@@ -37,7 +37,7 @@ def _step(response: Response) -> str:
 
 
 def _values(response: Response) -> dict[str, str]:
-    inputs = Markup(response.body.decode()).all("input")
+    inputs = parsed(response.body.decode()).all("input")
     # The hidden form has fields of the same names; the first of equal names is the filled one.
     values: dict[str, str] = {}
     for each in inputs:
@@ -47,7 +47,7 @@ def _values(response: Response) -> dict[str, str]:
 
 async def test_the_script_finds_what_it_asks_for_and_what_leads_on_after_success(world: World) -> None:
     response = await Visitor(world).get("/claim")
-    page = Markup(response.body.decode())
+    page = parsed(response.body.decode())
     assert set(USED_BY_SCRIPT.split()) <= set(page.ids)
     assert [script.attributes["src"] for script in page.all("script")] == ["/static/claim.js"]
     [done] = [each for each in page.all("section") if each.attributes.get("id") == "done"]
@@ -73,7 +73,7 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
     done = await Visitor(world).get(f"{FORM}?notice=claimed")
     assert _step(done) == "done"
     assert {"/sign-in?next=%2Fdashboard", "/dashboard"} <= {
-        each.attributes["href"] for each in Markup(done.body.decode()).all("a")
+        each.attributes["href"] for each in parsed(done.body.decode()).all("a")
     }
     assert (await world.client.get("/api/v1/usage", minted.api_key)).json["email"] == ANN
 
@@ -96,7 +96,7 @@ async def test_what_is_wrong_is_said_beside_what_was_typed(
 ) -> None:
     refused = await _send(world, "start", **fields)
     assert (refused.status, _step(refused)) == (status, "start")
-    page = Markup(refused.body.decode())
+    page = parsed(refused.body.decode())
     [problem] = [each for each in page.elements if each.attributes.get("id") == "problem"]
     assert words in problem.text
     assert problem.attributes["role"] == "alert"

@@ -5,14 +5,14 @@ import pytest
 from service.api.operations import OPERATIONS
 from tests.api.conformity import DOCUMENT
 from tests.api.world import World
-from tests.web.markup import Markup, faults_of
+from tests.web.markup import Markup, faults_of, parsed
 
 
 @pytest.fixture
 async def reference(world: World) -> Markup:
     html = (await world.client.get("/docs")).body.decode()
     assert faults_of(html) == []
-    return Markup(html)
+    return parsed(html)
 
 
 async def test_the_contents_lead_to_every_chapter_and_operation(reference: Markup) -> None:

@@ -7,7 +7,7 @@ import pytest
 from service.web.negotiation import wants_page
 from tests.api.asgi import Response
 from tests.api.world import World, away, broken, open_world
-from tests.web.markup import Markup, faults_of
+from tests.web.markup import Markup, faults_of, parsed
 from tests.web.visitors import HERE, Visitor
 
 BROWSERS = (
@@ -70,7 +70,7 @@ def _page_of(response: Response) -> Markup:
     assert response.header("content-type") == "text/html; charset=utf-8"
     assert "default-src 'none'" in (response.header("content-security-policy") or "")
     assert faults_of(html) == []
-    page = Markup(html)
+    page = parsed(html)
     assert f"Request id {response.header('x-request-id')}" in page.text
     assert f"Status {response.status}," in page.text
     return page

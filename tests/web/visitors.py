@@ -14,10 +14,11 @@ HERE = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A visitor; `token` is that of the session, if the visitor is signed in."""
+    """A visitor; `token` is that of the session, if the visitor is signed in, and `email` may name the account."""
 
     world: World
     token: str | None = None
+    email: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
