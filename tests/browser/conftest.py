@@ -35,6 +35,9 @@ SETTINGS = {
 }
 """Limits that these tests do not reach, and a short polling interval."""
 
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser")
+"""Programs to use, the first that is here. The shell has no window of its own to paint, and costs half as much."""
+
 FEATURES_OFF = (
     # Chromium builds these parts of its own window, which nobody sees, from more than 40 scripts for each new context.
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
@@ -80,9 +83,9 @@ def plain_asyncio() -> Iterator[None]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One browser for all tests of this package. Each visitor has a context."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if chromium is None:
-        pytest.skip("there is no Chromium here (Debian's package is `chromium`)")
+        pytest.skip("there is no Chromium here (Debian's packages are `chromium-headless-shell` and `chromium`)")
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with plain_asyncio(), sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=chromium, args=[*FRUGAL, *sandbox])

@@ -275,7 +275,7 @@ def test_the_middle_button_and_the_keyboard_click_too_and_the_right_button_does_
     first.click(button="right")
     visitor.settled()
     assert visitor.events("click") == []
-    with visitor.context.expect_page():
+    with visitor.context.expect_event("request", lambda request: request.url.endswith(EVENTS)):
         first.click(button="middle")
     visitor.settled()
     second.focus()
