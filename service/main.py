@@ -1,4 +1,4 @@
-"""The ground that nodes and commands stand on: storage, the rows of a first start, addresses, and open files.
+"""What nodes and commands share: storage, the rows of a first start, addresses, and open files.
 
 It loads neither the app nor the actors of a node, which `service/node.py` runs.
 """

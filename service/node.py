@@ -1,4 +1,4 @@
-"""The life of a node: actors over open storage, and the server over the actors. Leaving a block stops its layer."""
+"""Runs a node: actors over open storage, and the server over the actors. Leaving a block stops its layer."""
 
 import gc
 import logging

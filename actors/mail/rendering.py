@@ -21,7 +21,7 @@ _MESSAGE_ID = re.compile(r"[0-9A-Za-z_]+")
 _CLAIM_CODE = """\
 Hello,
 
-somebody asked to claim an API key for this email address, at
+Somebody asked to claim an API key for this email address, at
 {site}
 This is the code:
 
@@ -35,7 +35,7 @@ code.
 _SIGN_IN_CODE = """\
 Hello,
 
-somebody asked to sign in with this email address, at
+Somebody asked to sign in with this email address, at
 {site}
 This is the code:
 

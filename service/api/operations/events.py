@@ -159,8 +159,9 @@ ROWS = (
         path="/api/v1/sponsors/events/batch",
         summary="Report up to 500 events",
         description=(
-            "For relays. Returns the result of each event in order, with the reason in `dropped`. If an event is not "
-            "valid or its booking does not exist, the API returns 400 with its position and records nothing."
+            "Reports events that a relay collected. Returns the result of each event in order, with the reason in "
+            "`dropped`. If an event is not valid or its booking does not exist, the API returns 400 with its position "
+            "and records nothing."
         ),
         handler=record_events,
         body=EventBatchBody,

@@ -155,7 +155,7 @@ def _row(name: str, path: str, handler: Handler, result: type[BaseModel], method
         method=method,
         path=f"/internal/{path}",
         summary=name,
-        description="For pages of this service only.",
+        description="Only pages of this service call this operation.",
         tag="Internal",
         handler=handler,
         result=result,

@@ -70,7 +70,7 @@ ROWS = (
         method="GET",
         path="/api/v1/sponsors/keys",
         summary="List scoped keys",
-        description="Returns every live scoped key of the account, newest first. This list has no pages.",
+        description="Returns every live scoped key of the account, newest first. This list is not paginated.",
         handler=list_keys,
         result=ScopedKeys,
     ),

@@ -110,7 +110,7 @@ ROWS = (
         method="GET",
         path="/api/v1/auth/sessions",
         summary="List browser sessions",
-        description="Returns every live session of the account, most recently used first. This list has no pages.",
+        description="Returns every live session of the account, most recently used first. This list is not paginated.",
         handler=list_sessions,
         result=SessionList,
     ),

@@ -73,9 +73,9 @@ ROWS = (
         method="POST",
         path="/api/v1/webhooks/stripe",
         summary="Receive a Stripe event",
-        description="For Stripe only. The body is an event signed in the header `Stripe-Signature`. Each payment and "
-        "refund of a booking is applied once, regardless of repetition and order. Other events are ignored. In test "
-        "mode this returns 404.",
+        description="Only Stripe calls this operation. The body is an event signed in the header `Stripe-Signature`. Each "
+        "payment and refund of a booking is applied once, even if events are repeated or out of order. Other events are "
+        "ignored. In test mode this returns 404.",
         tag="Payments",
         handler=stripe_webhook,
         result=Received,
