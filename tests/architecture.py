@@ -135,6 +135,7 @@ RULES = (
     Rule("service.smtp", PACKAGES, "a transport does not know the outbox", but=VALUES),
     Rule("service.snapshots", ("service.api", "service.web", "storage"), "a snapshot does not know its readers"),
     Rule("service.observability", ("service.api", "service.web", "storage"), "it is told, and asks nobody"),
+    Rule("service.seed", ("service.api", "service.web", "storage"), "sample data does not know its readers"),
     Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
     Rule(
         "service.api",

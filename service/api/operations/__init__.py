@@ -1,4 +1,4 @@
-"""The table of operations. A row added here is routed, authorized, metered, documented and tested."""
+"""The table of operations. A row of a group listed here is routed, authorized, metered, documented and tested."""
 
 from service.api.operation import Operation
 from service.api.operations.account import ROWS as ACCOUNT
