@@ -97,7 +97,7 @@ def test_both_stores_answer_and_keep_the_same(database_target: Target, history: 
 
 
 @settings(
-    max_examples=shortened(20),
+    max_examples=shortened(30),
     derandomize=True,
     database=None,
     deadline=None,
