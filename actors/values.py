@@ -164,7 +164,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class OutboxMessage:
-    """A new row of the outbox. The sender derives the code from `nonce` when it renders the mail."""
+    """A new row of the outbox. The sender derives the code from `nonce` when it renders the mail. `facts` is a JSON object
+    of strings: the values of the template's placeholders."""
 
     id: str
     recipient: str
@@ -172,6 +173,7 @@ class OutboxMessage:
     nonce: bytes
     created_ms: int
     expires_ms: int
+    facts: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,242 +1,35 @@
-"""The configuration model. Its validators check the relations between settings."""
+"""The configuration model. Its validators check the relations between sections."""
 
-import sys
-from typing import Annotated, Literal, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import model_validator
 
-from service.http.addresses import Network
-from service.schemas.events import EVENTS_IN_A_REQUEST
-from service.schemas.keys import Email
-
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
-Seconds = Annotated[float, Field(gt=0, le=3_600)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Server(Section):
-    bind: Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}$")]
-    base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
-    workers: Annotated[int, Field(ge=1, le=64)]
-    trusted_proxies: list[Network]
-    secret: str
-    graceful_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if int(self.bind.rpartition(":")[2]) > 65_535:
-            # The system would use the lower 16 bits.
-            raise ValueError(f"server.bind: there is no port above 65535, as in {self.bind}")
-        if self.secret and len(self.secret) < 32:
-            raise ValueError("server.secret is shorter than 32 characters")
-        if self.workers > 1 and sys.platform != "linux":
-            raise ValueError("server.workers: more than 1 needs Linux, which distributes connections among them")
-        return self
-
-
-class Tls(Section):
-    bind: Annotated[str, Field(pattern=r"^((\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5})?$")]
-    certificate: str
-    key: str
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        given = [bool(value) for value in (self.bind, self.certificate, self.key)]
-        if any(given) and not all(given):
-            raise ValueError("tls: bind, certificate and key belong together: all three or none")
-        if self.bind and int(self.bind.rpartition(":")[2]) > 65_535:
-            raise ValueError(f"tls.bind: there is no port above 65535, as in {self.bind}")
-        return self
-
-
-class DatabaseSection(Section):
-    url: Annotated[str, Field(pattern=r"^(postgres(ql)?://\S+)?$")]
-    os_user: str
-    connections: Annotated[int, Field(ge=2, le=500)]
-    waiters: Count
-    wait_seconds: Seconds
-    lock_seconds: Seconds
-    statement_seconds: Seconds
-    command_seconds: Seconds
-    allow_unsafe: bool
-    distributed: bool
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.distributed and not self.url:
-            raise ValueError("database.distributed needs database.url: the embedded Postgres has no Citus extension")
-        return self
-
-
-class Nodes(Section):
-    beat_seconds: Seconds
-    live_seconds: Seconds
-    keep_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        # One lost heartbeat must not drop a node, and a node must not forget the others before they forget it.
-        _at_most("twice nodes.beat_seconds", 2 * self.beat_seconds, "nodes.live_seconds", self.live_seconds)
-        _at_most("nodes.live_seconds", self.live_seconds, "nodes.keep_seconds", self.keep_seconds)
-        return self
-
-
-class Log(Section):
-    level: Literal["debug", "info", "warning", "error"]
-    format: Literal["text", "json"]
-
-
-class Mail(Section):
-    smtp_url: str
-    sender: Annotated[str, Field(min_length=3, max_length=200, pattern=r"^[^\r\n]+$")]
-    timeout_seconds: Seconds
-
-
-class AnonymousTier(Section):
-    lifetime: Count
-    daily: Count
-    per_minute: Count
-    usecase_reads: Count
-    expires_hours: Annotated[int, Field(ge=1, le=24 * 365)]
-
-
-class PaidTier(Section):
-    monthly: Count
-    daily: Count
-    per_minute: Count
-
-
-class Tiers(Section):
-    anonymous: AnonymousTier
-    claimed: PaidTier
-    upgraded: PaidTier
-
-
-class Keyless(Section):
-    per_minute: Count
-
-
-class Mint(Section):
-    per_hour: Count
-    per_hour_total: Count
-
-
-class Claim(Section):
-    starts_per_hour: Count
-    completions_per_hour: Count
-    code_minutes: Annotated[int, Field(ge=1, le=60)]
-    code_attempts: Annotated[int, Field(ge=1, le=20)]
-    code_pause_seconds: Annotated[int, Field(ge=0, le=3_600)]
-    codes_per_day: Count
-    letters_per_email: Count
-    guesses_per_email: Count
-
-
-class Keys(Section):
-    full_per_account: Annotated[int, Field(ge=1, le=1_000)]
-    scoped_per_account: Annotated[int, Field(ge=1, le=1_000)]
-    remember_seconds: Annotated[int, Field(ge=1, le=10)]
-    remember_keys: Count
-    uses_seconds: Seconds
-
-
-class Sessions(Section):
-    days: Annotated[int, Field(ge=1, le=365)]
-    touch_seconds: Annotated[int, Field(ge=1, le=24 * 3_600)]
-    per_account: Annotated[int, Field(ge=1, le=500)]
-    starts_per_hour: Count
-    completions_per_hour: Count
-
-
-class Device(Section):
-    expires_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
-    interval_seconds: Annotated[int, Field(ge=1, le=60)]
-    starts_per_hour: Count
-    wrong_codes: Annotated[int, Field(ge=1, le=100)]
-    lock_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
-
-
-class Pages(Section):
-    per_minute: Count
-
-
-class Admin(Section):
-    emails: Annotated[list[Email], Field(max_length=100)]
-
-
-class Billing(Section):
-    mode: Literal["test", "live"]
-    stripe_secret_key: str
-    stripe_webhook_secret: str
-    stripe_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
-    timeout_seconds: Seconds
-    refund_retry_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.mode == "live":
-            for name in ("stripe_secret_key", "stripe_webhook_secret"):
-                if not getattr(self, name):
-                    raise ValueError(f"billing.{name} is needed in live mode")
-        return self
-
-
-class Bookings(Section):
-    hold_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
-    open_holds: Count
-    horizon_weeks: Annotated[int, Field(ge=1, le=520)]
-    sweep_seconds: Seconds
-    check_seconds: Annotated[float, Field(gt=0, le=1)]
-
-
-class Events(Section):
-    bucket_hours: Annotated[int, Field(ge=1, le=24)]
-    per_minute: Count
-    exempt_networks: list[Network]
-    keep_days: Annotated[int, Field(ge=1, le=3_650)]
-    ahead_days: Annotated[int, Field(ge=1, le=60)]
-    sweep_seconds: Seconds
-    mailbox: Count
-    # One transaction must have room for all events of a request.
-    batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
-    answer_seconds: Seconds
-    remember: Annotated[int, Field(ge=1, le=10_000_000)]
-    shards: Annotated[int, Field(ge=1, le=64)]
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if 24 % self.bucket_hours:
-            raise ValueError(f"events.bucket_hours: {self.bucket_hours} does not divide a day of 24 hours")
-        return self
-
-
-class Catalog(Section):
-    check_seconds: Annotated[float, Field(gt=0, le=1)]
-    searches: Count
-    search_waiters: Count
-    search_seconds: Seconds
-
-
-class Actors(Section):
-    mailbox: Count
-    batch: Count
-    answer_seconds: Seconds
-    drain_seconds: Seconds
-    failures: Count
-    failure_window_seconds: Seconds
-
-
-class Http(Section):
-    body_bytes: Annotated[int, Field(ge=1_024, le=16 * 1024 * 1024)]
-    answer_seconds: Seconds
-    head_seconds: Seconds
-    request_seconds: Seconds
-    stall_seconds: Seconds
-    connections_per_address: Count
-    connections: Count
+from service.config_sections import (
+    Actors,
+    Admin,
+    Billing,
+    Bookings,
+    Catalog,
+    Claim,
+    DatabaseSection,
+    Device,
+    Events,
+    Http,
+    Keyless,
+    Keys,
+    Log,
+    Mail,
+    Mint,
+    Nodes,
+    Pages,
+    Section,
+    Server,
+    Sessions,
+    Tiers,
+    Tls,
+    at_most,
+    below,
+)
 
 
 class Config(Section):
@@ -268,32 +61,22 @@ class Config(Section):
     def _relations(self) -> Self:
         database, actors, tiers = self.database, self.actors, self.tiers
         command_seconds = database.command_seconds
-        _below("database.lock_seconds", database.lock_seconds, "database.statement_seconds", database.statement_seconds)
-        _below("database.statement_seconds", database.statement_seconds, "database.command_seconds", command_seconds)
-        _below("database.command_seconds", command_seconds, "actors.drain_seconds", actors.drain_seconds)
-        _below("database.command_seconds", command_seconds, "actors.answer_seconds", actors.answer_seconds)
+        below("database.lock_seconds", database.lock_seconds, "database.statement_seconds", database.statement_seconds)
+        below("database.statement_seconds", database.statement_seconds, "database.command_seconds", command_seconds)
+        below("database.command_seconds", command_seconds, "actors.drain_seconds", actors.drain_seconds)
+        below("database.command_seconds", command_seconds, "actors.answer_seconds", actors.answer_seconds)
         # An actor must time out before HTTP does, because it compensates for late commits.
-        _below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
-        _below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
-        _below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
+        below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
+        below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
+        below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
         if database.distributed and self.events.shards != 1:
             raise ValueError("events.shards: where database.distributed is true the database says how many there are")
-        _at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
-        _at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
-        _at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)
+        at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
+        at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
+        at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)
         for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
-            _at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
-        _at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
+            at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
+        at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
         per_address = self.http.connections_per_address
-        _at_most("http.connections_per_address", per_address, "http.connections", self.http.connections)
+        at_most("http.connections_per_address", per_address, "http.connections", self.http.connections)
         return self
-
-
-def _below(name: str, value: float, other: str, bound: float) -> None:
-    if not value < bound:
-        raise ValueError(f"{name} ({value:g}) must be below {other} ({bound:g})")
-
-
-def _at_most(name: str, value: float, other: str, bound: float) -> None:
-    if not value <= bound:
-        raise ValueError(f"{name} ({value:g}) must be at most {other} ({bound:g})")

@@ -17,7 +17,7 @@ class MailFailed(Exception):
 @dataclass(frozen=True, slots=True)
 class QueuedMessage:
     """A row of the outbox. It waits until `sent_ms` or `failed_ms` is set. `attempts` counts leases. While one is held,
-    `due_ms` is when it ends."""
+    `due_ms` is when it ends. `facts` is a JSON object of strings, the values of the template's placeholders."""
 
     id: str
     recipient: str
@@ -26,6 +26,7 @@ class QueuedMessage:
     created_ms: int
     expires_ms: int
     due_ms: int
+    facts: str = "{}"
     attempts: int = 0
     sent_ms: int | None = None
     failed_ms: int | None = None

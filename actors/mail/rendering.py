@@ -3,6 +3,7 @@
 Knows nothing of how mails travel. Only its results contain codes in clear.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -74,17 +75,19 @@ class MailRenderer:
         if message.template not in TEMPLATES:
             raise MailFailed(f"this node does not know the template {message.template!r}")
         subject, text = TEMPLATES[message.template]
+        values = {
+            "site": self.site,
+            "code": self.code_of(message.nonce),
+            "minutes": _minutes(message.expires_ms - message.created_ms),
+            "until": f"{_moment(message.expires_ms):%H:%M}",
+        }
+        facts: dict[str, str] = json.loads(message.facts)
         return Mail(
             message_id=message.id,
             sender=self.sender,
             recipient=message.recipient,
             subject=subject,
-            text=text.format(
-                site=self.site,
-                code=self.code_of(message.nonce),
-                minutes=_minutes(message.expires_ms - message.created_ms),
-                until=f"{_moment(message.expires_ms):%H:%M}",
-            ),
+            text=text.format_map(facts | values),
             created_ms=message.created_ms,
         )
 

@@ -16,6 +16,7 @@ from storage.postgres.quota import tenant_of
 from storage.statements import statements
 
 SQL = statements("keys")
+MAIL = statements("mail")
 
 _BEFORE_SCOPES = ("id", "hash", "prefix", "kind", "tenant_id", "created_ms")
 _AFTER_SCOPES = ("name", "expires_ms", "revoked_ms")
@@ -91,7 +92,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.save_keys, _key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
     await write(connection, SQL.save_claims, columns(Claim, claims))
-    await write(connection, SQL.insert_messages, columns(OutboxMessage, decision.outbox))
+    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]

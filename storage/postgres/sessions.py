@@ -15,6 +15,7 @@ from storage.postgres.pruning import prune
 from storage.statements import statements
 
 SQL = statements("sessions")
+MAIL = statements("mail")
 
 
 class PostgresSessions:
@@ -74,5 +75,5 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
     if decision.outbox:
-        await connection.execute(KEYS.insert_messages, *columns(OutboxMessage, decision.outbox))
+        await connection.execute(MAIL.enqueue, *columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)

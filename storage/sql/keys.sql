@@ -94,13 +94,6 @@ on conflict (token_hash) do update set
     attempts = excluded.attempts, sent_ms = excluded.sent_ms, sent_day = excluded.sent_day,
     sent_today = excluded.sent_today, completed_ms = excluded.completed_ms
 
--- name: insert_messages
--- Insert messages into the outbox, due at once.
-insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms)
-select id, recipient, template, nonce, created_ms, expires_ms, created_ms
-from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])
-    as made (id, recipient, template, nonce, created_ms, expires_ms)
-
 -- name: announce
 -- Notify all nodes, on commit, of the keys and tenants that changed.
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic

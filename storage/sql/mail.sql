@@ -1,5 +1,12 @@
 -- The outbox: messages are leased, sent outside any transaction, and marked.
 
+-- name: enqueue
+-- Insert messages, due at once.
+insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms)
+select id, recipient, template, nonce, created_ms, expires_ms, facts::json, created_ms
+from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
+    as made (id, recipient, template, nonce, created_ms, expires_ms, facts)
+
 -- name: lease
 -- Lease due messages, longest due first. Messages that another node has locked are skipped.
 with due as (
@@ -7,7 +14,8 @@ with due as (
     order by due_ms, id limit $2 for update skip locked
 )
 update outbox set attempts = attempts + 1, due_ms = $3 from due where outbox.id = due.id
-returning outbox.id, recipient, template, nonce, created_ms, expires_ms, due_ms, attempts, sent_ms, failed_ms, last_error
+returning outbox.id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms, attempts, sent_ms, failed_ms,
+    last_error
 
 -- name: next_due
 -- The time when the next message is due.
@@ -39,5 +47,6 @@ select count(*) from gone
 
 -- name: recent
 -- The newest messages.
-select id, recipient, template, nonce, created_ms, expires_ms, due_ms, attempts, sent_ms, failed_ms, last_error
+select id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms, attempts, sent_ms, failed_ms,
+    last_error
 from outbox order by created_ms desc, id desc limit $1

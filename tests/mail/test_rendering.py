@@ -2,6 +2,8 @@
 
 import email
 import email.policy
+import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from actors.clock import MINUTE_MS
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
-from actors.mail.rendering import MailRenderer, as_message, sender_address
+from actors.mail.rendering import TEMPLATES, MailRenderer, as_message, sender_address
 from tests.mail.office import BASE_MS, CODE, WRITER
 
 
@@ -51,6 +53,13 @@ def test_a_mail_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
     assert f"\n{CODE}\n" in mail.text
     assert "sign in" in mail.text
     assert CODE not in mail.subject
+
+
+def test_a_text_takes_its_values_from_the_facts_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TEMPLATES, "told", ("What happened", "{what} at {site}: {braces}"))
+    facts = json.dumps({"what": "Something happened", "braces": "{code}", "site": "https://elsewhere.example"})
+    mail = WRITER.write(replace(queued(template="told"), facts=facts))
+    assert mail.text == "Something happened at https://catalog.example: {code}"
 
 
 def test_an_unknown_template_fails_and_is_not_refused() -> None:

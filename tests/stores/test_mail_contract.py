@@ -43,9 +43,12 @@ class Case:
         return (await self.all())[message_id]
 
 
+FACTS = '{"prefix": "cs_user_abcd", "name": "\\u00e9t\\u00e9 \\"CI\\""}'
+
+
 def message(message_id: str = "let_1", created_ms: int = NOW_MS) -> OutboxMessage:
     return OutboxMessage(
-        message_id, "anna@example.com", "claim_code", b"\x00nonce\xff", created_ms, created_ms + 600_000
+        message_id, "anna@example.com", "claim_code", b"\x00nonce\xff", created_ms, created_ms + 600_000, FACTS
     )
 
 
@@ -53,7 +56,7 @@ def row(letter_id: str = "let_1", created_ms: int = NOW_MS) -> QueuedMessage:
     """A newly inserted message, as the outbox returns it."""
     kept = message(letter_id, created_ms)
     return QueuedMessage(
-        kept.id, kept.recipient, kept.template, kept.nonce, kept.created_ms, kept.expires_ms, due_ms=created_ms
+        kept.id, kept.recipient, kept.template, kept.nonce, kept.created_ms, kept.expires_ms, created_ms, FACTS
     )
 
 
