@@ -28,6 +28,7 @@ from actors.nodes.messages import NodeInfo
 from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
@@ -47,6 +48,7 @@ from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
 from service.user_errors import ConfigError
+from service.webauthn import WebAuthn
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,16 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         sessions=classes.sessions(
             stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
         ),
+        passkeys=PasskeyKeeper(
+            stores.sessions,
+            WebAuthn(base_url),
+            clock,
+            entropy,
+            secrets.codes,
+            limits.sessions,
+            node=node,
+            limits=bounds,
+        ),
         quota=classes.quota(
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
@@ -198,6 +210,8 @@ def _prunings(stores: Stores) -> list[Pruning]:
     return [
         Pruning("sign-ins", 2 * DAY_MS, stores.sessions.prune_sign_ins),
         Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
+        Pruning("pending sign-ins", DAY_MS, stores.sessions.prune_pending),
+        Pruning("passkey challenges", DAY_MS, stores.sessions.prune_challenges),
         Pruning("device logins", DAY_MS, stores.devices.prune),
     ]
 

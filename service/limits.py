@@ -15,6 +15,7 @@ from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
+from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
 from actors.values import Tier
@@ -91,12 +92,18 @@ def code_rules(config: Config) -> CodeRules:
 
 
 def session_rules(config: Config) -> SessionRules:
-    sessions = config.sessions
+    sessions, passkeys = config.sessions, config.passkeys
     return SessionRules(
         life_ms=sessions.days * DAY_MS,
         touch_ms=sessions.touch_seconds * SECOND_MS,
         per_account=sessions.per_account,
         codes=code_rules(config),
+        passkeys=PasskeyRules(
+            per_account=passkeys.per_account,
+            challenge_ms=passkeys.challenge_seconds * SECOND_MS,
+            sign_in_ms=passkeys.sign_in_seconds * SECOND_MS,
+            fresh_ms=passkeys.fresh_seconds * SECOND_MS,
+        ),
     )
 
 

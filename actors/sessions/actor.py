@@ -19,6 +19,7 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
+from actors.sessions.second_factor import PasskeyNeeded, PendingSignIn
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
@@ -38,6 +39,17 @@ class StartedSession:
 
     def __repr__(self) -> str:
         return f"<StartedSession {self.session.id}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StartedSignIn:
+    """A sign-in that waits for a passkey. `token` is available in clear only here."""
+
+    token: str
+    pending: PendingSignIn
+
+    def __repr__(self) -> str:
+        return f"<StartedSignIn {self.pending.id}>"
 
 
 class SessionKeeper(Actor[Message, Answer]):
@@ -79,9 +91,11 @@ class SessionKeeper(Actor[Message, Answer]):
         proof = self._proof(email, code_from(self._secret, nonce))
         return await self.ask_for(StartSignIn(email, proof, message), CodeSent, Refused)
 
-    async def complete_sign_in(self, email: str, code: str, agent_words: str) -> StartedSession | Refused:
-        """Start a session for the account of `email` with the emailed code. The account is created if it does not
-        exist.
+    async def complete_sign_in(
+        self, email: str, code: str, agent_words: str
+    ) -> StartedSession | StartedSignIn | Refused:
+        """Start a session for the account of `email` with the emailed code, or a sign-in that waits for a passkey if the
+        account has one. The account is created if it does not exist.
 
         `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
         end.
@@ -99,8 +113,14 @@ class SessionKeeper(Actor[Message, Answer]):
         )
         audit = self._audit(Agent("session", session.id, email), "session.started", session.id)
         answer = await self.ask(CompleteSignIn(session, self._proof(email, code), self._id("ten"), audit))
-        assert isinstance(answer, Kept | Refused)
-        return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
+        assert isinstance(answer, Kept | PasskeyNeeded | Refused)
+        match answer:
+            case Kept(session):
+                return StartedSession(token, session)
+            case PasskeyNeeded(pending):
+                return StartedSignIn(token, pending)
+            case Refused():
+                return answer
 
     def touch(self, session: Session) -> bool:
         """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does

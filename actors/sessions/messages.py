@@ -6,6 +6,7 @@ None of them contains a token or code in clear: intents hash them first.
 from dataclasses import dataclass
 
 from actors.codes import EmailedCode
+from actors.sessions.second_factor import SecondFactorAnswer, SecondFactorMessage
 from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 
@@ -19,7 +20,7 @@ class SignIn(EmailedCode):
 @dataclass(frozen=True, slots=True)
 class Session:
     """One browser session at rest. `agent` is the browser's User-Agent, at most 200 characters. Use extends
-    `expires_ms`. Revoking a session sets `expires_ms` to that moment."""
+    `expires_ms`. Revoking a session sets `expires_ms` to that moment. `passkey_ms` is when it last showed a passkey."""
 
     id: str
     token_hash: bytes
@@ -29,6 +30,7 @@ class Session:
     seen_ms: int
     expires_ms: int
     revoked_ms: int | None = None
+    passkey_ms: int | None = None
 
     def is_live(self, now_ms: int) -> bool:
         return self.revoked_ms is None and now_ms < self.expires_ms
@@ -59,7 +61,7 @@ class StartSignIn:
 @dataclass(frozen=True, slots=True)
 class CompleteSignIn:
     """Start `session`, if `proof` matches the code that was sent to its email. The account is created with `tenant_id`
-    if it does not exist."""
+    if it does not exist. If it has passkeys, the session has to wait for one of them."""
 
     session: Session
     proof: bytes
@@ -83,7 +85,7 @@ class EndSession:
     audit: AuditRecord
 
 
-Message = StartSignIn | CompleteSignIn | Touch | EndSession
+Message = StartSignIn | CompleteSignIn | Touch | EndSession | SecondFactorMessage
 
 
 # Answers.
@@ -101,4 +103,4 @@ class Kept:
     session: Session
 
 
-Answer = CodeSent | Kept | Refused
+Answer = CodeSent | Kept | SecondFactorAnswer | Refused

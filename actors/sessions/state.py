@@ -1,11 +1,11 @@
-"""The rules of sign-ins and sessions. Pure; source: ADR 0011 and 0012.
+"""The rules of sign-ins and sessions; those of passkeys follow in `passkeys`. Pure; source: ADR 0011, 0012 and 0056.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.codes import CodeRules, guess, send, wrong_code
@@ -21,6 +21,19 @@ from actors.sessions.messages import (
     StartSignIn,
     Touch,
 )
+from actors.sessions.passkeys import Passkeys
+from actors.sessions.second_factor import (
+    CancelSignIn,
+    Confirm,
+    FinishSignIn,
+    Register,
+    Remove,
+    RemoveAll,
+    Rename,
+    SecondFactorRows,
+    StartCeremony,
+)
+from actors.sessions.standing import PasskeyRules
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
@@ -33,16 +46,18 @@ class SessionRules:
     touch_ms: int = HOUR_MS
     per_account: int = 20
     codes: CodeRules = field(default_factory=CodeRules)
+    passkeys: PasskeyRules = field(default_factory=PasskeyRules)
 
 
 @dataclass(slots=True)
 class Snapshot:
     """The rows of a batch. The same class holds the changes of a decision. `sessions` has the named ones, and all live
-    ones of emails that complete a sign-in."""
+    ones of the emails in `LockSet.entering`."""
 
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
+    second_factor: SecondFactorRows = field(default_factory=SecondFactorRows)
 
 
 @dataclass(slots=True)
@@ -58,12 +73,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in: their accounts and
-    live sessions are read, too."""
+    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in or whose passkeys are
+    concerned: their accounts, live sessions and passkeys are read, too. `holders` are the ids of sessions and pending
+    sign-ins with a challenge, and `credential_ids` those of new passkeys."""
 
     emails: tuple[str, ...]
     entering: tuple[str, ...]
     session_ids: tuple[str, ...]
+    holders: tuple[str, ...] = ()
+    credential_ids: tuple[bytes, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
@@ -71,6 +89,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     emails: set[str] = set()
     entering: set[str] = set()
     session_ids: set[str] = set()
+    holders: set[str] = set()
+    credential_ids: set[bytes] = set()
     for message in messages:
         match message:
             case StartSignIn(email=email):
@@ -80,7 +100,27 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 entering.add(session.email)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
                 session_ids.add(session_id)
-    return LockSet(tuple(sorted(emails)), tuple(sorted(entering)), tuple(sorted(session_ids)))
+            case StartCeremony(challenge=challenge, email=email):
+                entering.add(email)
+                holders.add(challenge.holder_id)
+            case Register(session_id=session_id, passkey=passkey):
+                entering.add(passkey.email)
+                holders.add(session_id)
+                credential_ids.add(passkey.credential_id)
+            case Confirm(session_id=holder_id, email=email) | FinishSignIn(pending_id=holder_id, email=email):
+                entering.add(email)
+                holders.add(holder_id)
+            case CancelSignIn(pending_id=holder_id):
+                holders.add(holder_id)
+            case Rename(email=email) | Remove(email=email) | RemoveAll(email=email):
+                entering.add(email)
+    return LockSet(
+        tuple(sorted(emails)),
+        tuple(sorted(entering)),
+        tuple(sorted(session_ids)),
+        tuple(sorted(holders)),
+        tuple(sorted(credential_ids)),
+    )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -99,6 +139,16 @@ class _Batch:
         self._now_ms = now_ms
         self._rules = rules
         self.decision = Decision()
+        self._passkeys = Passkeys(
+            snapshot.second_factor,
+            self.decision.changed.second_factor,
+            self.decision.audits,
+            self.decision.outbox,
+            self,
+            now_ms,
+            rules.passkeys,
+            rules.life_ms,
+        )
 
     def handle(self, message: Message) -> Answer:
         match message:
@@ -110,6 +160,8 @@ class _Batch:
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
+            case _:
+                return self._passkeys.handle(message)
 
     def _start(self, start: StartSignIn) -> Answer:
         row = self._sign_in(start.email) or SignIn(start.email)
@@ -132,12 +184,18 @@ class _Batch:
             return wrong_code()
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
-        changes = self._make_account(session.email, complete.tenant_id)
+        if self._passkeys.of(session.email):
+            return self._passkeys.await_passkey(session, complete.audit)
+        return self.begin(session, complete.audit, self._make_account(session.email, complete.tenant_id))
+
+    def begin(
+        self, session: Session, audit: AuditRecord, changes: Mapping[str, list[str | None]] | None = None
+    ) -> Kept:
+        """Begin a session of an existing account. `changes` are those that came with it."""
         ended = self._make_room(session.email)
-        if ended:
-            changes["ended"] = ended
-        self._keep_session(session)
-        self.decision.audits.append(replace(complete.audit, changes=json.dumps(changes)))
+        told = {**(changes or {}), **({"ended": ended} if ended else {})}
+        self.keep_session(session)
+        self.decision.audits.append(replace(audit, changes=json.dumps(told)))
         return Kept(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
@@ -150,30 +208,34 @@ class _Batch:
 
     def _make_room(self, email: str) -> list[str | None]:
         """End the least recently used sessions, so that one more is allowed; returns their ids."""
-        known = self._snapshot.sessions | self.decision.changed.sessions
-        live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
-        live.sort(key=lambda each: (each.seen_ms, each.id))
+        live = self.live_sessions(email)
         ended = live[: max(0, len(live) + 1 - self._rules.per_account)]
         for each in ended:
-            self._keep_session(self._ended(each))
+            self.keep_session(self._ended(each))
         return [each.id for each in ended]
 
+    def live_sessions(self, email: str) -> list[Session]:
+        """The live sessions of an account in `LockSet.entering`, least recently used first."""
+        known = self._snapshot.sessions | self.decision.changed.sessions
+        live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
+        return sorted(live, key=lambda each: (each.seen_ms, each.id))
+
     def _touch(self, touch: Touch) -> Answer:
-        session = self._session(touch.session_id)
+        session = self.session(touch.session_id)
         if session is None or not session.is_live(self._now_ms):
             return _not_signed_in()
         if self._now_ms - session.seen_ms >= self._rules.touch_ms:
             session = replace(session, seen_ms=self._now_ms, expires_ms=self._now_ms + self._rules.life_ms)
-            self._keep_session(session)
+            self.keep_session(session)
         return Kept(session)
 
     def _end(self, end: EndSession) -> Answer:
-        session = self._session(end.session_id)
+        session = self.session(end.session_id)
         if session is None or session.email != end.email:
             return Refused(Code.NOT_FOUND, "There is no such session.")
         if session.is_live(self._now_ms):
             session = self._ended(session)
-            self._keep_session(session)
+            self.keep_session(session)
             self.decision.audits.append(end.audit)
         return Kept(session)
 
@@ -188,13 +250,13 @@ class _Batch:
     def _account(self, email: str) -> Account | None:
         return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
 
-    def _session(self, session_id: str) -> Session | None:
+    def session(self, session_id: str) -> Session | None:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
 
     def _keep_sign_in(self, row: SignIn) -> None:
         self.decision.changed.sign_ins[row.email] = row
 
-    def _keep_session(self, session: Session) -> None:
+    def keep_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
 
 

@@ -19,6 +19,7 @@ from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from service.api.rate_limits import Budgets
 from service.config import Config
@@ -45,6 +46,7 @@ class Services:
     session_reader: SessionReader
     devices: DeviceAuthorizer
     sessions: SessionKeeper
+    passkeys: PasskeyKeeper
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
@@ -66,7 +68,7 @@ class Services:
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         """All actors, in start order."""
-        people = (self.session_reader, self.devices, self.sessions)
+        people = (self.session_reader, self.devices, self.sessions, self.passkeys)
         return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
 
     def actor_statistics(self) -> list[ActorStatistics]:

@@ -111,7 +111,13 @@ class RequestPipeline:
         authorization = request.headers.get("authorization")
         if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
             # Other operations ignore the cookie.
-            person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+            person = await signed_in(
+                request,
+                services.base_url,
+                services.session_reader,
+                services.clock,
+                require_passkey=services.config.admin.require_passkey,
+            )
             if person is not None and person.signed_in is not None:
                 services.sessions.touch(person.signed_in.session)
             if person is not None or operation.access is Access.SESSION:
@@ -123,6 +129,7 @@ class RequestPipeline:
             services.key_cache,
             services.clock,
             fresh=operation.admin,
+            require_passkey=services.config.admin.require_passkey,
         )
         if isinstance(caller, Caller) and caller.resolved is not None:
             note(caller=caller.resolved.key.prefix)

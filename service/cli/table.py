@@ -38,6 +38,10 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands",
             "Make an account no longer an administrator; takes effect with the next request on every node.",
         ),
+        "remove-passkeys": Command(
+            "accounts:add_account_commands",
+            "Remove all passkeys of an account whose owner has lost them; the emailed code alone signs in then.",
+        ),
         "list-slots": Command("slots:add_slot_commands", "List all slots."),
         "create-slot": Command("slots:add_slot_commands", "Create a slot; prints its id."),
         "edit-slot": Command("slots:add_slot_commands", "Change a slot; options that are not given stay."),

@@ -62,7 +62,13 @@ async def _visited(services: Services, page: Page, request: Request) -> Template
 async def _person(services: Services, page: Page, request: Request) -> Caller | None:
     """The signed-in person. If the lookup fails, public pages are shown as to a visitor who is not signed in."""
     try:
-        return await signed_in(request, services.base_url, services.session_reader, services.clock)
+        return await signed_in(
+            request,
+            services.base_url,
+            services.session_reader,
+            services.clock,
+            require_passkey=services.config.admin.require_passkey,
+        )
     except (StorageUnavailable, Overloaded):
         if page.who is not Audience.ANYBODY or request.method not in SAFE:
             raise
@@ -78,6 +84,8 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         here = visit.request.path if posted else _with_query(visit.request)
         asked = SeeOther(f"/sign-in?next={quote(here, safe='')}", "sign_in_again" if posted else "")
         return _dressed(visit, asked)
+    if page.who is Audience.ADMIN and visit.caller.needs_passkey:
+        return _dressed(visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
     return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))

@@ -18,6 +18,7 @@ from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn
+from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 
 S = TypeVar("S")
@@ -47,6 +48,10 @@ class Memory:
     # By email.
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
+    passkeys: dict[str, Passkey] = field(default_factory=dict)
+    # By session or pending sign-in.
+    passkey_challenges: dict[str, Challenge] = field(default_factory=dict)
+    pending_sign_ins: dict[str, PendingSignIn] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
     # By session.
     device_guesses: dict[str, Guesses] = field(default_factory=dict)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn, SignIn
+from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
 from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, new_and_known, record_of
+from storage.postgres.columns import columns, new_and_known, record_of, write
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.pruning import prune
 from storage.statements import statements
@@ -19,7 +20,7 @@ MAIL = statements("mail")
 
 
 class PostgresSessions:
-    """Sign-ins, sessions, accounts, the outbox and the audit, in their tables."""
+    """Sign-ins, sessions, passkeys, accounts, the outbox and the audit, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -39,15 +40,28 @@ class PostgresSessions:
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
         return [Session(**row) for row in await self._database.fetch(SQL.of_email, email, now_ms)]
 
+    async def pending(self, token_hash: bytes) -> PendingSignIn | None:
+        rows = await self._database.fetch(SQL.pending, token_hash)
+        return PendingSignIn(**rows[0]) if rows else None
+
+    async def passkeys_of(self, email: str) -> Sequence[Passkey]:
+        return [Passkey(**row) for row in await self._database.fetch(SQL.passkeys_of, email)]
+
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sessions, before_ms, limit)
 
+    async def prune_pending(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, SQL.prune_pending, before_ms, limit)
+
+    async def prune_challenges(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, SQL.prune_challenges, before_ms, limit)
+
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: sign-ins, accounts, sessions, each sorted."""
+    """Lock in the order of the contract: sign-ins, accounts, sessions, and what belongs to the second factor."""
     snapshot = Snapshot()
     if lock_set.emails:
         for row in await connection.fetch(SQL.lock_sign_ins, list(lock_set.emails)):
@@ -58,7 +72,20 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.entering or lock_set.session_ids:
         rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), list(lock_set.entering), now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
+    await _read_second_factor(connection, lock_set, snapshot.second_factor)
     return snapshot
+
+
+async def _read_second_factor(connection: Connection, lock_set: LockSet, found: SecondFactorRows) -> None:
+    """Lock pending sign-ins, challenges and passkeys."""
+    if lock_set.holders:
+        for row in await connection.fetch(SQL.lock_pending, list(lock_set.holders)):
+            found.pending[row["id"]] = PendingSignIn(**row)
+        for row in await connection.fetch(SQL.lock_challenges, list(lock_set.holders)):
+            found.challenges[row["holder_id"]] = record_of(Challenge, row)
+    if lock_set.entering:
+        rows = await connection.fetch(SQL.lock_passkeys, list(lock_set.entering), list(lock_set.credential_ids))
+        found.passkeys |= {row["id"]: Passkey(**row) for row in rows}
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -74,6 +101,12 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
         await connection.execute(SQL.update_sign_ins, *columns(SignIn, known))
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
+    second_factor = changed.second_factor
+    await write(connection, SQL.save_pending, columns(PendingSignIn, second_factor.pending.values()))
+    await write(connection, SQL.save_challenges, columns(Challenge, second_factor.challenges.values()))
+    await write(connection, SQL.save_passkeys, columns(Passkey, second_factor.passkeys.values()))
+    if second_factor.removed:
+        await connection.execute(SQL.delete_passkeys, sorted(second_factor.removed))
     if decision.outbox:
         await connection.execute(MAIL.enqueue, *columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)

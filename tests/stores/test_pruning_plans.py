@@ -20,15 +20,26 @@ insert into devices (id, code_hash, user_code, agent, address, created_ms, expir
 select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 20000) as n;
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
 select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 20000) as n;
-analyze sign_ins, sessions, forms, devices, outbox;
+insert into pending_sign_ins (id, token_hash, email, agent, created_ms, expires_ms)
+select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, n from generate_series(1, 20000) as n;
+insert into passkey_challenges (holder_id, purpose, hash, expires_ms)
+select 'ses_' || n, 'confirm', sha256(n::text::bytea), n from generate_series(1, 20000) as n;
+analyze sign_ins, sessions, forms, devices, outbox, pending_sign_ins, passkey_challenges;
 set plan_cache_mode = force_generic_plan
 """
 
 
 @pytest.mark.parametrize(
     "statement",
-    [SESSIONS.prune_sign_ins, SESSIONS.prune_sessions, DEVICES.prune, MAIL.prune],
-    ids=["sign-ins", "sessions", "devices", "letters"],
+    [
+        SESSIONS.prune_sign_ins,
+        SESSIONS.prune_sessions,
+        SESSIONS.prune_pending,
+        SESSIONS.prune_challenges,
+        DEVICES.prune,
+        MAIL.prune,
+    ],
+    ids=["sign-ins", "sessions", "pending sign-ins", "challenges", "devices", "letters"],
 )
 async def test_pruning_reads_no_table_as_a_whole(database: Database, statement: str) -> None:
     async def work(connection: Connection) -> tuple[str, int]:

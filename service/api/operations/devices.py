@@ -8,6 +8,7 @@ from actors.devices.actor import RedeemedKey
 from actors.devices.codes import shown_code
 from actors.devices.messages import DeviceView
 from actors.values import Code, Refused
+from service.api.authentication import no_passkey
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
@@ -70,6 +71,8 @@ async def look(services: Services, call: Call) -> Answer | Refused:
 async def decide(services: Services, call: Call) -> Answer | Refused:
     body: ApprovalDecision = call.body
     approve = body.decision == "approve"
+    if approve and call.caller.needs_passkey:
+        return no_passkey()  # the device's key would have the rights of an administrator
     return respond(await services.devices.decide(body.userCode, call.caller.agent, approve=approve), _approval)
 
 

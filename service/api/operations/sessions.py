@@ -3,9 +3,10 @@
 from functools import partial
 
 from actors.clock import DAY_MS, SECOND_MS
+from actors.sessions.actor import StartedSession, StartedSignIn
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.cookies import drop_cookie, keep_cookie
+from service.api.cookies import drop_cookie, keep_cookie, keep_pending_cookie
 from service.api.errors import too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
@@ -41,11 +42,25 @@ async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     begun = await services.sessions.complete_sign_in(body.email, body.code.strip(), user_agent)
     if isinstance(begun, Refused):
         return begun
+    return _awaiting(services, begun) if isinstance(begun, StartedSignIn) else begun_session(services, begun)
+
+
+def _awaiting(services: Services, begun: StartedSignIn) -> Answer:
+    pending = begun.pending
+    return Answer.of(
+        SessionBegun(id=pending.id, email=pending.email, expiresAt=pending.expires_ms, passkeyRequired=True),
+        keep_pending_cookie(begun.token, services.base_url, services.config.passkeys.sign_in_seconds),
+    )
+
+
+def begun_session(services: Services, begun: StartedSession, *headers: tuple[str, str]) -> Answer:
+    """A new session with its cookie."""
     session = begun.session
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
     return Answer.of(
         SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),
         keep_cookie(begun.token, services.base_url, seconds),
+        *headers,
     )
 
 
@@ -95,7 +110,8 @@ ROWS = (
         summary="Sign in with an emailed code",
         description="Starts a browser session and sets its cookie. Creates the account if the email address has none. "
         "The request must come from a page of this service, so that other sites cannot sign a browser in. A code can "
-        "be used once.",
+        "be used once. If the account has a passkey, the response has `passkeyRequired` and a cookie of its own, and "
+        "`POST /api/v1/auth/passkey` goes on.",
         handler=complete_sign_in,
         result=SessionBegun,
         body=SignInComplete,

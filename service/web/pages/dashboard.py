@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from actors.values import Code, Refused, Scope
+from service.web.pages import passkeys
 from service.web.pages.charts import Chart, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
@@ -43,6 +44,7 @@ async def dashboard(request: PageRequest) -> Template:
             "keys": keys,
             "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
             "sessions": sessions,
+            **await passkeys.shown(request),
         },
     )
 
@@ -97,7 +99,13 @@ PAGES = (
     Page(
         "/dashboard",
         dashboard,
-        {"create-full": create_full, "create-scoped": create_scoped, "revoke": revoke, "end-session": end_session},
+        {
+            "create-full": create_full,
+            "create-scoped": create_scoped,
+            "revoke": revoke,
+            "end-session": end_session,
+            **passkeys.ACTIONS,
+        },
         who=Audience.ACCOUNT,
     ),
 )

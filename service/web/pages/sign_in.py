@@ -1,6 +1,7 @@
 """Signing in with an emailed code, in two steps on one page, and signing out."""
 
 import re
+from urllib.parse import urlencode
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
@@ -45,7 +46,10 @@ async def send(request: PageRequest) -> Template | FormError:
 async def complete(request: PageRequest) -> SeeOther | FormError:
     body = {"email": request.form.get("email", "").strip(), "code": code_of(request.form.get("code", ""))}
     result = await request.ask("completeSignIn", body=body)
-    return result.see_other(local_path(request.form.get("next", "")), "signed_in")
+    onward = local_path(request.form.get("next", ""))
+    if result.refused is None and "passkeyRequired" in result.json:
+        return result.see_other(f"/sign-in/passkey?{urlencode({'next': onward})}")
+    return result.see_other(onward, "signed_in")
 
 
 def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:

@@ -111,6 +111,8 @@ class Visits:
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
+            case _:
+                raise AssertionError(f"nobody in the simulation has a passkey: {message}")
 
     def _start(self, start: sessions.StartSignIn) -> str:
         right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.message.nonce))
