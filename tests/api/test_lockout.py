@@ -75,6 +75,12 @@ async def test_starts_by_strangers_neither_replace_nor_delay_nor_use_up_the_owne
     assert await signs_in(world, again) == "200"
 
 
+async def test_the_addresses_of_one_ipv6_network_share_its_letters(world: World) -> None:
+    asked = [(await Browser(world.client, f"2001:db8::{at:x}").start(ANN)).status for at in range(1, 8)]
+    assert asked == [200] + [429] * 6
+    assert (await Browser(world.client, "2001:db8:0:1::1").start(ANN)).status == 200
+
+
 async def test_the_owner_in_a_new_network_gets_a_letter_after_the_total_of_the_day(world: World) -> None:
     for number in range(1, 101):
         await Browser(world.client, address(number)).start(ANN)
