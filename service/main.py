@@ -12,6 +12,7 @@ from pathlib import Path
 
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
+from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
@@ -58,6 +59,20 @@ async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_i
         SystemEntropy(),
         loaded.codes,
         key_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:
+    """The session keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    return SessionKeeper(
+        opened.sessions,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        session_rules(config),
         node=node_id,
         limits=actor_limits(config),
     )

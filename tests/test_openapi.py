@@ -29,7 +29,7 @@ STATUSES = {
     "pollDevice": {200, 429},
     "getDeviceApproval": KEYED,
     "decideDevice": KEYED | {409},
-    "startSignIn": {200, 429},
+    "startSignIn": {200, 403, 429},
     "completeSignIn": {200, 403, 429},
     "listSessions": {200, 401, 429},
     "getPendingSignIn": {200, 401},
@@ -99,6 +99,7 @@ ANY = {400, 413, 500, 503}
 CODES_OF_403 = {
     "getDeviceApproval": {"forbidden"},
     "decideDevice": {"forbidden"},
+    "startSignIn": {"forbidden"},
     "completeSignIn": {"forbidden"},
     "endSession": {"forbidden"},
     "startPasskeySignIn": {"forbidden"},
@@ -131,8 +132,8 @@ SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.REQUIRED: [{"bearer": []}, {"session": []}],
     Access.SESSION: [{"session": []}],
 }
-COOKIES = {"completeSignIn", "endSession", "finishPasskeySignIn", "cancelPasskeySignIn"}
-"""Operations that begin or end a session, or a sign-in that waits for a passkey."""
+COOKIES = {"startSignIn", "completeSignIn", "endSession", "finishPasskeySignIn", "cancelPasskeySignIn"}
+"""Operations that set or delete a cookie."""
 
 PAGE = {"cursor", "limit"}
 PARAMETERS = {

@@ -1,4 +1,4 @@
-"""The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0056."""
+"""The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0057."""
 
 import json
 from dataclasses import replace

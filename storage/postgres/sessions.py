@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.sessions.messages import Session, SignedIn, SignIn
+from actors.sessions.messages import Session, SignedIn, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
@@ -12,6 +12,8 @@ from storage.pool import Connection, Database
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, new_and_known, record_of, write
 from storage.postgres.keys import SQL as KEYS
+from storage.postgres.letters import SQL as LETTERS
+from storage.postgres.letters import lock_letters, write_letters
 from storage.postgres.pruning import prune
 from storage.statements import statements
 
@@ -20,7 +22,7 @@ MAIL = statements("mail")
 
 
 class PostgresSessions:
-    """Sign-ins, sessions, passkeys, accounts, the outbox and the audit, in their tables."""
+    """Sign-ins, letters, links, sessions, accounts, the outbox and the audit, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -50,6 +52,12 @@ class PostgresSessions:
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
+    async def prune_letters(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, LETTERS.prune, before_ms, limit)
+
+    async def prune_links(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, SQL.prune_links, before_ms, limit)
+
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sessions, before_ms, limit)
 
@@ -61,30 +69,39 @@ class PostgresSessions:
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: sign-ins, accounts, sessions, and what belongs to the second factor."""
+    """Lock in the order of the contract: sign-ins, letters, links, accounts, sessions, and those of the second factor."""
     snapshot = Snapshot()
-    if lock_set.emails:
-        for row in await connection.fetch(SQL.lock_sign_ins, list(lock_set.emails)):
-            snapshot.sign_ins[row["email"]] = SignIn(**row)
-    if lock_set.entering:
-        for row in await connection.fetch(SQL.lock_accounts, list(lock_set.entering)):
+    if lock_set.sign_ins:
+        emails, browsers = (list(each) for each in zip(*lock_set.sign_ins, strict=True))
+        for row in await connection.fetch(SQL.lock_sign_ins, emails, browsers):
+            sign_in = SignIn(**row)
+            snapshot.sign_ins[sign_in.key] = sign_in
+    snapshot.letters = await lock_letters(connection, lock_set.letter_ids)
+    if lock_set.link_hashes:
+        for row in await connection.fetch(SQL.lock_links, list(lock_set.link_hashes)):
+            snapshot.links[row["token_hash"]] = SignInLink(**row)
+    entering = sorted({*lock_set.entering, *(link.email for link in snapshot.links.values())})
+    if entering:
+        for row in await connection.fetch(SQL.lock_accounts, entering):
             snapshot.accounts[row["email"]] = Account(**row)
-    if lock_set.entering or lock_set.session_ids:
-        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), list(lock_set.entering), now_ms)
+    if entering or lock_set.session_ids:
+        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), entering, now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
-    await _read_second_factor(connection, lock_set, snapshot.second_factor)
+    await _read_second_factor(connection, lock_set, entering, snapshot.second_factor)
     return snapshot
 
 
-async def _read_second_factor(connection: Connection, lock_set: LockSet, found: SecondFactorRows) -> None:
-    """Lock pending sign-ins, challenges and passkeys."""
+async def _read_second_factor(
+    connection: Connection, lock_set: LockSet, emails: Sequence[str], found: SecondFactorRows
+) -> None:
+    """Lock pending sign-ins, challenges, and the passkeys of these emails."""
     if lock_set.holders:
         for row in await connection.fetch(SQL.lock_pending, list(lock_set.holders)):
             found.pending[row["id"]] = PendingSignIn(**row)
         for row in await connection.fetch(SQL.lock_challenges, list(lock_set.holders)):
             found.challenges[row["holder_id"]] = record_of(Challenge, row)
-    if lock_set.entering:
-        rows = await connection.fetch(SQL.lock_passkeys, list(lock_set.entering), list(lock_set.credential_ids))
+    if emails:
+        rows = await connection.fetch(SQL.lock_passkeys, list(emails), list(lock_set.credential_ids))
         found.passkeys |= {row["id"]: Passkey(**row) for row in rows}
 
 
@@ -95,10 +112,10 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if changed.accounts:
         await connection.execute(KEYS.insert_accounts, *columns(Account, changed.accounts.values()))
     new, known = new_and_known(changed.sign_ins, before.sign_ins)
-    if new:
-        await connection.execute(SQL.insert_sign_ins, *columns(SignIn, new))
-    if known:
-        await connection.execute(SQL.update_sign_ins, *columns(SignIn, known))
+    await write(connection, SQL.insert_sign_ins, columns(SignIn, new))
+    await write(connection, SQL.update_sign_ins, columns(SignIn, known))
+    await write_letters(connection, before.letters, changed.letters)
+    await write(connection, SQL.save_links, columns(SignInLink, changed.links.values()))
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
     second_factor = changed.second_factor

@@ -24,8 +24,9 @@ CORS_PATHS = re.compile(
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""
 
-SESSION_COOKIE = re.compile(
-    r"__Host-session=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
+COOKIE = re.compile(
+    r"__Host-(session=sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|session=; Path=/; Max-Age=0|"
+    r"sign-in=brw_[0-9A-Za-z]{43}; Path=/; Max-Age=600); HttpOnly; SameSite=Lax; Secure"
 )
 PENDING_COOKIE = re.compile(
     r"__Host-passkey=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=600|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
@@ -75,7 +76,7 @@ def _check_head(response: Response) -> None:
     assert response.header("server") is None, "the server's name is nobody's business"
     assert response.header("access-control-allow-credentials") is None
     for cookie in response.all("set-cookie"):
-        assert SESSION_COOKIE.fullmatch(cookie) or PENDING_COOKIE.fullmatch(cookie), "cookies are for sessions only"
+        assert COOKIE.fullmatch(cookie) or PENDING_COOKIE.fullmatch(cookie), "cookies are for signing in only"
         assert response.header("cache-control") == "no-store"
     names = [cookie.partition("=")[0] for cookie in response.all("set-cookie")]
     assert len(set(names)) == len(names)

@@ -13,7 +13,7 @@ SECOND_STEP = "/api/v1/auth/passkey"
 PASSKEYS = "/api/v1/account/passkeys"
 COMPLETE = "/api/v1/auth/session/complete"
 
-_COOKIE = re.compile(r"__Host-(session|passkey)=([^;]*);")
+_COOKIE = re.compile(r"__Host-(session|passkey|sign-in)=([^;]*);")
 
 
 @dataclass(slots=True)
@@ -23,6 +23,11 @@ class Owner:
     world: World
     email: str = "ann@example.com"
     cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> set[str]:
+        """The cookies that stand for a session or a pending sign-in."""
+        return self.cookies.keys() - {"sign-in"}
 
     async def call(self, method: str, path: str, body: Any = None) -> Response:
         sent = "; ".join(f"__Host-{name}={value}" for name, value in self.cookies.items())

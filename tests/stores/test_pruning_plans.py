@@ -5,7 +5,7 @@ import pytest
 from storage.pool import Connection, Database
 from storage.statements import statements
 
-SESSIONS, DEVICES, MAIL = statements("sessions"), statements("devices"), statements("mail")
+SESSIONS, LETTERS, DEVICES, MAIL = (statements(name) for name in ("sessions", "letters", "devices", "mail"))
 
 FILLED = """
 insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
@@ -13,6 +13,12 @@ values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
 insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
 insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
 select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 20000) as n;
+insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
+select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 20000) as n;
+insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
+select sha256(n::text::bytea), n, 0, 1, 0 from generate_series(1, 20000) as n;
+insert into sign_in_links (token_hash, email, created_ms, expires_ms)
+select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 20000) as n;
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 20000) as n;
 insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 20000) as n;
@@ -24,7 +30,8 @@ insert into pending_sign_ins (id, token_hash, email, agent, created_ms, expires_
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, n from generate_series(1, 20000) as n;
 insert into passkey_challenges (holder_id, purpose, hash, expires_ms)
 select 'ses_' || n, 'confirm', sha256(n::text::bytea), n from generate_series(1, 20000) as n;
-analyze sign_ins, sessions, forms, devices, outbox, pending_sign_ins, passkey_challenges;
+analyze sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox, pending_sign_ins,
+    passkey_challenges;
 set plan_cache_mode = force_generic_plan
 """
 
@@ -33,13 +40,15 @@ set plan_cache_mode = force_generic_plan
     "statement",
     [
         SESSIONS.prune_sign_ins,
+        LETTERS.prune,
+        SESSIONS.prune_links,
         SESSIONS.prune_sessions,
         SESSIONS.prune_pending,
         SESSIONS.prune_challenges,
         DEVICES.prune,
         MAIL.prune,
     ],
-    ids=["sign-ins", "sessions", "pending sign-ins", "challenges", "devices", "letters"],
+    ids=["sign-ins", "counts", "links", "sessions", "pending sign-ins", "challenges", "devices", "letters"],
 )
 async def test_pruning_reads_no_table_as_a_whole(database: Database, statement: str) -> None:
     async def work(connection: Connection) -> tuple[str, int]:

@@ -69,8 +69,19 @@ async def test_the_code_leads_to_the_passkey_and_the_passkey_to_where_the_person
     credential = json.dumps(authenticator.shows(await owner.challenged()))
     done = await send(owner, "/sign-in/passkey", do="finish", credential=credential, next="/sponsor?week=3")
     assert notice(done) == ("/sponsor", "signed_in")
-    assert owner.cookies.keys() == {"session"}
+    assert owner.holds == {"session"}
     assert notice(await get(owner, "/sign-in/passkey")) == ("/dashboard", "")
+
+
+async def test_an_operators_link_replaces_the_code_and_not_the_passkey(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    token = await world.services.sessions.issue_link(ANN, world.agent)
+    response = await send(owner, "/sign-in/link", do="use", token=token)
+    assert response.header("location") == "/sign-in/passkey?next=%2Fdashboard"
+    assert owner.holds == {"passkey"}
+    assert (await owner.finishes(authenticator.shows(await owner.challenged()))).status == 200
+    assert owner.holds == {"session"}
 
 
 async def test_nobody_is_led_to_another_site_by_the_second_step(world: World) -> None:
@@ -87,7 +98,7 @@ async def test_a_form_without_a_passkey_says_what_is_missing(world: World, crede
     shown = await send(owner, "/sign-in/passkey", do="finish", credential=credential, next="/")
     assert shown.status == 400
     assert 'role="alert"' in words(shown)
-    assert owner.cookies.keys() == {"passkey"}
+    assert owner.holds == {"passkey"}
 
 
 async def test_a_cancelled_or_ended_sign_in_leads_back_to_the_code(world: World) -> None:
@@ -95,7 +106,7 @@ async def test_a_cancelled_or_ended_sign_in_leads_back_to_the_code(world: World)
     before = dict(owner.cookies)
     credential = json.dumps(authenticator.shows(await owner.challenged()))
     assert notice(await send(owner, "/sign-in/passkey", do="cancel")) == ("/sign-in", "sign_in_cancelled")
-    assert owner.cookies == {}
+    assert owner.holds == set()
     assert notice(await get(owner, "/sign-in/passkey")) == ("/sign-in", "sign_in_ended")
     owner.cookies = before
     late = await send(owner, "/sign-in/passkey", do="finish", credential=credential, next="/")

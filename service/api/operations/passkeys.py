@@ -14,7 +14,7 @@ from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
-from service.api.operations.sessions import begun_session
+from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
 from service.schemas.passkeys import (
     Ceremony,
@@ -47,7 +47,7 @@ async def finish_sign_in(services: Services, call: Call) -> Answer | Refused:
     begun = await services.passkeys.finish_sign_in(_token(services, call), body.credential.model_dump())
     if isinstance(begun, Refused):
         return begun
-    return begun_session(services, begun, drop_pending_cookie(services.base_url))
+    return session_begun(services, begun, drop_pending_cookie(services.base_url))
 
 
 async def cancel_sign_in(services: Services, call: Call) -> Answer | Refused:
