@@ -65,6 +65,11 @@ SETTINGS: dict[str, Refusal] = {
     "no events at all": ({"events.per_minute": 0}, "events.per_minute: "),
     "a network that is none": ({"events.exempt_networks": "the office"}, NO_NETWORK),
     "a network with bits of a host": ({"events.exempt_networks": "10.0.0.1/8"}, NO_NETWORK),
+    "more time without an account than with one": (
+        {"catalog.keyless_search_seconds": 4.5},
+        "catalog.keyless_search_seconds (4.5) must be at most catalog.search_seconds (4)",
+    ),
+    "nobody waits": ({"catalog.waiters_per_caller": 0}, "catalog.waiters_per_caller: "),
     "keys kept for no day": ({"events.keep_days": 0}, "events.keep_days: "),
     "no day made ahead": ({"events.ahead_days": 0}, "events.ahead_days: "),
     "sweeps without a pause": ({"events.sweep_seconds": 0}, "events.sweep_seconds: "),

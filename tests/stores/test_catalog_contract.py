@@ -1,6 +1,7 @@
 """The contract of the catalog store, over Postgres and in memory: importing, loading and searching."""
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, use
 
 MANY = 2_500
 """More than two chunks of an import and of a load."""
+BOUND_SECONDS = 30.0
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -215,8 +217,8 @@ LIBRARY = (
 )
 
 
-async def searched(store: CatalogStore, q: str, limit: int = 20) -> list[str]:
-    return list(await store.search(Kind.BOTS, q, limit))
+async def searched(store: CatalogStore, q: str, limit: int = 20, kind: Kind = Kind.BOTS) -> list[str]:
+    return list(await store.search(kind, q, limit, room=nullcontext(), seconds=BOUND_SECONDS))
 
 
 async def test_the_name_outweighs_category_and_job_and_they_the_rest(store: CatalogStore) -> None:
@@ -230,7 +232,7 @@ async def test_the_title_of_a_use_case_outweighs_its_guides_category_and_that_th
     entries = [usecase(f"in-{name}", guide=guide, addedAt=50) for name, guide in guides.items()]
     listed = usecase("in-steps", guide=guide_fields(steps=["Go.", "Paint the fence."]), addedAt=40)
     await store.replace(of_usecases(*entries, listed, usecase("in-title", title="Fence", addedAt=1)))
-    found = await store.search(Kind.USECASES, "fence", 20)
+    found = await searched(store, "fence", kind=Kind.USECASES)
     assert found[:2] == ["in-title", "in-category"]
     assert sorted(found[2:]) == ["in-opportunity", "in-prompt", "in-steps"]
 
@@ -264,9 +266,25 @@ async def test_nul_separates_words(store: CatalogStore) -> None:
     assert await searched(store, "fence\0painter") == ["in-name"]
 
 
+@pytest.mark.parametrize("piece", ["-", "- ", '-"" ', "-!", "-\u3000", "-\0", "or "], ids=ascii)
+async def test_a_query_that_nests_too_deeply_to_be_parsed_finds_nothing(store: CatalogStore, piece: str) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, (piece * 33).rstrip()) == await searched(store, (piece * 200)[:200]) == []
+
+
+async def test_one_hyphen_excludes_and_more_of_them_are_a_dash(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    for q in ("fence -painter", "fence - painter", "fence -\u3000painter", "-painter fence", "fence -(painter)"):
+        assert sorted(await searched(store, q)) == ["in-category", "in-job", "in-rest"], q
+    for dash in ("--", " -- ", " - - ", " --- ", " -(-", "-" * 180):
+        assert await searched(store, f"fence{dash}painter") == ["in-name"]
+    for q in ("--fence", "fence --", "- - fence - -"):
+        assert await searched(store, q) == ["in-name", "in-category", "in-job", "in-rest"]
+
+
 async def test_kinds_are_searched_apart(store: CatalogStore) -> None:
     await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="Fence")]}))
-    assert list(await store.search(Kind.USECASES, "fence", 20)) == ["u"]
+    assert await searched(store, "fence", kind=Kind.USECASES) == ["u"]
 
 
 async def test_a_search_sees_changes_and_removals(store: CatalogStore) -> None:
