@@ -57,17 +57,31 @@ class WindowLimiter:
     def hit(self, key: str, limit: int, now_ms: int, count: int = 1, *, least: int = 0) -> Allowance:
         """Count `count` requests of `key`, unless they are refused. This node's share is at least `least`."""
         here = max(least, share(limit, self._nodes()))
-        end_ms, hits = self._windows.get(key, (0, 0))
-        if end_ms <= now_ms or end_ms > now_ms + self._window_ms:
-            self._windows.pop(key, None)
-            self._make_room(now_ms)
-            end_ms, hits = now_ms + self._window_ms, 0
+        end_ms, hits = self._window(key, now_ms)
         allowed = hits + count <= here or (not hits and count <= limit)
         if allowed:
             hits += count
             self._windows[key] = (end_ms, hits)
         reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
         return Allowance(allowed, limit, max(0, here - hits), reset_seconds)
+
+    def take(self, key: str, limit: int, now_ms: int, count: int = 1) -> int:
+        """Count up to `count` requests of `key`, as many as this node's share has room for. Returns how many."""
+        end_ms, hits = self._window(key, now_ms)
+        taken = min(count, share(limit, self._nodes()) - hits)
+        if taken <= 0:
+            return 0
+        self._windows[key] = (end_ms, hits + taken)
+        return taken
+
+    def _window(self, key: str, now_ms: int) -> tuple[int, int]:
+        """The end and the hits of the window of `key`; of a new one, which is not kept yet, if it has none."""
+        window = self._windows.get(key)
+        if window is not None and now_ms < window[0] <= now_ms + self._window_ms:
+            return window
+        self._windows.pop(key, None)
+        self._make_room(now_ms)
+        return now_ms + self._window_ms, 0
 
     def give_back(self, key: str, now_ms: int, count: int = 1) -> None:
         """Subtract `count` hits of `key`, if their window is still open."""

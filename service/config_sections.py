@@ -195,6 +195,7 @@ class Bookings(Section):
 class Events(Section):
     bucket_hours: Annotated[int, Field(ge=1, le=24)]
     per_minute: Count
+    per_booking_per_hour: Annotated[int, Field(ge=0, le=1_000_000_000)]
     exempt_networks: list[Network]
     keep_days: Annotated[int, Field(ge=1, le=3_650)]
     ahead_days: Annotated[int, Field(ge=1, le=60)]

@@ -44,6 +44,7 @@ class Budgets:
     nodes: Callable[[], int] = single_node
     _minutes: WindowLimiter = field(init=False)
     _events: WindowLimiter = field(init=False)
+    _bookings: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
     _days: WindowLimiter = field(init=False)
@@ -52,7 +53,7 @@ class Budgets:
 
     def __post_init__(self) -> None:
         self._minutes, self._events, self._pages = (WindowLimiter(60, nodes=self.nodes) for _ in range(3))
-        self._hours = WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes)
+        self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
         self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
@@ -96,6 +97,21 @@ class Budgets:
         """Count `count` more events of a request that was counted as one: all of them together, or none."""
         self._events.give_back(limited_as(address), self.clock.now_ms())
         return self.events(address, 1 + count)
+
+    def caps_events(self, address: str) -> bool:
+        """Whether `take_events` limits this address."""
+        return self.config.events.per_booking_per_hour > 0 and not is_in(address, self._exempt)
+
+    def take_events(self, address: str, booking_id: str, count: int = 1) -> int:
+        """Count up to `count` events about one booking that are to be recorded. Returns how many may be."""
+        if not self.caps_events(address):
+            return count
+        limit = self.config.events.per_booking_per_hour
+        return self._bookings.take(f"{limited_as(address)} {booking_id}", limit, self.clock.now_ms(), count)
+
+    def return_events(self, address: str, booking_id: str, count: int = 1) -> None:
+        """Give back what `take_events` counted for events that were not recorded."""
+        self._bookings.give_back(f"{limited_as(address)} {booking_id}", self.clock.now_ms(), count)
 
     def _per_hour(self, budget: Budget) -> int:
         match budget:

@@ -33,7 +33,7 @@ TOGETHER = (
     ("malformed flood", "churn", "http2 on the plain port"),
     ("ping flood", "settings flood", "rapid reset"),
 )
-CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
+CAPPED: Settings = {"http.connections": 300, "log.level": "warning"}
 PER_ADDRESS = 200
 
 

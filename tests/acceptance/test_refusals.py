@@ -63,6 +63,7 @@ SETTINGS: dict[str, Refusal] = {
     ),
     "a bucket of two days": ({"events.bucket_hours": 48}, "events.bucket_hours: "),
     "no events at all": ({"events.per_minute": 0}, "events.per_minute: "),
+    "a cap below none": ({"events.per_booking_per_hour": -1}, "events.per_booking_per_hour: "),
     "a network that is none": ({"events.exempt_networks": "the office"}, NO_NETWORK),
     "a network with bits of a host": ({"events.exempt_networks": "10.0.0.1/8"}, NO_NETWORK),
     "more time without an account than with one": (
