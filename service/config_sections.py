@@ -141,6 +141,7 @@ class Keys(Section):
     remember_seconds: Annotated[int, Field(ge=1, le=10)]
     remember_keys: Count
     uses_seconds: Seconds
+    unknown_per_minute: Count
 
 
 class Sessions(Section):

@@ -46,13 +46,15 @@ class Budgets:
     _events: WindowLimiter = field(init=False)
     _bookings: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)
+    _unknown: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
     _days: WindowLimiter = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
 
     def __post_init__(self) -> None:
-        self._minutes, self._events, self._pages = (WindowLimiter(60, nodes=self.nodes) for _ in range(3))
+        minutes = (WindowLimiter(60, nodes=self.nodes) for _ in range(4))
+        self._minutes, self._events, self._pages, self._unknown = minutes
         self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
         self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
         limit = self.config.events.per_minute
@@ -79,6 +81,13 @@ class Budgets:
         if allowance.allowed and budget is Budget.MINT:
             return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
         return allowance
+
+    def unknown(self, address: str) -> Allowance:
+        """Count one lookup of a key or session that this node has never found. `known` gives it back if it exists."""
+        return self._unknown.hit(limited_as(address), self.config.keys.unknown_per_minute, self.clock.now_ms())
+
+    def known(self, address: str) -> None:
+        self._unknown.give_back(limited_as(address), self.clock.now_ms())
 
     def email(self, budget: Budget, email: str) -> Allowance:
         """Count one code mailed to this address, or one guess at a code. Claims and sign-ins are counted separately."""

@@ -70,6 +70,7 @@ SETTINGS: dict[str, Refusal] = {
         {"catalog.keyless_search_seconds": 4.5},
         "catalog.keyless_search_seconds (4.5) must be at most catalog.search_seconds (4)",
     ),
+    "no unknown key at all": ({"keys.unknown_per_minute": 0}, "keys.unknown_per_minute: "),
     "nobody waits": ({"catalog.waiters_per_caller": 0}, "catalog.waiters_per_caller: "),
     "keys kept for no day": ({"events.keep_days": 0}, "events.keep_days: "),
     "no day made ahead": ({"events.ahead_days": 0}, "events.ahead_days: "),

@@ -49,6 +49,8 @@ def settings() -> Config:
                     "exempt_networks": RELAYS,
                 }
             ),
+            # All callers share one address.
+            "keys": config.keys.model_copy(update={"unknown_per_minute": 1_000_000}),
             "keyless": config.keyless.model_copy(update={"per_minute": 1_000_000}),
             "billing": config.billing.model_copy(update={"mode": "live"}),
         }

@@ -15,6 +15,7 @@ from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart,
 async def mint(services: Services, call: Call) -> Answer | Refused:
     minted = await services.keys.mint()
     assert minted.key.expires_ms is not None
+    services.key_cache.expect(minted.api_key)
     return Answer.of(
         MintedKey(
             apiKey=minted.api_key,

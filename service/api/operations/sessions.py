@@ -42,6 +42,7 @@ async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     if isinstance(begun, Refused):
         return begun
     session = begun.session
+    services.session_reader.expect(begun.token)
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
     return Answer.of(
         SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),
