@@ -11,6 +11,7 @@ from service.schemas.keys import Email
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Factor = Annotated[int, Field(ge=1, le=1_000)]
 
 
 class Section(BaseModel):
@@ -93,6 +94,8 @@ class Mail(Section):
     smtp_url: str
     sender: Annotated[str, Field(min_length=3, max_length=200, pattern=r"^[^\r\n]+$")]
     timeout_seconds: Seconds
+    per_hour_total: Count
+    total_factor: Factor
 
 
 class AnonymousTier(Section):
@@ -122,6 +125,7 @@ class Keyless(Section):
 class Mint(Section):
     per_hour: Count
     per_hour_total: Count
+    total_factor: Factor
 
 
 class Claim(Section):

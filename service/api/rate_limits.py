@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
-from actors.limits import Allowance, WindowLimiter, single_node
+from actors.emails import mailbox_of
+from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
 from service.api.messages import Headers
 from service.api.policy import Budget
 from service.config import Config
-from service.http.addresses import Network, is_in, limited_as
+from service.http.addresses import Network, is_in, limited_as, network_of
 
 
 def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mapping[Tier, Caps]) -> Headers:
@@ -49,6 +50,8 @@ class Budgets:
     _unknown: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
     _days: WindowLimiter = field(init=False)
+    _minted: SharedTotal = field(init=False)
+    _mailed: SharedTotal = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
 
@@ -56,6 +59,7 @@ class Budgets:
         minutes = (WindowLimiter(60, nodes=self.nodes) for _ in range(4))
         self._minutes, self._events, self._pages, self._unknown = minutes
         self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
+        self._minted, self._mailed = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
         self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
@@ -79,8 +83,18 @@ class Budgets:
             return self._minutes.hit(f"{budget.value} {limited_as(address)}", 4 * pace, now_ms, least=2 * pace)
         allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
         if allowance.allowed and budget is Budget.MINT:
-            return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
+            mint = self.config.mint
+            return self._minted.hit(network_of(address), mint.per_hour_total, mint.total_factor, now_ms)
         return allowance
+
+    def mail(self, address: str) -> Allowance:
+        """Count one code to be mailed for this address, among those of all addresses."""
+        mail = self.config.mail
+        return self._mailed.hit(network_of(address), mail.per_hour_total, mail.total_factor, self.clock.now_ms())
+
+    def not_mailed(self, address: str) -> None:
+        """Give back what `mail` counted for a code that is not mailed."""
+        self._mailed.give_back(network_of(address), self.clock.now_ms())
 
     def unknown(self, address: str) -> Allowance:
         """Count one lookup of a key or session that this node has never found. `known` gives it back if it exists."""
@@ -90,11 +104,11 @@ class Budgets:
         self._unknown.give_back(limited_as(address), self.clock.now_ms())
 
     def email(self, budget: Budget, email: str) -> Allowance:
-        """Count one code mailed to this address, or one guess at a code. Claims and sign-ins are counted separately."""
+        """Count one code mailed to this mailbox, or one guess at a code. Claims and sign-ins are counted separately."""
         claim = self.config.claim
         starts = budget in (Budget.CLAIM_START, Budget.SIGN_IN_START)
         most = claim.letters_per_email if starts else claim.guesses_per_email
-        return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
+        return self._days.hit(f"{budget.value} {mailbox_of(email)}", most, self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""

@@ -33,8 +33,11 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
         return _unknown_token()
     if refused := too_fast(services.budgets.email(Budget.CLAIM_START, body.email)):
         return refused
+    if refused := too_fast(services.budgets.mail(call.request.client)):
+        return refused
     outcome = await services.keys.start_claim(body.claimToken, body.email)
     if isinstance(outcome, Refused):
+        services.budgets.not_mailed(call.request.client)
         return outcome
     assert isinstance(outcome, CodeSent)
     services.mail.wake()

@@ -26,8 +26,11 @@ async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInStart = call.body
     if refused := too_fast(services.budgets.email(Budget.SIGN_IN_START, body.email)):
         return refused
+    if refused := too_fast(services.budgets.mail(call.request.client)):
+        return refused
     outcome = await services.sessions.start_sign_in(body.email)
     if isinstance(outcome, Refused):
+        services.budgets.not_mailed(call.request.client)
         return outcome
     services.mail.wake()
     return Answer.of(SignInSent(sent=True))
