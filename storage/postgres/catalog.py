@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import trio
-from asyncpg import exceptions as pg
 
 from actors.catalog.queries import searchable
 from actors.catalog.store import Counts, Entry, Import, ImportCounts, Kind, Take
+from storage.error_translation import OutOfTime
 from storage.pool import Connection, Database
 from storage.statements import statements
 
@@ -47,13 +47,13 @@ class PostgresCatalog:
         self, kind: Kind, q: str, limit: int, *, room: AbstractAsyncContextManager[object], seconds: float
     ) -> Sequence[str]:
         words = searchable(q)
-        most_ms = int(1_000 * min(seconds, self._database.limits.statement_seconds))
+        most_ms = max(1, int(1_000 * min(seconds, self._database.limits.statement_seconds)))
 
         async def work(connection: Connection) -> Any:
             await connection.execute(f"begin; set local statement_timeout = {most_ms}")
             try:
                 rows = await connection.fetch(SQL.search, kind.value, words, limit, CANDIDATES)
-            except pg.QueryCanceledError:
+            except OutOfTime:
                 rows = None
             await connection.execute("rollback")
             return rows

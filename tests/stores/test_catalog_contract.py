@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import trio
 
 from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind
 from storage.memory.catalog import MemoryCatalog
@@ -313,3 +314,15 @@ async def test_postgres_ranks_a_match_in_the_name_first_however_many_newer_match
     assert found[0] == "in-name"
     assert found[1] == f"bot-{MANY - 1}"
     assert len(found) == 100
+
+
+async def test_postgres_ends_a_search_at_its_time_and_keeps_the_connection(database: Database) -> None:
+    store = PostgresCatalog(database)
+    await store.replace(of_bots(*many()))
+    assert await searched(store, "helper")
+    opened = database.statistics().open
+    with pytest.raises(trio.TooSlowError):
+        await store.search(Kind.BOTS, "helper", 20, room=nullcontext(), seconds=0.001)
+    assert len(await searched(store, "helper")) == 20
+    assert await database.read(lambda connection: connection.fetchval("show statement_timeout")) == "4s"
+    assert database.statistics().open == opened
