@@ -57,11 +57,18 @@ class KeyCache(Actor[bytes, Resolved | None]):
             return None
         key_hash = digest(text)
         known = None if fresh else self._recalled(key_hash)
-        return await self.ask(key_hash) if known is None else known
+        if known is not None:
+            return known
+        with self._found.seeking(key_hash):
+            return await self.ask(key_hash)
 
     def is_new(self, text: str) -> bool:
         """Whether the text looks like a key that this node has never found, so that it may be a guess."""
         return is_key(text) and digest(text) not in self._found
+
+    def is_sought(self, text: str) -> bool:
+        """Whether a key with this text is being looked up for another request."""
+        return self._found.is_sought(digest(text))
 
     def expect(self, text: str) -> None:
         """Note a key that was just created, so that its first use is no guess."""

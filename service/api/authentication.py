@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from actors.clock import Clock
 from actors.keys.cache import KeyCache
@@ -128,9 +128,8 @@ async def authenticate(
         return Refused(Code.UNAUTHORIZED, "The Authorization header must be 'Bearer <key>'.")
     resolved = None if fresh else key_cache.recall(text)
     if resolved is None:
-        looked_up = await _look_up(
-            partial(key_cache.resolve, text, fresh=True), key_cache.is_new(text), address, budgets
-        )
+        find = partial(key_cache.resolve, text, fresh=True)
+        looked_up = await _look_up(key_cache, text, find, address, budgets)
         if isinstance(looked_up, Refused):
             return looked_up
         resolved = looked_up
@@ -149,7 +148,7 @@ async def signed_in(
     token = session_token(request.headers, base_url)
     if token is None:
         return None
-    found = await _look_up(partial(reader.resolve, token), reader.is_new(token), request.client, budgets)
+    found = await _look_up(reader, token, partial(reader.resolve, token), request.client, budgets)
     if isinstance(found, Refused):
         return found
     if found is None or not found.session.is_live(clock.now_ms()):
@@ -157,24 +156,38 @@ async def signed_in(
     return Caller(request.client, signed_in=found)
 
 
+class _Lookups(Protocol):
+    """The reader of one kind of credentials."""
+
+    def is_new(self, text: str, /) -> bool: ...
+    def is_sought(self, text: str, /) -> bool: ...
+
+
 async def _look_up(
-    find: Callable[[], Awaitable[T | None]], is_new: bool, address: str, budgets: Budgets
+    source: _Lookups, text: str, find: Callable[[], Awaitable[T | None]], address: str, budgets: Budgets
 ) -> T | Refused | None:
-    """Look a credential up. Only new ones that do not exist count, and not those whose lookup failed."""
-    if not is_new:
+    """Look a credential up. Only new ones that do not exist count, and not those whose lookup failed.
+
+    A lookup counts before it begins, so that many at once do not exceed the budget. Requests with a credential that is
+    being looked up count only if it does not exist: one valid key may come many times at once.
+    """
+    if not source.is_new(text):
         return await find()
-    allowance = budgets.unknown(address)
-    if not allowance.allowed:
+    first = not source.is_sought(text)
+    allowance = budgets.unknown(address, count=int(first))
+    if not allowance.allowed or not (first or allowance.remaining):
         wait = allowance.reset_seconds
         words = f"Your address has sent too many unknown keys or sessions. Try again in {wait} s."
         return Refused(Code.RATE_LIMITED, words, wait)
-    counts = False
+    missing = False
     try:
         found = await find()
-        counts = found is None
+        missing = found is None
         return found
     finally:
-        if not counts:
+        if missing and not first:
+            budgets.unknown(address)
+        elif first and not missing:
             budgets.known(address)
 
 

@@ -96,9 +96,9 @@ class Budgets:
         """Give back what `mail` counted for a code that is not mailed."""
         self._mailed.give_back(network_of(address), self.clock.now_ms())
 
-    def unknown(self, address: str) -> Allowance:
-        """Count one lookup of a key or session that this node has never found. `known` gives it back if it exists."""
-        return self._unknown.hit(limited_as(address), self.config.keys.unknown_per_minute, self.clock.now_ms())
+    def unknown(self, address: str, count: int = 1) -> Allowance:
+        """Count a lookup of a key or session that this node has never found. `known` gives it back if it exists."""
+        return self._unknown.hit(limited_as(address), self.config.keys.unknown_per_minute, self.clock.now_ms(), count)
 
     def known(self, address: str) -> None:
         self._unknown.give_back(limited_as(address), self.clock.now_ms())

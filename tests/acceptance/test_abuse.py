@@ -36,7 +36,7 @@ TOGETHER = (
 )
 SEARCH_HOG = "search hog"
 CATALOG_ENTRIES = 4_000
-CAPPED: Settings = {"http.connections": 300, "log.level": "warning"}
+CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
 PER_ADDRESS = 200
 
 

@@ -11,3 +11,13 @@ def test_found_hashes_are_bounded_and_those_found_again_stay() -> None:
     assert b"b" not in found
     assert b"c" in found
     assert repr(found) == "<FoundHashes 2 of 2>"
+
+
+def test_a_credential_is_sought_until_all_of_its_lookups_have_ended() -> None:
+    found = FoundHashes()
+    with found.seeking(b"a"):
+        with found.seeking(b"a"):
+            assert found.is_sought(b"a")
+        assert found.is_sought(b"a")
+        assert not found.is_sought(b"b")
+    assert not found.is_sought(b"a")

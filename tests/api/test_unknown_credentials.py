@@ -1,14 +1,18 @@
 """Unknown keys and session tokens: a budget of lookups for each address, which never stops those that the node knows."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
+import trio
 
 from actors.credentials import ENTROPY_BYTES, Kind, new_key, new_session_token
 from actors.values import Tier
 from tests.api.asgi import Response
 from tests.api.callers import cookie
 from tests.api.world import World, away, open_world
+from tests.fakes import together
 
 BOTS, USAGE, SESSIONS, PLACEMENTS = (
     "/api/v1/bots",
@@ -105,6 +109,32 @@ async def test_valid_keys_and_mistyped_ones_do_not_count(three_a_minute: World) 
         mistyped = f"{key[:-1]}{'0' if key[-1] != '0' else '1'}"
         assert (await world.client.get(BOTS, mistyped)).words == "401 invalid_api_key"
     assert await guessed(world, 4) == ["401 invalid_api_key"] * 3 + ["429 rate_limited"]
+
+
+async def test_a_valid_key_that_is_new_may_come_many_times_at_once(three_a_minute: World) -> None:
+    world = three_a_minute
+    keys = [world.key(tier=Tier.CLAIMED, email="ann@example.com"), unknown_key(world)]
+    world.memory.before = partial(trio.sleep, 0.1)
+    calls = [partial(world.client.get, BOTS, key) for key in keys for _ in range(30)]
+    answers = await together(*calls)
+    assert Counter(answer.words for answer in answers) == {"200": 30, "401 invalid_api_key": 30}
+    assert await guessed(world, 1) == ["429 rate_limited"], "each of those that found nothing counts"
+
+
+async def test_one_unknown_key_that_is_always_being_looked_up_is_bounded_too(three_a_minute: World) -> None:
+    """Requests that overlap, so that at any moment one of them is waiting for its lookup."""
+    world, key, words = three_a_minute, unknown_key(three_a_minute), []
+    world.memory.before = partial(trio.sleep, 0.1)
+
+    async def ask(number: int) -> None:
+        await trio.sleep(number * 0.06)
+        words.append((await world.client.get(BOTS, key)).words)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(ask, number)
+    assert Counter(words)["401 invalid_api_key"] <= 6
+    assert lookups(world) <= 6
 
 
 async def test_revoked_and_expired_keys_do_not_count(three_a_minute: World) -> None:
