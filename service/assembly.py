@@ -154,7 +154,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),
-        health=Health(stores.database.ping, lambda: services.actor_statistics()),
+        health=Health(
+            ping=stores.database.ping,
+            actors=lambda: services.actor_statistics(),
+            write_age_seconds=lambda: nodes.age_seconds,
+            write_seconds=limits.nodes.live_seconds,
+        ),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         links=links,
         payments=gateway.payments,
