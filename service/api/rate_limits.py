@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
-from actors.emails import mailbox_of
+from actors.clock import HOUR_MS, SECOND_MS, Clock
 from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
@@ -49,7 +48,6 @@ class Budgets:
     _pages: WindowLimiter = field(init=False)
     _unknown: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
-    _days: WindowLimiter = field(init=False)
     _minted: SharedTotal = field(init=False)
     _mailed: SharedTotal = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
@@ -60,7 +58,6 @@ class Budgets:
         self._minutes, self._events, self._pages, self._unknown = minutes
         self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
         self._minted, self._mailed = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
-        self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
@@ -102,13 +99,6 @@ class Budgets:
 
     def known(self, address: str) -> None:
         self._unknown.give_back(limited_as(address), self.clock.now_ms())
-
-    def email(self, budget: Budget, email: str) -> Allowance:
-        """Count one code mailed to this mailbox, or one guess at a code. Claims and sign-ins are counted separately."""
-        claim = self.config.claim
-        starts = budget in (Budget.CLAIM_START, Budget.SIGN_IN_START)
-        most = claim.letters_per_email if starts else claim.guesses_per_email
-        return self._days.hit(f"{budget.value} {mailbox_of(email)}", most, self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""
