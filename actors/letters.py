@@ -12,6 +12,7 @@ from functools import partial
 
 from actors.codes import Sendings, send
 from actors.credentials import code_from, code_proof, long_code
+from actors.emails import mailbox_of
 from actors.times import DAY_MS
 from actors.values import OutboxMessage, Refused
 
@@ -73,11 +74,6 @@ class Draft:
         """The same letter with its long code."""
         message = replace(self.message, template=self.message.template + LONG)
         return replace(self, message=message, proof=self.long_proof)
-
-
-def mailbox_of(email: str) -> str:
-    """The mailbox that an email address leads to. Addresses of one mailbox share its limits."""
-    return email
 
 
 def count_id(secret: bytes, kind: str, email: str, network: str = "") -> bytes:

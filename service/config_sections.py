@@ -13,6 +13,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}"
 OPTIONAL_BIND = f"^({BIND})?$"
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Factor = Annotated[int, Field(ge=1, le=1_000)]
 
 
 class Section(BaseModel):
@@ -94,6 +95,8 @@ class Mail(Section):
     smtp_url: str
     sender: Annotated[str, Field(min_length=3, max_length=200, pattern=r"^[^\r\n]+$")]
     timeout_seconds: Seconds
+    per_hour_total: Count
+    total_factor: Factor
 
 
 class AnonymousTier(Section):
@@ -123,6 +126,7 @@ class Keyless(Section):
 class Mint(Section):
     per_hour: Count
     per_hour_total: Count
+    total_factor: Factor
 
 
 class Claim(Section):
@@ -142,6 +146,7 @@ class Keys(Section):
     remember_seconds: Annotated[int, Field(ge=1, le=10)]
     remember_keys: Count
     uses_seconds: Seconds
+    unknown_per_minute: Count
 
 
 class Sessions(Section):
@@ -204,6 +209,7 @@ class Bookings(Section):
 class Events(Section):
     bucket_hours: Annotated[int, Field(ge=1, le=24)]
     per_minute: Count
+    per_booking_per_hour: Annotated[int, Field(ge=0, le=1_000_000_000)]
     exempt_networks: list[Network]
     keep_days: Annotated[int, Field(ge=1, le=3_650)]
     ahead_days: Annotated[int, Field(ge=1, le=60)]
@@ -226,7 +232,15 @@ class Catalog(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
     searches: Count
     search_waiters: Count
+    waiters_per_caller: Count
     search_seconds: Seconds
+    keyless_search_seconds: Seconds
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        keyless = self.keyless_search_seconds
+        at_most("catalog.keyless_search_seconds", keyless, "catalog.search_seconds", self.search_seconds)
+        return self
 
 
 class Actors(Section):

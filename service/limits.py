@@ -138,8 +138,10 @@ def catalog_limits(config: Config) -> CatalogLimits:
     catalog = config.catalog
     return CatalogLimits(
         check_seconds=catalog.check_seconds,
-        searches=catalog.searches,
+        # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
+        searches=min(catalog.searches, max(1, config.database.connections // 2)),
         search_waiters=catalog.search_waiters,
+        waiters_per_caller=catalog.waiters_per_caller,
         search_seconds=catalog.search_seconds,
     )
 

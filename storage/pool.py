@@ -6,7 +6,7 @@ transactions do.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, TypeVar
@@ -107,11 +107,11 @@ class Database:
         """
         return await self._cross(lambda: self._statement(work, commits=True))
 
-    async def read(self, work: Work[T], *, room: trio.CapacityLimiter | None = None) -> T:
+    async def read(self, work: Work[T], *, room: AbstractAsyncContextManager[object] | None = None) -> T:
         """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice.
 
-        Unlike a write, a read can be cancelled at once; its query runs to its end in the background. `room` limits how
-        many such reads run at a time, abandoned ones included.
+        Unlike a write, a read can be cancelled at once; its query runs to its end in the background. The read stays in
+        `room` until then, so a `room` that limits reads counts abandoned ones too.
         """
 
         async def run() -> T:

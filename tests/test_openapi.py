@@ -32,7 +32,7 @@ STATUSES = {
     "startSignIn": {200, 403, 429},
     "completeSignIn": {200, 403, 429},
     "listSessions": {200, 401, 429},
-    "getPendingSignIn": {200, 401},
+    "getPendingSignIn": {200, 401, 429},
     "startPasskeySignIn": {200, 401, 403, 409, 429},
     "finishPasskeySignIn": {200, 401, 403, 429},
     "cancelPasskeySignIn": {200, 403, 429},

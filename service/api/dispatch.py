@@ -115,9 +115,12 @@ class RequestPipeline:
                 request,
                 services.base_url,
                 services.session_reader,
+                services.budgets,
                 services.clock,
                 require_passkey=services.config.admin.require_passkey,
             )
+            if isinstance(person, Refused):
+                return person
             if person is not None and person.signed_in is not None:
                 services.sessions.touch(person.signed_in.session)
             if person is not None or operation.access is Access.SESSION:
@@ -127,6 +130,7 @@ class RequestPipeline:
             operation.access,
             request.client,
             services.key_cache,
+            services.budgets,
             services.clock,
             fresh=operation.admin,
             require_passkey=services.config.admin.require_passkey,

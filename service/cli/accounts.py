@@ -16,7 +16,7 @@ from service.cli.database import AGENT, accepted, open_beside
 from service.config import Config
 from service.main import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
-from service.schemas.texts import one_line
+from service.schemas.texts import visible
 
 LINK_PATH = "/sign-in/link"
 NAME_CHARACTERS = 64
@@ -149,7 +149,7 @@ def _check_name(name: str) -> None:
     if not 1 <= len(name) <= NAME_CHARACTERS:
         raise CommandError(f"--name must have 1 to {NAME_CHARACTERS} characters")
     try:
-        one_line(name)
+        visible(name)
     except ValueError as error:
         raise CommandError(f"--name {error}") from None
 

@@ -17,6 +17,7 @@ from tests.abuse.attacks import VICTIM
 from tests.abuse.campaign import end_under, endure, mutate
 from tests.abuse.ground import RESET
 from tests.abuse.node import HOST, Certificate, Watched, watched
+from tests.abuse.search import ERRANDS, SEARCHED, import_large_catalog
 from tests.acceptance.processes import Service, Settings, serving, until
 from tests.slow import SLOW, repeats
 
@@ -37,6 +38,8 @@ TOGETHER = (
     ("code guesses",),
     ("ping flood", "settings flood", "rapid reset"),
 )
+SEARCH_HOG = "search hog"
+CATALOG_ENTRIES = 4_000
 CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
 PER_ADDRESS = 200
 LETTERS = 30
@@ -56,13 +59,23 @@ def node(new_data_dir: Callable[[str], Path], certificate: Certificate) -> Itera
 
 
 def test_every_attack_is_tried() -> None:
-    assert sorted(name for names in TOGETHER for name in names) == sorted(ATTACKS)
+    assert sorted([SEARCH_HOG, *(name for names in TOGETHER for name in names)]) == sorted(ATTACKS)
 
 
 @pytest.mark.parametrize("names", TOGETHER if SLOW else TOGETHER[:1], ids=" and ".join)
 def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched, names: tuple[str, ...]) -> None:
     outcome = endure(node, names, seconds=SECONDS, before_seconds=BEFORE_SECONDS, tries=1)
     # Only `make abuse` judges the probe's latency, because its attacks are longer and run alone.
+    assert not outcome.faults, f"{outcome}\n{outcome.faults}"
+
+
+@repeats("tests/api/test_quota.py")
+def test_one_address_with_many_keys_does_not_keep_search_from_others(
+    new_data_dir: Callable[[str], Path], certificate: Certificate, tmp_path: Path
+) -> None:
+    with watched(new_data_dir("searched"), certificate, {**IMPATIENT, **SEARCHED}) as node:
+        import_large_catalog(node, CATALOG_ENTRIES, tmp_path)
+        outcome = endure(node, [SEARCH_HOG], seconds=SECONDS, before_seconds=BEFORE_SECONDS, tries=1, errands=ERRANDS)
     assert not outcome.faults, f"{outcome}\n{outcome.faults}"
 
 

@@ -83,6 +83,15 @@ async def test_a_session_is_no_pending_sign_in(world: World) -> None:
     assert (await owner.call("POST", SECOND_STEP)).status == 401
 
 
+async def test_guessing_pending_sign_ins_is_limited_like_guessing_sessions() -> None:
+    async with open_world(KEYS__UNKNOWN_PER_MINUTE=3) as world:
+        owner = Owner(world)
+        for number in range(3):
+            owner.cookies["passkey"] = f"sst_{number:043}"
+            assert told(await owner.call("GET", SECOND_STEP)) == (401, "unauthorized")
+        assert told(await owner.call("GET", SECOND_STEP)) == (429, "rate_limited")
+
+
 async def test_a_cancelled_sign_in_cannot_be_finished(world: World) -> None:
     _, authenticator = await owner_with_passkey(world)
     owner = Owner(world)

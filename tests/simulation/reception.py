@@ -134,7 +134,10 @@ class Reception:
     async def _enter(self, token: str) -> Caller | Refused:
         cookie = {"cookie": f"__Host-session={token}"}
         request = Request("GET", "/", {}, "", cookie, b"", ADDRESS)
-        person = await authentication.signed_in(request, BASE_URL, self.reader, self.node.clock)
+        budgets, clock = self.node.services.budgets, self.node.clock
+        person = await authentication.signed_in(request, BASE_URL, self.reader, budgets, clock)
+        if isinstance(person, Refused):
+            return person
         if person is None or person.signed_in is None:
             return authentication.no_session()
         self.sessions.touch(person.signed_in.session)

@@ -83,6 +83,7 @@ EVENT_LIMITS = ActorLimits(
 )
 """Counts events, not messages: one batch of a relay makes up most of a transaction."""
 EVENTS_PER_MINUTE = 30
+EVENTS_PER_BOOKING = 5
 REMEMBERED_KEYS = 14
 """So few that old keys are forgotten, and the store has to decide."""
 SWEEP_SECONDS = 0.7

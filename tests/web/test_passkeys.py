@@ -12,7 +12,7 @@ from tests.api.asgi import Response
 from tests.api.authenticator import Authenticator
 from tests.api.callers import OUR_PAGE
 from tests.api.passkeys import PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
-from tests.api.world import World, open_world
+from tests.api.world import World, away, fails_once, open_world
 
 ANN = "ann@example.com"
 
@@ -111,6 +111,13 @@ async def test_a_cancelled_or_ended_sign_in_leads_back_to_the_code(world: World)
     owner.cookies = before
     late = await send(owner, "/sign-in/passkey", do="finish", credential=credential, next="/")
     assert notice(late) == ("/sign-in", "sign_in_ended")
+
+
+async def test_a_database_that_is_away_ends_no_sign_in(world: World) -> None:
+    owner, _, _ = await half(world)
+    fails_once(world.memory, away)
+    assert (await get(owner, "/sign-in/passkey")).status == 503
+    assert ANN in words(await get(owner, "/sign-in/passkey"))
 
 
 async def test_the_dashboard_adds_renames_and_removes(world: World) -> None:

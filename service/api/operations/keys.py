@@ -4,7 +4,7 @@ from actors.credentials import is_claim_token
 from actors.keys.messages import Claimed, CodeSent
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.errors import unavailable
+from service.api.errors import too_fast, unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.usage import usage_of
@@ -16,6 +16,7 @@ from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart,
 async def mint(services: Services, call: Call) -> Answer | Refused:
     minted = await services.keys.mint()
     assert minted.key.expires_ms is not None
+    services.key_cache.expect(minted.api_key)
     return Answer.of(
         MintedKey(
             apiKey=minted.api_key,
@@ -31,8 +32,11 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimStart = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
+    if refused := too_fast(services.budgets.mail(call.request.client)):
+        return refused
     outcome = await services.keys.start_claim(body.claimToken, body.email, limited_as(call.request.client))
     if isinstance(outcome, Refused):
+        services.budgets.not_mailed(call.request.client)
         return outcome
     assert isinstance(outcome, CodeSent)
     services.mail.wake()

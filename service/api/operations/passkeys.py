@@ -10,7 +10,7 @@ from actors.values import Code, Refused
 from service.api.authentication import Caller
 from service.api.context import Services
 from service.api.cookies import drop_pending_cookie, pending_token
-from service.api.errors import Family
+from service.api.errors import Family, too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
@@ -32,9 +32,16 @@ from service.schemas.sessions import SessionBegun, SignInCancelled, SignInPendin
 
 
 async def get_pending(services: Services, call: Call) -> Answer | Refused:
-    pending = await services.passkeys.pending(_token(services, call))
+    """Unknown tokens count like unknown keys and sessions of an address, before they are looked up."""
+    token, address = _token(services, call), call.request.client
+    if token is None:
+        return sign_in_ended()
+    if refused := too_fast(services.budgets.unknown(address)):
+        return refused
+    pending = await services.passkeys.pending(token)
     if pending is None:
         return sign_in_ended()
+    services.budgets.known(address)
     return Answer.of(SignInPending(id=pending.id, email=pending.email, expiresAt=pending.expires_ms))
 
 
@@ -160,6 +167,7 @@ ROWS = (
         description="Returns the sign-in of this browser whose code was right and whose passkey is missing.",
         handler=get_pending,
         result=SignInPending,
+        codes=(Code.UNAUTHORIZED, Code.RATE_LIMITED),
     ),
     _changing_step(
         name="startPasskeySignIn",

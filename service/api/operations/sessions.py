@@ -7,6 +7,7 @@ from actors.sessions.actor import AwaitedSession, StartedSession
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.cookies import browser_token, drop_cookie, keep_browser_cookie, keep_cookie, keep_pending_cookie
+from service.api.errors import too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
@@ -25,10 +26,13 @@ from service.schemas.sessions import (
 
 async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInStart = call.body
+    if refused := too_fast(services.budgets.mail(call.request.client)):
+        return refused
     request, base_url = call.request, services.base_url
     browser = browser_token(request.headers, base_url)
     outcome = await services.sessions.start_sign_in(body.email, browser, limited_as(request.client))
     if isinstance(outcome, Refused):
+        services.budgets.not_mailed(call.request.client)
         return outcome
     services.mail.wake()
     seconds = services.config.claim.code_minutes * MINUTE_MS // SECOND_MS
@@ -54,6 +58,7 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
             keep_pending_cookie(begun.token, services.base_url, seconds),
         )
     session = begun.session
+    services.session_reader.expect(begun.token)
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
     return Answer.of(
         SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),

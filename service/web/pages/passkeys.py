@@ -35,9 +35,10 @@ async def second_step(request: PageRequest) -> Template | SeeOther:
     if request.caller.signed_in is not None:
         return SeeOther(onward)
     pending = await request.ask("getPendingSignIn")
-    if pending.refused is not None:
+    if pending.refused is not None and pending.refused.code is Code.UNAUTHORIZED:
         return SeeOther("/sign-in", "sign_in_ended")
-    return Template("sign_in_passkey.html", {"next": onward, "pending": pending.json}, headers=[*NO_STORE])
+    values = {"next": onward, "pending": pending.or_refused()}
+    return Template("sign_in_passkey.html", values, headers=[*NO_STORE])
 
 
 async def finish(request: PageRequest) -> SeeOther | FormError:
