@@ -26,9 +26,8 @@ select token_hash, email, created_ms, expires_ms, used_ms from sign_in_links
 where token_hash = any ($1::bytea[]) order by token_hash for update
 
 -- name: lock_accounts
--- Lock the accounts that get sessions or passkeys, in order, so that an account's passkeys stay as many as were read. Foreign
--- keys to a locked account do not wait.
-select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for no key update
+-- Lock the accounts that new sessions refer to, in order, as the foreign key would lock them.
+select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for key share
 
 -- name: lock_sessions
 -- Lock sessions by id, and the live ones of accounts. A foreign key to a locked session does not wait.
@@ -117,7 +116,8 @@ select holder_id, purpose, hash, expires_ms from passkey_challenges where holder
 order by holder_id for update
 
 -- name: lock_passkeys
--- Lock the passkeys of accounts, and those with a credential that is to be registered.
+-- Lock the passkeys of accounts, and those with a credential that is to be registered. The locked sessions of an account keep
+-- others from adding to its passkeys meanwhile, because only a session adds one.
 select id, email, credential_id, public_key, sign_count, name, created_ms, used_ms from passkeys
 where email = any ($1::text[]) or credential_id = any ($2::bytea[]) order by id for update
 

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from webauthn import verify_registration_response
 
 from actors.clock import DAY_MS, MINUTE_MS
 from actors.values import Scope
 from service.webauthn import origin_of, rp_id_of
 from tests.api.authenticator import Authenticator, bytes_of, text_of
+from tests.api.conformity import BASE_URL
 from tests.api.passkeys import COMPLETE, PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
 from tests.api.world import World, open_world
 from tests.fakes import together
@@ -277,6 +279,20 @@ async def test_an_attestation_that_nobody_asked_for_is_refused(world: World, for
     owner = Owner(world)
     await owner.enters_code()
     assert told(await owner.adds(Authenticator(attestation=form).creates(await owner.may_create()))) == NOT_VERIFIED
+
+
+async def test_an_attestation_with_a_certificate_is_refused_even_if_it_is_valid(world: World) -> None:
+    """It would tell the model of the authenticator, and only its parser could be attacked."""
+    owner, authenticator = Owner(world), Authenticator(attestation="fido-u2f", certified=True)
+    await owner.enters_code()
+    options = await owner.may_create()
+    assert verify_registration_response(
+        credential=authenticator.creates(options),
+        expected_challenge=bytes_of(options["challenge"]),
+        expected_rp_id="catalog.test",
+        expected_origin=BASE_URL,
+    )
+    assert told(await owner.adds(authenticator.creates(options))) == NOT_VERIFIED
 
 
 async def test_a_key_that_verifies_nothing_is_refused(world: World) -> None:

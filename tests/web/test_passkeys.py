@@ -181,7 +181,9 @@ async def test_administration_leads_to_a_passkey_if_one_is_needed() -> None:
             response = await get(owner, path)
             assert notice(response) == ("/dashboard", "passkey_needed"), path
             assert urlsplit(response.header("location") or "").fragment == "passkeys"
+        assert "scope admin:read" not in words(await get(owner, "/dashboard"))
         await owner.registers(Authenticator())
+        assert "scope admin:read" in words(await get(owner, "/dashboard"))
         assert (await get(owner, "/admin")).status in (200, 303)
         assert (await get(owner, "/ops")).status == 200
 
