@@ -86,6 +86,7 @@ STATUSES = {
     "listAccountKeys": KEYED,
     "createAccountKey": KEYED | {409},
     "revokeAccountKey": KEYED | {404},
+    "endAll": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
@@ -123,6 +124,7 @@ CODES_OF_403 = {
     "recordEvents": {"key_expired", "quota_exhausted"},
     "createAccountKey": {"forbidden"},
     "revokeAccountKey": {"forbidden"},
+    "endAll": {"forbidden"},
 }
 ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 ADMINISTRATOR = ACCOUNT | {"forbidden"}
@@ -132,7 +134,7 @@ SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.REQUIRED: [{"bearer": []}, {"session": []}],
     Access.SESSION: [{"session": []}],
 }
-COOKIES = {"startSignIn", "completeSignIn", "endSession", "finishPasskeySignIn", "cancelPasskeySignIn"}
+COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPasskeySignIn", "cancelPasskeySignIn"}
 """Operations that set or delete a cookie."""
 
 PAGE = {"cursor", "limit"}
@@ -306,6 +308,7 @@ def test_only_these_operations_take_a_body() -> None:
         "createBooking": True,
         "startBooking": True,
         "createAccountKey": False,
+        "endAll": False,
         "createScopedKey": True,
         "reviewCampaign": True,
         "createSlot": True,
@@ -401,15 +404,17 @@ FIELDS = {
     "ClaimComplete": ("claimToken email code", ""),
     "UsageDays": ("items", ""),
     "UsageDay": ("day used", ""),
-    "AccountKeyRequest": ("", "name"),
+    "AccountKeyRequest": ("", "name expiresAt admin"),
     "AccountKeyIssued": ("apiKey id keyPrefix", ""),
     "AccountKeys": ("items", ""),
-    "AccountKey": ("id keyPrefix kind createdAt", "scopes name lastUsedAt"),
-    "ScopedKeyRequest": ("name scopes", ""),
+    "AccountKey": ("id keyPrefix kind createdAt admin", "scopes name lastUsedAt expiresAt grantedBy"),
+    "ScopedKeyRequest": ("name scopes", "expiresAt"),
     "ScopedKeyIssued": ("apiKey id scopes", ""),
     "ScopedKeys": ("items", ""),
-    "ScopedKey": ("id keyPrefix scopes createdAt", "name"),
-    "KeyRevoked": ("revoked", ""),
+    "ScopedKey": ("id keyPrefix scopes createdAt", "name expiresAt grantedBy"),
+    "KeyRevoked": ("revoked revokedKeys", ""),
+    "EndAllRequest": ("", "keepCurrent"),
+    "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),
     "AccountTier": ("email tier tenantId", ""),
 }

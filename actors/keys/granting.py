@@ -16,23 +16,24 @@ def refused_grant(
     """Why the granter cannot issue this key, or None: its key has ended, or it lacks a scope. `giver` is the granting
     key, if a key grants; `admin` says whether the account is an administrator."""
     scopes, granter = issue.key.scopes, issue.granted_by
-    if granter is not None and not granter.administers and admin and _administers(scopes):
+    if granter is not None and not granter.administers and admin and _administers(issue.key):
         return _passkey_required()
     match granter:
         case None:
-            return None
+            return _not_an_administrator(issue, admin=admin)
         case ByAccount():
             assert account is not None, "a signed-in person has an account"
-            return _lacking("This account", scopes or (), account_scopes(admin=admin))
+            lacking = _lacking("This account", scopes or (), account_scopes(admin=admin))
+            return lacking or _not_an_administrator(issue, admin=admin)
         case ByKey():
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
                 return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
             return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
 
 
-def _administers(scopes: Sequence[Scope] | None) -> bool:
-    """Whether a key with these scopes can administer. A full key has none."""
-    return scopes is None or not ADMIN_SCOPES.isdisjoint(scopes)
+def _administers(key: Key) -> bool:
+    """Whether a key is to administer: a full one that carries it, or a scoped one with such a scope."""
+    return key.admin if key.scopes is None else not ADMIN_SCOPES.isdisjoint(key.scopes)
 
 
 def _passkey_required() -> Refused:
@@ -45,6 +46,16 @@ def may_revoke(revoke: Revoke, key: Key) -> bool:
     if revoke.owner is None:
         return True
     return key.tenant_id == revoke.owner and (revoke.full or key.scopes is not None)
+
+
+def _not_an_administrator(issue: Issue, *, admin: bool) -> Refused | None:
+    """A full key carries administration only if an administrator asks for it. An operator may issue a scoped key in
+    advance: it takes effect once the account is an administrator's."""
+    if not issue.key.admin or issue.key.scopes is not None or admin:
+        return None
+    return Refused(
+        Code.FORBIDDEN, f"Only an administrator's key can carry administration, and {issue.email} is not one."
+    )
 
 
 def _lacking(who: str, given: Iterable[Scope], holds: Sequence[Scope]) -> Refused | None:

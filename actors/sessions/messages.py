@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from actors.codes import EmailedCode
 from actors.letters import Draft
 from actors.sessions.second_factor import SecondFactorAnswer, SecondFactorMessage
-from actors.values import AuditRecord, Refused, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class CompleteSignIn:
     network_id: bytes
     tenant_id: str
     audit: AuditRecord
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,13 @@ class IssueLink:
 
 @dataclass(frozen=True, slots=True)
 class UseLink:
-    """Start `session` for the email of a sign-in link. The email of `session` and `audit` is not known before."""
+    """Start `session` for the email of a sign-in link. The email of `session`, `audit` and `notice` is not known before."""
 
     token_hash: bytes
     session: Session
     tenant_id: str
     audit: AuditRecord
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,16 @@ class EndSession:
     audit: AuditRecord
 
 
-Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession | SecondFactorMessage
+@dataclass(frozen=True, slots=True)
+class EndSessions:
+    """Revoke all sessions of the account of `email`, except `kept`."""
+
+    email: str
+    kept: str | None
+    audit: AuditRecord
+
+
+Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession | EndSessions | SecondFactorMessage
 
 
 # Answers.
@@ -141,8 +152,15 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionsEnded:
+    """Committed: the ids of the sessions that this message revoked."""
+
+    session_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LinkIssued:
     """Committed: the link works."""
 
 
-Answer = CodeSent | Kept | LinkIssued | SecondFactorAnswer | Refused
+Answer = CodeSent | Kept | LinkIssued | SessionsEnded | SecondFactorAnswer | Refused

@@ -13,6 +13,7 @@ from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, digest, is_session_token, new_session_token
 from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
+from actors.notices import notice
 from actors.sessions.actor import StartedSession
 from actors.sessions.messages import Answer, Kept, Message
 from actors.sessions.relying_party import RelyingParty, Response, challenge_hash
@@ -38,12 +39,9 @@ from actors.sessions.second_factor import (
 from actors.sessions.standing import not_available, not_verified, sign_in_ended
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
-from actors.times import DAY_MS
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
 
 CHALLENGE_BYTES = 32
-NOTICE_MS = 3 * DAY_MS
-"""How long delivery of a mail about a changed passkey is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,8 @@ class PasskeyKeeper(Actor[Message, Answer]):
             return not_verified()
         fresh = new_session_token(self._entropy.token(ENTROPY_BYTES))
         audit = self._audit(Agent("session", pending.id, pending.email), "session.started", "session", pending.id)
-        answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit))
+        told = notice(self._id("let"), "new_session", pending.email, self._clock.now_ms())
+        answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, told))
         assert isinstance(answer, Kept | Refused)
         return answer if isinstance(answer, Refused) else StartedSession(fresh, answer.session)
 
@@ -234,8 +233,7 @@ class PasskeyKeeper(Actor[Message, Answer]):
         )
 
     def _mail(self, template: str, email: str) -> OutboxMessage:
-        now_ms = self._clock.now_ms()
-        return OutboxMessage(self._id("let"), email, template, b"", now_ms, now_ms + NOTICE_MS)
+        return notice(self._id("let"), template, email, self._clock.now_ms())
 
 
 def _email_of(agent: Agent) -> str:

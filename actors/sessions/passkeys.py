@@ -1,4 +1,4 @@
-"""The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0057."""
+"""The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0058."""
 
 import json
 from dataclasses import replace
@@ -49,7 +49,7 @@ class Sessions(Protocol):
 
     def keep_session(self, session: Session) -> None: ...
 
-    def begin(self, session: Session, audit: AuditRecord) -> Kept: ...
+    def begin(self, session: Session, audit: AuditRecord, notice: OutboxMessage | None) -> Kept: ...
 
 
 class Passkeys:
@@ -136,7 +136,7 @@ class Passkeys:
             expires_ms=self._now_ms + self._session_life_ms,
             passkey_ms=self._now_ms,
         )
-        return self._sessions.begin(session, finish.audit)
+        return self._sessions.begin(session, finish.audit, finish.notice)
 
     def _cancel(self, cancel: CancelSignIn) -> SignInCancelled:
         pending = self._pending(cancel.pending_id)

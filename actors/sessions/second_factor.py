@@ -132,6 +132,7 @@ class FinishSignIn:
     token_hash: bytes
     assertion: Assertion
     audit: AuditRecord
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,127 +1,41 @@
-"""The rules of sign-ins and sessions; those of passkeys are in `passkeys`. Pure; source: ADR 0011, 0012, 0056 and 0057.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012, 0056 and 0058.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from actors.codes import CodeRules, guess, renew, wrong_code
-from actors.letters import LetterBook, LetterCount, LetterRules
+from actors.codes import guess, renew, wrong_code
+from actors.letters import LetterBook
+from actors.notices import Ending, telling
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    EndSessions,
     IssueLink,
     Kept,
     LinkIssued,
     Message,
     Session,
+    SessionsEnded,
     SignIn,
-    SignInLink,
     StartSignIn,
     Touch,
     UseLink,
 )
 from actors.sessions.passkeys import Passkeys
-from actors.sessions.second_factor import SecondFactorRows, rows_of
-from actors.sessions.standing import PasskeyRules
-from actors.times import DAY_MS, HOUR_MS
+from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows_to_lock
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
+__all__ = ["Decision", "LockSet", "SessionRules", "Snapshot", "decide", "rows_to_lock", "unusable_link"]
 
-@dataclass(frozen=True, slots=True)
-class SessionRules:
-    """Limits of sign-ins and sessions. Times are in milliseconds."""
-
-    life_ms: int = 30 * DAY_MS
-    touch_ms: int = HOUR_MS
-    per_account: int = 20
-    codes: CodeRules = field(default_factory=CodeRules)
-    letters: LetterRules = field(default_factory=LetterRules)
-    passkeys: PasskeyRules = field(default_factory=PasskeyRules)
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """The rows of a batch. The same class holds the changes of a decision. `sign_ins` are by email and browser.
-    `sessions` has the named ones, and all live ones of the emails in `LockSet.entering`."""
-
-    sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
-    letters: dict[bytes, LetterCount] = field(default_factory=dict)
-    links: dict[bytes, SignInLink] = field(default_factory=dict)
-    accounts: dict[str, Account] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
-    second_factor: SecondFactorRows = field(default_factory=SecondFactorRows)
-
-
-@dataclass(slots=True)
-class Decision:
-    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts."""
-
-    changed: Snapshot = field(default_factory=Snapshot)
-    tenants: list[Tenant] = field(default_factory=list)
-    outbox: list[OutboxMessage] = field(default_factory=list)
-    audits: list[AuditRecord] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class LockSet:
-    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in or whose passkeys are
-    concerned: their accounts, live sessions and passkeys are read, too. The store adds the emails of links to them.
-    `holders` are the ids of sessions and pending sign-ins with a challenge, and `credential_ids` those of new passkeys."""
-
-    sign_ins: tuple[tuple[str, bytes], ...]
-    letter_ids: tuple[bytes, ...]
-    link_hashes: tuple[bytes, ...]
-    entering: tuple[str, ...]
-    session_ids: tuple[str, ...]
-    holders: tuple[str, ...] = ()
-    credential_ids: tuple[bytes, ...] = ()
-
-
-def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    sign_ins: set[tuple[str, bytes]] = set()
-    letter_ids: set[bytes] = set()
-    link_hashes: set[bytes] = set()
-    entering: set[str] = set()
-    session_ids: set[str] = set()
-    holders: set[str] = set()
-    credential_ids: set[bytes] = set()
-    for message in messages:
-        match message:
-            case StartSignIn(email=email, browser=browser, draft=draft):
-                sign_ins.add((email, browser))
-                letter_ids.update(draft.count_ids)
-            case CompleteSignIn(session=session, browser=browser, network_id=network_id):
-                sign_ins.add((session.email, browser))
-                letter_ids.add(network_id)
-                entering.add(session.email)
-            case IssueLink(link=link):
-                link_hashes.add(link.token_hash)
-            case UseLink(token_hash=token_hash):
-                link_hashes.add(token_hash)
-            case Touch(session_id=session_id) | EndSession(session_id=session_id):
-                session_ids.add(session_id)
-            case _:
-                rows = rows_of(message)
-                entering.update(rows.emails)
-                holders.update(rows.holders)
-                credential_ids.update(rows.credential_ids)
-    return LockSet(
-        tuple(sorted(sign_ins)),
-        tuple(sorted(letter_ids)),
-        tuple(sorted(link_hashes)),
-        tuple(sorted(entering)),
-        tuple(sorted(session_ids)),
-        tuple(sorted(holders)),
-        tuple(sorted(credential_ids)),
-    )
+LABEL_LENGTH = 100
+"""Characters of a browser's name for itself in a mail."""
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -166,6 +80,8 @@ class _Batch:
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
+            case EndSessions():
+                return self._end_all(message)
             case _:
                 return self._passkeys.handle(message)
 
@@ -192,7 +108,7 @@ class _Batch:
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
         self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
-        return self._enter(session, complete.tenant_id, complete.audit)
+        return self._enter(session, complete)
 
     def _issue_link(self, issue: IssueLink) -> Answer:
         self.decision.changed.links[issue.link.token_hash] = issue.link
@@ -205,23 +121,28 @@ class _Batch:
         if link is None or link.used_ms is not None or self._now_ms >= link.expires_ms:
             return unusable_link()
         self.decision.changed.links[link.token_hash] = replace(link, used_ms=self._now_ms)
-        session = replace(use.session, email=link.email)
-        return self._enter(session, use.tenant_id, replace(use.audit, actor_email=link.email))
+        return self._enter(replace(use.session, email=link.email), use)
 
-    def _enter(self, session: Session, tenant_id: str, audit: AuditRecord) -> Answer:
+    def _enter(self, session: Session, by: CompleteSignIn | UseLink) -> Answer:
         """Start a session and create its account, or wait for a passkey if the account has one."""
         if self._passkeys.of(session.email):
-            return self._passkeys.await_passkey(session, audit)
-        return self.begin(session, audit, self._make_account(session.email, tenant_id))
+            return self._passkeys.await_passkey(session, replace(by.audit, actor_email=session.email))
+        return self.begin(session, by.audit, by.notice, self._make_account(session.email, by.tenant_id))
 
     def begin(
-        self, session: Session, audit: AuditRecord, changes: Mapping[str, list[str | None]] | None = None
+        self,
+        session: Session,
+        audit: AuditRecord,
+        notice: OutboxMessage | None,
+        changes: Mapping[str, list[str | None]] | None = None,
     ) -> Kept:
-        """Start a session of an existing account, and end surplus ones. `changes` are those that came with it."""
+        """Start a session of an existing account, end surplus ones, and tell the owner. `changes` came with it."""
         ended = self._make_room(session.email)
         told = {**(changes or {}), **({"ended": ended} if ended else {})}
         self.keep_session(session)
-        self.decision.audits.append(replace(audit, changes=json.dumps(told)))
+        self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(told)))
+        for message in telling(notice, Ending.SESSION, session.id, session.agent[:LABEL_LENGTH]):
+            self.decision.outbox.append(replace(message, recipient=session.email))
         return Kept(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
@@ -245,6 +166,15 @@ class _Batch:
         known = self._snapshot.sessions | self.decision.changed.sessions
         live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
         return sorted(live, key=lambda each: (each.seen_ms, each.id))
+
+    def _end_all(self, order: EndSessions) -> Answer:
+        ended = [each for each in self.live_sessions(order.email) if each.id != order.kept]
+        for each in ended:
+            self.keep_session(self._ended(each))
+        ids = tuple(each.id for each in ended)
+        if ids:
+            self.decision.audits.append(replace(order.audit, changes=json.dumps({"ended": ids})))
+        return SessionsEnded(ids)
 
     def _touch(self, touch: Touch) -> Answer:
         session = self.session(touch.session_id)

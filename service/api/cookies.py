@@ -1,6 +1,6 @@
 """The cookies of sessions and of browsers that sign in, and the check that a request comes from a page of this service.
 
-Source: ADR 0012, 0013, 0056 and 0057.
+Source: ADR 0012, 0013, 0056 and 0058.
 """
 
 from collections.abc import Mapping

@@ -60,6 +60,20 @@ async def test_a_person_with_a_passkey_signs_in_with_the_code_and_the_passkey(wo
     assert (await owner.listed())["items"][0]["lastUsedAt"] == world.now_ms
 
 
+async def test_the_owner_is_told_of_a_session_and_not_of_a_pending_sign_in(world: World) -> None:
+    def sessions_told() -> int:
+        return len([mail for mail in world.postbox.mails if mail.subject == "A new sign-in to your account"])
+
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    await world.settled()
+    assert sessions_told() == 1
+    await owner.finishes(authenticator.shows(await owner.challenged()))
+    await world.settled()
+    assert sessions_told() == 2
+
+
 async def test_a_pending_sign_in_opens_nothing_as_either_cookie(world: World) -> None:
     await owner_with_passkey(world)
     owner = Owner(world)
@@ -576,11 +590,16 @@ async def test_with_the_setting_only_a_session_with_a_passkey_grants_the_rights_
         administering = {"name": "Jobs", "scopes": [Scope.ADMIN_READ]}
         harmless = {"name": "Jobs", "scopes": [Scope.LIBRARY_READ]}
         started = (await world.client.post(device)).json
-        approval = {"userCode": started["user_code"], "decision": "approve"}
-        asked: list[tuple[str, Any]] = [(scoped, administering), (full, None), (f"{device}/approval", approval)]
+        approval = {"userCode": started["user_code"], "decision": "approve", "admin": True}
+        asked: list[tuple[str, Any]] = [
+            (scoped, administering),
+            (full, {"admin": True}),
+            (f"{device}/approval", approval),
+        ]
         for path, body in asked:
             assert told(await owner.call("POST", path, body)) == (403, "forbidden"), path
-        assert (await owner.call("POST", scoped, harmless)).status == 200
+        for path, body in ((scoped, harmless), (full, None)):
+            assert (await owner.call("POST", path, body)).status == 200, path
         # A key passes no such rights on, whatever it holds.
         assert told(await world.client.post(scoped, key, json=administering)) == (403, "forbidden")
         assert (await world.client.post(scoped, key, json=harmless)).status == 200

@@ -57,6 +57,7 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
             SessionBegun(id=pending.id, email=pending.email, expiresAt=pending.expires_ms, passkeyRequired=True),
             keep_pending_cookie(begun.token, services.base_url, seconds),
         )
+    services.mail.wake()
     session = begun.session
     services.session_reader.expect(begun.token)
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
