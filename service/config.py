@@ -5,6 +5,7 @@ from typing import Self
 from pydantic import model_validator
 
 from service.config_sections import (
+    Account,
     Actors,
     Admin,
     Billing,
@@ -22,6 +23,7 @@ from service.config_sections import (
     Mint,
     Nodes,
     Pages,
+    Retention,
     Section,
     Server,
     Sessions,
@@ -52,6 +54,8 @@ class Config(Section):
     admin: Admin
     billing: Billing
     bookings: Bookings
+    account: Account
+    retention: Retention
     events: Events
     catalog: Catalog
     actors: Actors

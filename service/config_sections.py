@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.http.addresses import Network
+from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
@@ -190,6 +191,30 @@ class Bookings(Section):
     horizon_weeks: Annotated[int, Field(ge=1, le=520)]
     sweep_seconds: Seconds
     check_seconds: Annotated[float, Field(gt=0, le=1)]
+
+
+class Account(Section):
+    undo_days: Annotated[int, Field(ge=1, le=90)]
+    exports_per_hour: Count
+
+
+class Retention(Section):
+    """Days that rows stay after their end. The lower bounds are what other rules and pages still need."""
+
+    unclaimed_keys_days: Annotated[int, Field(ge=1, le=3_650)]
+    ended_keys_days: Annotated[int, Field(ge=30, le=3_650)]
+    unpaid_bookings_days: Annotated[int, Field(ge=30, le=3_650)]
+    payment_events_days: Annotated[int, Field(ge=35, le=3_650)]
+    usage_days: Annotated[int, Field(ge=MOST_DAYS, le=3_650)]
+    audit_days: Annotated[int, Field(ge=90, le=3_650)]
+    sessions_days: Annotated[int, Field(ge=1, le=3_650)]
+    mails_days: Annotated[int, Field(ge=1, le=365)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        audit_days = self.audit_days
+        at_most("retention.unpaid_bookings_days", self.unpaid_bookings_days, "retention.audit_days", audit_days)
+        return self
 
 
 class Events(Section):

@@ -157,7 +157,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.remembered:
         await connection.execute(SQL.insert_keys, *columns(IdempotencyRecord, decision.remembered))
     if decision.events:
-        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)))
+        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
     await append_audits(connection, decision.audits)
     if decision.visible:
         await connection.execute(SQL.advance)

@@ -59,7 +59,10 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
     """The tables that no reader returns as a whole."""
     if isinstance(below, Memory):
         keys = {(k.tenant_id, k.operation, k.key, k.fingerprint, k.booking_id) for k in below.booking_keys.values()}
-        return {"keys": keys, "events": set(below.payment_events.items())}
+        return {
+            "keys": keys,
+            "events": {(event_id, booking_id) for event_id, (booking_id, _) in below.payment_events.items()},
+        }
     keys = await below.read(
         lambda c: c.fetch("select tenant_id, operation, key, fingerprint, booking_id from booking_keys")
     )

@@ -29,6 +29,7 @@ async def dashboard(request: PageRequest) -> Template:
     days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
     keys = (await request.ask("listAccountKeys")).or_refused()["items"]
     sessions = (await request.ask("listSessions")).or_refused()["items"]
+    deletion = (await request.ask("getAccountDeletion")).or_refused()
     return Template(
         "dashboard.html",
         {
@@ -43,6 +44,7 @@ async def dashboard(request: PageRequest) -> Template:
             "keys": keys,
             "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
             "sessions": sessions,
+            "deletes_at": deletion.get("deletesAt"),
         },
     )
 
