@@ -39,6 +39,10 @@ class AccountEraser(PeriodicTask):
         return f"<AccountEraser{' failing' if self._failing else ''}{' closed' if self._closed else ''}>"
 
     async def _round(self) -> None:
+        await self.sweep()
+
+    async def sweep(self) -> None:
+        """Work on the accounts that are due now."""
         for deletion in await self._accounts.due(self._limits.accounts):
             if self._closed:
                 return

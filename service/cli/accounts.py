@@ -50,7 +50,7 @@ def add_account_commands(commands: Commands) -> None:
 
 
 async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> None:
-    address, wanted = _email(email), _scopes(scopes)
+    address, wanted = email_of(email), _scopes(scopes)
     if name is not None:
         _check_name(name)
     async with _open_keys(config, data_dir) as keys:
@@ -67,21 +67,21 @@ async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
 
 
 async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with _open_keys(config, data_dir) as keys:
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
 
 async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with _open_keys(config, data_dir) as keys:
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
 
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with _open_keys(config, data_dir) as keys:
         outcome = await keys.revoke_admin(address, AGENT)
         if not outcome.changed:
@@ -122,7 +122,7 @@ def _check_name(name: str) -> None:
         raise CommandError(f"--name {error}") from None
 
 
-def _email(text: str) -> str:
+def email_of(text: str) -> str:
     try:
         return TypeAdapter(Email).validate_python(text)
     except ValidationError:

@@ -88,6 +88,7 @@ class MemoryAccounts(MemoryStore):
         steps = (
             self._forget_in_audit,
             self._erase_mails,
+            self._erase_claims,
             self._erase_keys,
             self._erase_days,
             self._erase_idempotency_keys,
@@ -136,6 +137,12 @@ class MemoryAccounts(MemoryStore):
             del tables.messages[message_id]
             tables.outbox.pop(message_id, None)
         return len(gone)
+
+    def _erase_claims(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.claims
+        named = [row for row in rows.values() if row.email == deletion.email and row.completed_ms is None][:limit]
+        rows.update((row.token_hash, replace(row, email=None, proof=None)) for row in named)
+        return len(named)
 
     def _erase_keys(self, deletion: Deletion, limit: int) -> int:
         gone = [row.id for row in self._memory.keys.values() if row.tenant_id == deletion.tenant_id][:limit]

@@ -22,6 +22,7 @@ MAIL = statements("mail")
 ERASING = (
     SQL.forget_in_audit,
     SQL.erase_mails,
+    SQL.erase_claims,
     SQL.erase_keys,
     SQL.erase_days,
     SQL.erase_idempotency_keys,

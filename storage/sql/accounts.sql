@@ -91,6 +91,17 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: erase_claims
+-- Forget an email to which codes for keys of others were sent.
+with gone as (
+    update claims set email = null, proof = null where token_hash = any (array(
+        select token_hash from claims where email = $2::text and completed_ms is null
+            and $1::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: erase_keys
 -- Delete the keys of a tenant, with their claims and uses.
 with old as materialized (
