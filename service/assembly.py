@@ -11,7 +11,7 @@ from actors.accounts.actor import AccountKeeper
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
-from actors.clock import DAY_MS, Clock, Entropy
+from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
@@ -29,7 +29,7 @@ from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
-from actors.retention.state import DEVICES_DAYS, SIGN_INS_DAYS, RetentionRules, lives_ms
+from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, lives_ms
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.reader import SessionReader
 from actors.stores import PoolStatistics, Stores
@@ -154,7 +154,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         quota=classes.quota(
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
-        mail=_mail_sender(config, base_url, stores.outbox, ports, limits),
+        mail=_mail_sender(config, links, stores.outbox, ports, limits),
         catalog=Catalog(stores.catalog, limits.catalog),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
@@ -167,7 +167,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),
-        health=Health(stores.database.ping, lambda: services.actor_statistics()),
+        health=Health(
+            ping=stores.database.ping,
+            actors=lambda: services.actor_statistics(),
+            write_age_seconds=lambda: nodes.age_seconds,
+            write_seconds=limits.nodes.live_seconds,
+        ),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         links=links,
         payments=gateway.payments,
@@ -176,11 +181,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     return services
 
 
-def _mail_sender(config: Config, base_url: str, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
+def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
     url, seconds = config.mail.smtp_url, config.mail.timeout_seconds
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
-        writer = MailRenderer(config.mail.sender, base_url, partial(code_from, ports.secrets.codes))
+        code_of = partial(code_from, ports.secrets.codes)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
@@ -209,7 +215,9 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
     """All rows to delete after a time."""
     return [
-        Pruning("sign-ins", SIGN_INS_DAYS * DAY_MS, stores.sessions.prune_sign_ins),
+        Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
+        Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_letters),
+        Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
         Pruning("ended sessions", rules.sessions_days * DAY_MS, stores.sessions.prune_sessions),
         Pruning("device logins", DEVICES_DAYS * DAY_MS, stores.devices.prune),
         *(

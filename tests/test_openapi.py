@@ -29,7 +29,7 @@ STATUSES = {
     "pollDevice": {200, 429},
     "getDeviceApproval": KEYED,
     "decideDevice": KEYED | {409},
-    "startSignIn": {200, 429},
+    "startSignIn": {200, 403, 429},
     "completeSignIn": {200, 403, 429},
     "listSessions": {200, 401, 429},
     "endSession": KEYED | {404},
@@ -80,6 +80,7 @@ STATUSES = {
     "getAccountDeletion": {200, 401, 429},
     "confirmAccountDeletion": KEYED | {404, 409},
     "undoAccountDeletion": KEYED | {404},
+    "endAll": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
@@ -93,6 +94,7 @@ ANY = {400, 413, 500, 503}
 CODES_OF_403 = {
     "getDeviceApproval": {"forbidden"},
     "decideDevice": {"forbidden"},
+    "startSignIn": {"forbidden"},
     "completeSignIn": {"forbidden"},
     "endSession": {"forbidden"},
     "getUsage": {"key_expired", "insufficient_scope"},
@@ -110,6 +112,7 @@ CODES_OF_403 = {
     "undoAccountDeletion": {"forbidden"},
     "createAccountKey": {"forbidden"},
     "revokeAccountKey": {"forbidden"},
+    "endAll": {"forbidden"},
 }
 ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 ADMINISTRATOR = ACCOUNT | {"forbidden"}
@@ -215,7 +218,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
-        begins_or_ends = operation.name in ("completeSignIn", "endSession") and status == "200"
+        begins_or_ends = operation.name in ("startSignIn", "completeSignIn", "endSession", "endAll") and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
@@ -288,6 +291,7 @@ def test_only_these_operations_take_a_body() -> None:
         "startBooking": True,
         "createAccountKey": False,
         "confirmAccountDeletion": True,
+        "endAll": False,
         "createScopedKey": True,
         "reviewCampaign": True,
         "createSlot": True,
@@ -373,15 +377,17 @@ FIELDS = {
     "ClaimComplete": ("claimToken email code", ""),
     "UsageDays": ("items", ""),
     "UsageDay": ("day used", ""),
-    "AccountKeyRequest": ("", "name"),
+    "AccountKeyRequest": ("", "name expiresAt admin"),
     "AccountKeyIssued": ("apiKey id keyPrefix", ""),
     "AccountKeys": ("items", ""),
-    "AccountKey": ("id keyPrefix kind createdAt", "scopes name lastUsedAt"),
-    "ScopedKeyRequest": ("name scopes", ""),
+    "AccountKey": ("id keyPrefix kind createdAt admin", "scopes name lastUsedAt expiresAt grantedBy"),
+    "ScopedKeyRequest": ("name scopes", "expiresAt"),
     "ScopedKeyIssued": ("apiKey id scopes", ""),
     "ScopedKeys": ("items", ""),
-    "ScopedKey": ("id keyPrefix scopes createdAt", "name"),
-    "KeyRevoked": ("revoked", ""),
+    "ScopedKey": ("id keyPrefix scopes createdAt", "name expiresAt grantedBy"),
+    "KeyRevoked": ("revoked revokedKeys", ""),
+    "EndAllRequest": ("", "keepCurrent"),
+    "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),
     "AccountTier": ("email tier tenantId", ""),
 }

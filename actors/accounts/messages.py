@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actors.codes import EmailedCode
+from actors.codes import EmailedCode, Sendings
 from actors.values import AuditRecord, OutboxMessage, Refused
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion(EmailedCode):
+class Deletion(Sendings, EmailedCode):
     """The requested deletion of an account, with the code that confirms it. Once confirmed, the account is erased at
     `due_ms`, unless its owner undoes it. Since `begun_ms` the account is gone, and its rows are being erased."""
 

@@ -1,4 +1,4 @@
-"""The rules of deleting accounts: locked rows and messages in, changes and answers out. Pure; source: ADR 0056."""
+"""The rules of deleting accounts: locked rows and messages in, changes and answers out. Pure; source: ADR 0058."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from actors.accounts.messages import (
     UndoDeletion,
     Undone,
 )
-from actors.codes import CodeRules, guess, send, wrong_code
+from actors.codes import CodeRules, guess, renew, send, wrong_code
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
 
@@ -134,10 +134,11 @@ class _Batch:
             return Refused(Code.INVALID_STATE, "The deletion of this account is confirmed already.")
         if refused := self._obstacle(start.email):
             return refused
-        sent = send(row, start.proof, self._now_ms, self._rules.codes, "to delete this account")
+        codes = self._rules.codes
+        sent = send(row, self._now_ms, "to delete this account", pause_ms=codes.pause_ms, per_day=codes.per_day)
         if isinstance(sent, Refused):
             return sent
-        self.decision.deletions[start.email] = sent
+        self.decision.deletions[start.email] = renew(sent, start.proof, self._now_ms, codes)
         self.decision.outbox.append(start.message)
         return CodeSent()
 

@@ -18,6 +18,8 @@ EXPORTED = (
     "key_uses",
     "claims",
     "sign_ins",
+    "sign_in_codes",
+    "sign_in_links",
     "sessions",
     "forms",
     "devices",
@@ -36,7 +38,7 @@ EXPORTED = (
 """The tables with rows of an account, in the order of an export."""
 
 SECRET = frozenset(
-    {"hash", "token_hash", "code_hash", "proof", "nonce", "user_code", "fingerprint", "facts"},
+    {"hash", "token_hash", "code_hash", "browser", "proof", "nonce", "user_code", "fingerprint", "facts"},
 )
 """Columns that an export leaves out: hashes, codes, and the links of mails."""
 

@@ -23,8 +23,8 @@ class RetentionRules:
         assert self.unpaid_bookings_days <= self.audit_days, "the audit of a booking must outlive it"
 
 
-SIGN_INS_DAYS = 2
-"""A node with a late clock must still count the codes of its day."""
+COUNTS_DAYS = 2
+"""A node with a late clock must still count the letters and codes of its day."""
 
 DEVICES_DAYS = 1
 
@@ -36,12 +36,12 @@ def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.ENDED_KEYS: rules.ended_keys_days,
         # A refund of today's charge may still be on its way to a tenant that has just been merged.
         Rows.MERGED_TENANTS: 1,
-        Rows.UNCONFIRMED_EMAILS: SIGN_INS_DAYS,
+        Rows.UNCONFIRMED_EMAILS: COUNTS_DAYS,
         Rows.UNPAID_BOOKINGS: rules.unpaid_bookings_days,
         Rows.PAYMENT_EVENTS: rules.payment_events_days,
         Rows.USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
-        Rows.DELETIONS: SIGN_INS_DAYS,
+        Rows.DELETIONS: COUNTS_DAYS,
         # Outcomes of batches are settled within seconds.
         Rows.JOURNAL: 1,
     }

@@ -1,4 +1,4 @@
-"""The commands for keys, tiers and administrators."""
+"""The commands for keys, tiers, administrators and sign-in links."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -14,10 +14,11 @@ from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config import Config
-from service.main import lone_key_keeper
+from service.main import lone_key_keeper, lone_session_keeper
 from service.schemas.keys import Email
-from service.schemas.texts import one_line
+from service.schemas.texts import visible
 
+LINK_PATH = "/sign-in/link"
 NAME_CHARACTERS = 64
 
 
@@ -28,14 +29,20 @@ def add_account_commands(commands: Commands) -> None:
         "email",
         "scopes",
         "name",
+        "admin",
     )
     issue.add_argument("--email", required=True, help="the account; created if it does not exist")
     issue.add_argument(
         "--scopes", metavar="A,B", help="scopes, separated by commas; without them the key is a full one"
     )
     issue.add_argument("--name", help="what the key is for")
+    issue.add_argument(
+        "--admin", action="store_true", help="carry administration; only for an administrator's full key"
+    )
     revoke = commands.add("revoke-key", revoke_key, "key")
     revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")
+    link = commands.add("sign-in-link", sign_in_link, "email")
+    link.add_argument("email", metavar="EMAIL", help="the account; created when the link is used if it does not exist")
     tier = commands.add("set-tier", set_tier, "email", "tier")
     tier.add_argument("--email", required=True)
     tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
@@ -49,12 +56,16 @@ def add_account_commands(commands: Commands) -> None:
     dismiss.add_argument("email", metavar="EMAIL")
 
 
-async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> None:
+async def issue_key(
+    config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None, admin: bool
+) -> None:
     address, wanted = email_of(email), _scopes(scopes)
+    if admin and wanted is not None:
+        raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
         _check_name(name)
     async with _open_keys(config, data_dir) as keys:
-        issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name))
+        issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
 
@@ -62,8 +73,23 @@ async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str |
 async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
     async with _open_keys(config, data_dir) as keys:
         key_id = key if key.startswith("key_") else await _only(keys, key)
-        revoked = accepted(await keys.revoke(key_id, AGENT)).key
-        print(f"revoked {revoked.prefix}... ({revoked.id})")
+        outcome = accepted(await keys.revoke(key_id, AGENT))
+        print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
+        granted = [ended for ended in outcome.ended if ended != outcome.key.id]
+        if granted:
+            print(f"revoked the keys that it granted: {', '.join(granted)}")
+
+
+async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
+    address = email_of(email)
+    async with open_beside(config, data_dir) as opened:
+        sessions = await lone_session_keeper(config, data_dir, opened, _node_id())
+        async with running([sessions]):
+            token = await sessions.issue_link(address, AGENT)
+        running_nodes = [live.node.url for live in await opened.nodes.live(config.nodes.live_seconds)]
+    base_url = config.server.base_url or next(iter(running_nodes), f"http://{config.server.bind}")
+    print(f"{base_url}{LINK_PATH}?token={token}")
+    print(f"signs in one browser as {address}, once, within 10 minutes", file=sys.stderr)
 
 
 async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
@@ -97,9 +123,13 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
 async def _open_keys(config: Config, data_dir: Path) -> AsyncIterator[KeyKeeper]:
     """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
-        keys = await lone_key_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        keys = await lone_key_keeper(config, data_dir, opened, _node_id())
         async with running([keys]):
             yield keys
+
+
+def _node_id() -> str:
+    return f"cli-{SystemEntropy().token(6).hex()}"
 
 
 async def _only(keys: KeyKeeper, text: str) -> str:
@@ -117,7 +147,7 @@ def _check_name(name: str) -> None:
     if not 1 <= len(name) <= NAME_CHARACTERS:
         raise CommandError(f"--name must have 1 to {NAME_CHARACTERS} characters")
     try:
-        one_line(name)
+        visible(name)
     except ValueError as error:
         raise CommandError(f"--name {error}") from None
 

@@ -1,6 +1,14 @@
-"""Results of the operations that only pages of this service call. They are not part of the public API."""
+"""Bodies and results of the operations that only pages of this service call. They are not part of the public API."""
 
-from pydantic import BaseModel
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+
+class LinkUse(BaseModel, strict=True):
+    """The token of an operator's sign-in link."""
+
+    token: Annotated[str, Field(max_length=100)]
 
 
 class CatalogSize(BaseModel):
@@ -28,6 +36,15 @@ class OutboxMail(BaseModel):
 
 class OutboxMails(BaseModel):
     mails: list[OutboxMail]
+
+
+class Ending(BaseModel):
+    """What the link of a mail ends. `ended` says whether this request did, or something before it."""
+
+    kind: Literal["key", "session", "admin"]
+    label: str
+    email: str
+    ended: bool = False
 
 
 class Purchase(BaseModel):

@@ -68,7 +68,10 @@ class MemoryAccounts(MemoryStore):
         tables.account_deletions.update((row.tenant_id, row) for row in decision.deletions.values())
         for account in decision.ended:
             begun_ms = tables.account_deletions[account.tenant_id].begun_ms
-            tables.sign_ins.pop(account.email, None)
+            for place in [place for place in tables.sign_ins if place[0] == account.email]:
+                del tables.sign_ins[place]
+            for token_hash in [row.token_hash for row in tables.sign_in_links.values() if row.email == account.email]:
+                del tables.sign_in_links[token_hash]
             tables.administrators.pop(account.email, None)
             del tables.accounts[account.email]
             for device_id in [row.id for row in tables.devices.values() if row.email == account.email]:

@@ -56,7 +56,13 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             claims = tables.claims.values()
             yield from _each("key_id", (row for row in claims if row.key_id in keys or row.email == email))
         case "sign_ins":
-            yield from _each("email", (row for row in tables.sign_ins.values() if row.email == email))
+            # Of the previous version, and not kept in memory.
+            return
+        case "sign_in_codes":
+            yield from ((row.browser.hex(), asdict(row)) for row in tables.sign_ins.values() if row.email == email)
+        case "sign_in_links":
+            links = tables.sign_in_links.values()
+            yield from ((row.token_hash.hex(), asdict(row)) for row in links if row.email == email)
         case "sessions":
             yield from _each("id", (row for row in tables.sessions.values() if row.id in sessions))
         case "forms":

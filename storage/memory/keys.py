@@ -55,14 +55,23 @@ class MemoryKeys(MemoryStore):
         tables = self._memory
         claims = picked(tables.claims, lock_set.token_hashes)
         accounts = picked(tables.accounts, lock_set.emails)
-        key_ids = sorted({*lock_set.key_ids, *(claim.key_id for claim in claims.values())})
-        keys = picked(tables.keys, key_ids)
+        named = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in claims.values())}
+        owners = {accounts[email].tenant_id for email in lock_set.owners if email in accounts}
+        families = {key.tenant_id for key in picked(tables.keys, lock_set.families).values()}
+        keys = {
+            key.id: key
+            for key in sorted(tables.keys.values(), key=lambda key: key.id)
+            if key.id in named
+            or (key.revoked_ms is None and key.tenant_id in owners)
+            or (key.revoked_ms is None and key.tenant_id in families and key.granter_id is not None)
+        }
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
         tenants = picked(tables.tenants, tenant_ids)
         admins = picked(tables.administrators, lock_set.admin_emails)
         count = len(tables.administrators) if lock_set.membership else 0
-        return Snapshot(keys, claims, accounts, tenants, live, admins, count)
+        letters = picked(tables.letters, lock_set.letter_ids)
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters)
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
@@ -78,6 +87,7 @@ class MemoryKeys(MemoryStore):
         tables.administrators.update(changed.administrators)
         tables.keys.update(changed.keys)
         tables.claims.update(changed.claims)
+        tables.letters.update(changed.letters)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
         tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])

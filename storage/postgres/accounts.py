@@ -13,7 +13,6 @@ from storage.postgres.columns import columns, record_of, write
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sessions import SQL as SESSIONS
 from storage.statements import statements
 
 SQL = statements("accounts")
@@ -60,10 +59,11 @@ class PostgresAccounts(Store):
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
-    """Lock in the order of the contract: sign-ins, devices, accounts, administrators, deletions, each sorted."""
+    """Lock in the order of the contract: sign-ins, links, devices, accounts, administrators, deletions, each sorted."""
     snapshot, ending = Snapshot(), list(lock_set.ending)
     if ending:
-        await connection.fetch(SESSIONS.lock_sign_ins, ending)
+        await connection.fetch(SQL.lock_sign_ins, ending)
+        await connection.fetch(SQL.lock_links, ending)
         await connection.fetch(SQL.lock_devices, ending)
     for row in await connection.fetch(KEYS.lock_accounts, list(lock_set.emails)):
         snapshot.accounts[row["email"]] = Account(**row)

@@ -46,6 +46,8 @@ SOURCES: Mapping[str, Source] = {
     "key_uses": Source(f"key_id in ({KEYS})", "key_id"),
     "claims": Source(f"key_id in ({KEYS} union all select key_id from claims where {_OF_EMAIL})", "key_id"),
     "sign_ins": Source(_OF_EMAIL, "email"),
+    "sign_in_codes": Source(_OF_EMAIL, "encode(browser, 'hex')"),
+    "sign_in_links": Source(_OF_EMAIL, "encode(token_hash, 'hex')"),
     "sessions": Source(_OF_EMAIL),
     "forms": Source(f"session_id in ({SESSIONS})", "(session_id || ' ' || id)"),
     "devices": Source(_OF_EMAIL),

@@ -50,9 +50,22 @@ on conflict (tenant_id) do update set
     sent_ms = excluded.sent_ms, sent_day = excluded.sent_day, sent_today = excluded.sent_today,
     confirmed_ms = excluded.confirmed_ms, due_ms = excluded.due_ms, begun_ms = excluded.begun_ms
 
+-- name: lock_sign_ins
+-- Lock the sign-in codes of emails. The session actor locks them before accounts.
+select email from sign_in_codes where email = any ($1::text[]) order by email, browser for update
+
+-- name: lock_links
+-- Lock the sign-in links of emails. The session actor locks them before accounts.
+select email from sign_in_links where email = any ($1::text[]) order by token_hash for update
+
 -- name: end_sign_ins
--- Delete sign-in codes of emails.
-delete from sign_ins where email = any ($1::text[])
+-- Delete the sign-in codes and links of emails.
+with old as (
+    delete from sign_ins where email = any ($1::text[])
+), links as (
+    delete from sign_in_links where email = any ($1::text[])
+)
+delete from sign_in_codes where email = any ($1::text[])
 
 -- name: end_devices
 -- Delete the device logins of emails.

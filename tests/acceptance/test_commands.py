@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from service.cli.main import main
@@ -37,6 +38,7 @@ COMMANDS = {
     "import-catalog": "all or nothing",
     "issue-key": "printed once",
     "revoke-key": "for good",
+    "sign-in-link": "works once",
     "set-tier": "tier",
     "seed-demo": "real ones stay",
     "list-slots": "slots",
@@ -211,7 +213,10 @@ def test_an_administrator_is_appointed_and_removed_beside_the_running_server(sho
     assert "ok: administrators: 1" in shop.command("doctor")
     assert shop.command("grant-admin", "Second@Example.com") == "second@example.com is an administrator\n"
     assert shop.command("grant-admin", "second@example.com") == "second@example.com is already an administrator\n"
-    keys = {email: shop.command("issue-key", "--email", email).strip() for email in (FIRST, "second@example.com")}
+    emails = (FIRST, "second@example.com")
+    keys = {email: shop.command("issue-key", "--email", email, "--admin").strip() for email in emails}
+    for email, options in (("nobody@example.com", ["--admin"]), (FIRST, ["--admin", "--scopes", "admin:read"])):
+        assert "admin" in complaint(run("issue-key", "--email", email, *options, *beside))
 
     def upgrade(email: str) -> int:
         order = {"email": "second@example.com", "tier": "upgraded"}
@@ -239,6 +244,24 @@ def test_an_account_is_exported_and_deleted_by_commands(shop: Shop) -> None:
     assert "no account" in complaint(run("export-account", "leaver@example.com", *beside))
 
 
+def test_an_operators_link_opens_a_session_beside_a_running_server(shop: Shop) -> None:
+    link = shop.command("sign-in-link", FIRST).strip()
+    assert link.startswith(f"{shop.service.url}/sign-in/link?token=sgn_"), "the address of the node that runs"
+    with httpx.Client(headers={"sec-fetch-site": "same-origin"}) as browser:
+        for _ in range(2):
+            assert "set-cookie" not in browser.get(link).headers, (
+                "opening the link, as mail scanners do, uses nothing up"
+            )
+        form = {"do": "use", "token": link.partition("token=")[2]}
+        done = browser.post(f"{shop.service.url}/sign-in/link", data=form)
+        assert (done.status_code, done.headers["location"]) == (303, "/dashboard?notice=signed_in")
+        assert browser.post(f"{shop.service.url}/sign-in/link", data=form).status_code == 400
+        cookie = {"cookie": done.headers["set-cookie"].partition(";")[0]}
+        dashboard = browser.get(f"{shop.service.url}/dashboard", headers=cookie)
+    assert FIRST in dashboard.text
+    assert link.partition("token=")[2] not in shop.service.log()
+
+
 def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
     cases = {
         ("revoke-key", "cs_user_none"): "there is no such key",
@@ -246,6 +269,7 @@ def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
         ("export-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("delete-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",
+        ("sign-in-link", "no address"): "'no address' is not an email address",
     }
     beside = ("--data-dir", shop.service.data_dir)
     for done, words in zip(run_all(*((*case, *beside) for case in cases)), cases.values(), strict=True):

@@ -11,7 +11,7 @@ import pytest
 
 from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
-from tests.api.callers import CALLERS
+from tests.api.callers import CALLERS, OUR_PAGE
 from tests.api.sponsors import CAMPAIGN, NEXT_WEEK, PROFILE, uuid
 from tests.api.world import World, open_world
 
@@ -96,7 +96,7 @@ PLACES = {
         {"userCode": "WDJB-MJHT", "decision": "approve"},
         "400 invalid_code",
     ),
-    "startSignIn": Place("POST", "/api/v1/auth/session", PUBLIC, {"email": "ann@example.com"}),
+    "startSignIn": Place("POST", "/api/v1/auth/session", FROM_OUR_PAGE, {"email": "ann@example.com"}),
     "completeSignIn": Place(
         "POST",
         "/api/v1/auth/session/complete",
@@ -111,6 +111,7 @@ PLACES = {
     "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
     "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
     "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
+    "endAll": Place("POST", "/api/v1/account/end-all", PERSON),
     "exportAccount": Place("GET", "/api/v1/account/export", account(EVERYTHING)),
     "deleteAccount": Place("DELETE", "/api/v1/account", PERSON),
     "getAccountDeletion": Place("GET", "/api/v1/account/deletion", PERSON),
@@ -405,7 +406,7 @@ async def _public_answers(world: World, headers: dict[str, str], email: str) -> 
     claim |= {"code": await world.emailed_code(email)}
     completed = await client.post("/api/v1/auth/claim/complete", headers=headers, json=claim)
     device = await client.post("/api/v1/auth/device", headers=headers)
-    asked = await client.post("/api/v1/auth/session", headers=headers, json={"email": email})
+    asked = await client.post("/api/v1/auth/session", headers=headers | OUR_PAGE, json={"email": email})
     alive = await client.get("/healthz", headers=headers)
     ready = await client.get("/readyz", headers=headers)
     return {

@@ -10,6 +10,7 @@ from actors.values import Scope, Tier
 from service.api.operations.account_data import ROWS
 from service.api.policy import Access
 from tests.api.asgi import Response
+from tests.api.browsers import Browser as SigningIn
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, open_world
 
@@ -148,9 +149,9 @@ async def test_after_it_the_email_opens_a_fresh_account(ann: Browser) -> None:
     tenant_id = world.memory.accounts[ANN].tenant_id
     await ann.confirmed()
     await pass_ms(world, 8 * DAY_MS)
-    await world.client.post("/api/v1/auth/session", json={"email": ANN})
-    body = {"email": ANN, "code": await world.emailed_code(ANN)}
-    assert (await world.client.post("/api/v1/auth/session/complete", headers=OUR_PAGE, json=body)).status == 200
+    browser = SigningIn(world.client)
+    await browser.start(ANN)
+    assert (await browser.complete(ANN, await world.emailed_code(ANN))).status == 200
     assert world.memory.accounts[ANN].tenant_id != tenant_id
     assert tenant_id not in world.memory.tenants
 
@@ -166,7 +167,7 @@ async def test_a_wrong_code_deletes_nothing(ann: Browser) -> None:
 
 
 async def test_a_sign_in_code_deletes_nothing(ann: Browser) -> None:
-    await ann.world.client.post("/api/v1/auth/session", json={"email": ANN})
+    await SigningIn(ann.world.client).start(ANN)
     code = await ann.world.emailed_code(ANN)
     assert (await ann.ask("POST", DELETION, {"code": code})).words == "400 invalid_code"
 

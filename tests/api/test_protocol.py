@@ -31,6 +31,7 @@ PATHS = {
     "/api/v1/account": "DELETE",
     "/api/v1/account/deletion": "DELETE, GET, HEAD, POST",
     "/api/v1/account/export": "GET, HEAD",
+    "/api/v1/account/end-all": "POST",
     "/api/v1/usecases": "GET, HEAD, OPTIONS",
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
     "/api/v1/bots": "GET, HEAD, OPTIONS",

@@ -3,6 +3,7 @@
 Each day has the traffic of a small service. It repeats every 35 days, so that tables that are pruned repeat their sizes.
 """
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,6 @@ from actors.accounts.sweeper import EraserLimits
 from actors.bookings.records import BookingView, Content, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.credentials import code_from
 from actors.devices.actor import StartedLogin
 from actors.events.messages import Event, Kind
 from actors.events.state import EventRules
@@ -24,7 +24,7 @@ from actors.keys.messages import Claimed
 from actors.mail.messages import Sent
 from actors.pruner import Pruner, PrunerLimits, Pruning
 from actors.retention.state import RetentionRules
-from actors.sessions.actor import StartedSession
+from actors.sessions.actor import StartedSession, StartedSignIn
 from actors.stores import Stores
 from actors.supervision import running
 from actors.values import Agent
@@ -80,6 +80,10 @@ RULES = RetentionRules(
 GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
 """Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
 
+KNOWN_MS = 5 * DAY_MS
+"""How long networks are remembered for a mailbox."""
+
+NETWORK = "203.0.113.7"
 OPERATOR = Agent("cli", "uid 0")
 PEOPLE = tuple(f"person{number}@example.com" for number in range(5))
 CONTENT = Content("Headline", "Body", "Go", "https://example.com", "A")
@@ -204,15 +208,17 @@ class Year:
 
     async def code_to(self, email: str) -> str:
         """The code of the last mail to an email."""
-        mails = [mail for mail in await self.stores.outbox.recent(50) if mail.recipient == email]
-        return code_from(SECRETS.codes, mails[0].nonce)
+        mails = [each.mail for each in await self.node.services.mail.recent(100) if each.message.recipient == email]
+        codes = [code for mail in mails if mail for code in re.findall(r"^\d{6}(?:\d{6})?$", mail.text, re.MULTILINE)]
+        return str(codes[0])
 
     async def sign_in(self, email: str) -> str:
         """A new session; returns its id."""
         sessions = self.node.services.sessions
         self.clock.at_ms += 2 * MINUTE_MS
-        await sessions.start_sign_in(email)
-        begun = await sessions.complete_sign_in(email, await self.code_to(email), "A browser")
+        started = await sessions.start_sign_in(email, None, NETWORK)
+        assert isinstance(started, StartedSignIn), started
+        begun = await sessions.complete_sign_in(email, await self.code_to(email), started.browser, NETWORK, "A browser")
         assert isinstance(begun, StartedSession)
         account = await self.stores.accounts.account(email)
         assert account is not None
@@ -226,13 +232,13 @@ class Year:
         tried = await keys.mint()
         await quota.charge(tried.key.tenant_id, usecase=False)
         await self.stores.keys.keep_uses({tried.key.id: self.clock.at_ms})
-        await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com")
+        await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", NETWORK)
         email = PEOPLE[self.day % 5]
         self.clock.at_ms += 2 * MINUTE_MS
         claimed = await keys.mint()
         await quota.charge(claimed.key.tenant_id, usecase=False)
-        await keys.start_claim(claimed.claim_token, email)
-        done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email))
+        await keys.start_claim(claimed.claim_token, email, NETWORK)
+        done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), NETWORK)
         assert isinstance(done, Claimed)
         self._claimed.append((done.key.id, email))
         await self.stores.keys.keep_uses({done.key.id: self.clock.at_ms})
@@ -244,7 +250,7 @@ class Year:
         """People sign in, approve a device and read; others ask for a code and never come."""
         services, email = self.node.services, PEOPLE[self.day % 5]
         session_id = await self.sign_in(email)
-        await services.sessions.start_sign_in(f"shy{self.day}@example.com")
+        await services.sessions.start_sign_in(f"shy{self.day}@example.com", None, NETWORK)
         await services.quota.charge(self._tenants[email], usecase=True)
         login = await services.devices.start("A program", "203.0.113.7")
         assert isinstance(login, StartedLogin)
@@ -304,8 +310,13 @@ async def open_year(
     stores = stores_in(below) if isinstance(below, Memory) else stores_over(below)
     settings = {"CATALOG__SERVER__BASE_URL": BASE_URL, "CATALOG__BOOKINGS__OPEN_HOLDS": "10"}
     config, clock = load(None, settings), HandClock(START_MS)
+    limits = Limits.of(config)
     limits = replace(
-        Limits.of(config), event_rules=EventRules(keep_days=7, ahead_days=1), accounts=AccountRules(undo_ms=3 * DAY_MS)
+        limits,
+        keys=replace(limits.keys, letters=replace(limits.keys.letters, known_ms=KNOWN_MS)),
+        sessions=replace(limits.sessions, letters=replace(limits.sessions.letters, known_ms=KNOWN_MS)),
+        event_rules=EventRules(keep_days=7, ahead_days=1),
+        accounts=AccountRules(undo_ms=3 * DAY_MS),
     )
     ports = Ports(NODE, clock, SeededEntropy(), SECRETS, mail=Postbox())
     node = assemble(config, stores, ports, limits)

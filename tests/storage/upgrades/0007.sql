@@ -1,3 +1,3 @@
-insert into account_deletions (tenant_id, email, requested_ms, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today,
-    confirmed_ms, due_ms, begun_ms) values
-    ('ten_ann', 'ann@example.com', 1763000000017, null, 0, 1, 1763000000017, 20405, 1, 1763000000018, 1763604800018, null);
+insert into sign_in_codes values ('ann@example.com', sha256('browser'), 'proof', 1763000600000, 1);
+insert into letter_counts values (sha256('a network'), 1763000000000, 20404, 1, 1770776000000);
+insert into sign_in_links values (sha256('a token'), 'ann@example.com', 1763000000000, 1763000600000, null);

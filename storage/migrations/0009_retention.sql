@@ -28,6 +28,7 @@ create index api_keys_unclaimed on api_keys (expires_ms) where kind = 'anon' and
 create index api_keys_ended on api_keys ((coalesce(revoked_ms, expires_ms)))
     where coalesce(revoked_ms, expires_ms) is not null;
 create index claims_unconfirmed on claims (sent_ms) where completed_ms is null and email is not null;
+create index sign_in_links_of_email on sign_in_links (email);
 create index claims_of_email on claims (email) where email is not null;
 create index tenants_merged on tenants (merged_into) where merged_into is not null;
 create index usage_days_by_day on usage_days (day);
