@@ -187,9 +187,16 @@ class Billing(Section):
 class Bookings(Section):
     hold_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
     open_holds: Count
+    holds_per_day: Count
+    cooldown_minutes: Annotated[int, Field(ge=0, le=7 * 24 * 60)]
     horizon_weeks: Annotated[int, Field(ge=1, le=520)]
     sweep_seconds: Seconds
     check_seconds: Annotated[float, Field(gt=0, le=1)]
+
+
+class Campaigns(Section):
+    per_account: Count
+    pending_per_account: Count
 
 
 class Events(Section):

@@ -43,7 +43,7 @@ STATUSES = {
     "listCampaigns": KEYED,
     "createCampaign": KEYED | {409},
     "getCampaign": KEYED | {404},
-    "editCampaign": KEYED | {404},
+    "editCampaign": KEYED | {404, 409},
     "submitCampaign": KEYED | {404, 409},
     "withdrawCampaign": KEYED | {404, 409},
     "pauseCampaign": KEYED | {404, 409},

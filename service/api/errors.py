@@ -47,6 +47,7 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.CAMPAIGN_NOT_BOOKABLE: ErrorResponse(409),
     Code.PROFILE_REQUIRED: ErrorResponse(409),
     Code.HOLD_LIMIT: ErrorResponse(409),
+    Code.CAMPAIGN_LIMIT: ErrorResponse(409),
     Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
     Code.INVALID_STATE: ErrorResponse(409),
     Code.PAYLOAD_TOO_LARGE: ErrorResponse(413),

@@ -124,6 +124,7 @@ class Processor:
             "client_reference_id": form["client_reference_id"],
             "currency": form["line_items[0][price_data][currency]"],
             "expires_at": expires,
+            "livemode": True,
             "metadata": {"booking_id": form["metadata[booking_id]"]},
             "mode": form["mode"],
             "payment_status": "unpaid",

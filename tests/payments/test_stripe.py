@@ -66,7 +66,7 @@ async def test_a_session_is_asked_for_as_stripe_documents_it(stripe: Processor) 
         "success_url": LINKS.result_url(MADE),
         "cancel_url": "https://catalog.test/checkout-cancelled",
     }
-    assert opened == Checkout("https://checkout.example.com/c/pay/cs_test_1", MADE.hold_ms + MARGIN_MS)
+    assert opened == Checkout("https://checkout.example.com/c/pay/cs_test_1", MADE.hold_ms + MARGIN_MS, "cs_test_1")
 
 
 async def test_asked_again_by_any_node_at_any_time_of_the_hold_the_page_is_the_same(stripe: Processor) -> None:

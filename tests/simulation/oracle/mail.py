@@ -1,5 +1,6 @@
 """Mail: each message arrives at least once or is given up for a reason, and no node sends what another has leased."""
 
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -26,8 +27,10 @@ def mails_say_what_letters_say(case: Case) -> Iterator[str]:
         letter, mail = case.memory.messages.get(handed.mail.message_id), handed.mail
         if letter is None or (letter.recipient, letter.created_ms) != (mail.recipient, mail.created_ms):
             yield f"{mail} was handed in for {letter}"
-        elif code_from(SECRET, letter.nonce) not in mail.text:
+        elif letter.nonce and code_from(SECRET, letter.nonce) not in mail.text:
             yield f"{mail} does not have its code"
+        elif not all(fact in mail.text for fact in json.loads(letter.facts).values()):
+            yield f"{mail} does not tell {letter.facts}"
         elif case.now_ms(handed.node, handed.start) >= letter.expires_ms:
             yield f"{handed.node} handed in {mail} at {handed.start:.3f}, after its code had expired"
 
