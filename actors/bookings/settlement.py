@@ -19,7 +19,7 @@ def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
     if booking is None:
         return changes.unknown_booking()
     if not _is_ours(booking, message.session_id, unit.now_ms):
-        return Refused(Code.NOT_FOUND, f"{booking.id} has no checkout session {message.session_id}.")
+        return Refused(Code.NOT_FOUND, f"The booking {booking.id} has no checkout session {message.session_id}.")
     if not unit.is_first(message.event_id, booking.id) or booking.payment_id == message.payment_id:
         return unit.view(booking)
     other = unit.paid_with(message.payment_id)
@@ -129,7 +129,7 @@ def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, 
     assert payment_id is not None, "only events name a payment"
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
     unit.keep_report(PaymentReport(payment_id, payment_id, state, unit.now_ms))
-    return Refused(Code.INVALID_STATE, f"{booking.id} was not paid with {payment_id}.")
+    return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")
 
 
 def _is_outdated(booking: Booking, message: SettleRefund) -> bool:

@@ -117,7 +117,7 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
 
 
 def headers_of(refused: Refused) -> list[tuple[str, str]]:
-    """Retry-After on 429 and 503, WWW-Authenticate on 401."""
+    """Retry-After on 429 and 503, and on 409 if the refusal is for a time; WWW-Authenticate on 401."""
     headers = []
     if refused.retry_after_seconds is not None:
         headers.append(("retry-after", str(refused.retry_after_seconds)))

@@ -1,9 +1,9 @@
 """The webhook over the real application and ledger: each event is applied at most once, in any order."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -213,11 +213,57 @@ async def test_other_events_are_received_and_change_nothing(bank: Bank, told: An
     assert (bank.books.actions, bank.books.mails) == (["booking.paid"], [])
 
 
+FOREIGN = [
+    lambda made: event(PAID, session(made, id="cs_of_others", payment_intent="pi_of_others")),
+    lambda made: event(PAID, session(made, id="cs_of_others")),
+    lambda made: event(PAID, session(made, metadata={}, payment_intent="pi_of_others")),
+    lambda made: event(PAID, session(made, metadata={"booking_id": "bok_9"}, payment_intent="pi_of_others")),
+    lambda made: event(PAID, session(made, payment_intent="pi_of_others")) | {"livemode": False},
+    lambda made: event("checkout.session.async_payment_succeeded", session(made, id="cs_of_others")),
+    lambda made: refunded_by_hand(booking_id=made, payment_intent="pi_of_others"),
+    lambda made: event("refund.updated", refund(made, payment_intent="pi_of_others")),
+    lambda made: event("refund.failed", refund(made, payment_intent="pi_of_others", status="failed")),
+    *(
+        lambda made, status=status: disputed(status, payment_intent="pi_of_others", metadata={"booking_id": made})
+        for status in ("needs_response", "won", "lost")
+    ),
+]
+"""What another system of the same account can cause, with the id of one of our bookings wherever it can set it."""
+
+
+async def test_no_foreign_event_changes_a_booking_of_any_state(
+    bank: Bank, record_property: Callable[[str, object], None]
+) -> None:
+    changed, tried = 0, 0
+    for number, (status, make) in enumerate(product(BookingStatus, FOREIGN)):
+        paid_once = status in (BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED)
+        week_ms = NEXT_WEEK_MS + 4 * WEEK_MS * (number + 1)
+        made = bank.books.put(
+            booking(
+                f"bok_{number + 10}",
+                mode=Mode.LIVE,
+                status=status,
+                week_start_ms=week_ms,
+                payment_id=f"pi_{number + 10}" if paid_once else None,
+                paid_ms=NOON_MS if paid_once else None,
+                paid_cents=125_000 if paid_once else None,
+            )
+        )
+        for _ in range(2):
+            assert (await tell(bank, make(made.id) | {"id": f"evt_{number}"})).words == "200"
+            tried += 1
+            changed += bank.books.tables.bookings[made.id] != made
+    record_property("foreign events tried", tried)
+    record_property("foreign payments that changed a booking", changed)
+    assert (changed, tried) == (0, 2 * len(BookingStatus) * len(FOREIGN))
+    assert (bank.books.actions, bank.books.mails) == ([], [])
+
+
 async def test_a_foreign_session_is_logged_once(bank: Bank, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "service.api.operations.webhooks"):
         await heard(bank, paid(id="cs_of_others"))
     lines = [record.getMessage() for record in caplog.records if "evt_1" in record.getMessage()]
-    assert lines == ["evt_1 ignored: bok_1 has no checkout session cs_of_others."]
+    assert lines == ["evt_1 ignored: The booking bok_1 has no checkout session cs_of_others."]
 
 
 async def test_a_foreign_session_costs_a_cancelled_booking_nothing(bank: Bank) -> None:
