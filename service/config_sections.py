@@ -198,6 +198,12 @@ class Campaigns(Section):
     per_account: Count
     pending_per_account: Count
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        pending = self.pending_per_account
+        at_most("campaigns.pending_per_account", pending, "campaigns.per_account", self.per_account)
+        return self
+
 
 class Events(Section):
     bucket_hours: Annotated[int, Field(ge=1, le=24)]

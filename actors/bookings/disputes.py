@@ -28,11 +28,18 @@ def settle_dispute(unit: UnitOfWork, message: SettleDispute) -> Answer:
     return unit.view(follow(unit, booking, message.origin))
 
 
+def is_lost(unit: UnitOfWork, booking: Booking) -> bool:
+    """Whether the payer's bank has taken the money back."""
+    return PaymentState.LOST in _states(unit, booking)
+
+
+def _states(unit: UnitOfWork, booking: Booking) -> set[PaymentState]:
+    return set() if booking.payment_id is None else {report.state for report in unit.reports(booking.payment_id)}
+
+
 def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     """Bring a booking in line with the disputes about its payment, and tell the administrators what has changed."""
-    assert booking.payment_id is not None, "a payment was found"
-    states = {report.state for report in unit.reports(booking.payment_id)}
-    disputed, lost = PaymentState.DISPUTED in states, PaymentState.LOST in states
+    disputed, lost = PaymentState.DISPUTED in _states(unit, booking), is_lost(unit, booking)
     if lost:
         moved = changes.apply(
             unit,

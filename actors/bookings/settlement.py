@@ -156,7 +156,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
             booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
-        case BookingStatus.REFUNDED if message.event_id is not None and booking.payment_issue != "dispute_lost":
+        case BookingStatus.REFUNDED if message.event_id is not None and not disputes.is_lost(unit, booking):
             return changes.changed(
                 unit,
                 booking,

@@ -213,13 +213,13 @@ class Processor:
     async def _dispute(self, payment: Payment) -> None:
         """Dispute a payment that nobody has begun to refund, at times before it was reported; then decide. Both events
         are under way at once, so either can come first."""
-        await trio.sleep(self._random.uniform(0.0, 3.0))
+        await trio.sleep(self._random.uniform(0.0, 1.5))
         if payment.busy or payment.back or payment.failed:
             return
         dispute_id, payment_id = self._event("dp"), payment.told.payment_id
         payment.dispute = PaymentState.DISPUTED
         self._start(self._tell, DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
-        await trio.sleep(self._random.uniform(0.2, 5.0))
+        await trio.sleep(self._random.uniform(0.1, 4.0))
         if self._faults.strikes("dispute_stays_open"):
             return
         payment.dispute = self._random.choice((PaymentState.WON, PaymentState.LOST))

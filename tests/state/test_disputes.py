@@ -163,6 +163,8 @@ def test_a_dispute_that_is_lost_while_a_refund_is_due_ends_the_refund(ledger: Le
 def test_a_refund_of_a_booking_that_was_lost_cannot_fail(ledger: Ledger) -> None:
     pay(ledger)
     ledger.act(ledger.dispute("pay_1", LOST))
+    pay(ledger, event="evt_2", payment="pay_2")
+    assert ledger.bookings["b1"].issue == "paid_twice"
     assert booked(ledger.one(ledger.settle("b1", "closed", "evt_f", "pay_1"))).status is REFUNDED
 
 

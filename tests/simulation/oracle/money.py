@@ -43,7 +43,8 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
             fair = has_weeks and not payment.back and payment.dispute is not PaymentState.LOST
             fair = fair and booking.disputed is (payment.dispute is PaymentState.DISPUTED)
         case BookingStatus.REFUNDED if payment.dispute is PaymentState.LOST:
-            fair = booking.payment_issue == "dispute_lost" and not payment.back and booking.refund_due_ms is None
+            noted = booking.payment_issue in ("dispute_lost", "paid_twice")
+            fair = noted and not payment.back and booking.refund_due_ms is None
         case BookingStatus.REFUNDED:
             fair = booking.refunded_cents == sum(payment.back) == payment.told.amount_cents
         case BookingStatus.REFUNDING:
