@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz chaos soak abuse mutants bench bench-memory bench-nodes lock clean
+.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos soak abuse mutants bench bench-memory bench-nodes lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -44,6 +44,11 @@ simulate: $(VENV)/test.stamp
 EXAMPLES ?= 1000
 fuzz: $(VENV)/test.stamp
 	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/api/test_schemathesis.py
+
+# The same for texts to search for, straight into the catalog's store: make fuzz-search SEARCHES=1000000
+SEARCHES ?= 100000
+fuzz-search: $(VENV)/test.stamp
+	CATALOG_TEST_SEARCHES=$(SEARCHES) $(VENV)/bin/python -m pytest tests/stores/test_search_fuzz.py
 
 # Clients of all kinds on two nodes while everything under them fails, each answer held against what is kept:
 # make chaos MINUTES=60 SEED=7

@@ -5,7 +5,7 @@ Each node counts for itself and allows its share, so the limit over all nodes is
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actors.times import SECOND_MS
 
@@ -57,17 +57,31 @@ class WindowLimiter:
     def hit(self, key: str, limit: int, now_ms: int, count: int = 1, *, least: int = 0) -> Allowance:
         """Count `count` requests of `key`, unless they are refused. This node's share is at least `least`."""
         here = max(least, share(limit, self._nodes()))
-        end_ms, hits = self._windows.get(key, (0, 0))
-        if end_ms <= now_ms or end_ms > now_ms + self._window_ms:
-            self._windows.pop(key, None)
-            self._make_room(now_ms)
-            end_ms, hits = now_ms + self._window_ms, 0
+        end_ms, hits = self._window(key, now_ms)
         allowed = hits + count <= here or (not hits and count <= limit)
         if allowed:
             hits += count
             self._windows[key] = (end_ms, hits)
         reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
         return Allowance(allowed, limit, max(0, here - hits), reset_seconds)
+
+    def take(self, key: str, limit: int, now_ms: int, count: int = 1) -> int:
+        """Count up to `count` requests of `key`, as many as this node's share has room for. Returns how many."""
+        end_ms, hits = self._window(key, now_ms)
+        taken = min(count, share(limit, self._nodes()) - hits)
+        if taken <= 0:
+            return 0
+        self._windows[key] = (end_ms, hits + taken)
+        return taken
+
+    def _window(self, key: str, now_ms: int) -> tuple[int, int]:
+        """The end and the hits of the window of `key`; of a new one, which is not kept yet, if it has none."""
+        window = self._windows.get(key)
+        if window is not None and now_ms < window[0] <= now_ms + self._window_ms:
+            return window
+        self._windows.pop(key, None)
+        self._make_room(now_ms)
+        return now_ms + self._window_ms, 0
 
     def give_back(self, key: str, now_ms: int, count: int = 1) -> None:
         """Subtract `count` hits of `key`, if their window is still open."""
@@ -90,3 +104,32 @@ class WindowLimiter:
 
     def __repr__(self) -> str:
         return f"<WindowLimiter {self.window_seconds} s, {len(self)} keys>"
+
+
+class SharedTotal:
+    """A limit of all clients together that does not let a few of them shut out the others.
+
+    Up to `limit` hits in a window pass. Beyond it, a network passes once if it had no hit in its window yet, up to `factor`
+    times `limit` hits in all. Many networks can therefore use everything up, but a network of its own is needed for each
+    hit. Remembers at most `capacity` networks, and forgets the oldest first.
+    """
+
+    def __init__(self, window_seconds: int, capacity: int = 100_000, *, nodes: Callable[[], int] = single_node) -> None:
+        self._totals = WindowLimiter(window_seconds, nodes=nodes)
+        self._networks = WindowLimiter(window_seconds, capacity, nodes=nodes)
+
+    def hit(self, network: str, limit: int, factor: int, now_ms: int) -> Allowance:
+        """Count one hit of `network`, unless it is refused."""
+        first = self._networks.take(network, 1, now_ms)
+        allowance = self._totals.hit("all", limit, now_ms)
+        if allowance.allowed or not first:
+            return allowance
+        if not self._totals.take("first ones", (factor - 1) * limit, now_ms):
+            self._networks.give_back(network, now_ms)
+            return allowance
+        return replace(allowance, allowed=True)
+
+    def give_back(self, network: str, now_ms: int) -> None:
+        """Subtract a hit of `network` that came to nothing."""
+        self._networks.give_back(network, now_ms)
+        self._totals.give_back("all", now_ms)

@@ -28,6 +28,7 @@ LIMITS = {
     "TIERS__ANONYMOUS__DAILY": PLENTY,
     "TIERS__ANONYMOUS__PER_MINUTE": PLENTY,
     "TIERS__ANONYMOUS__USECASE_READS": PLENTY,
+    "EVENTS__EXEMPT_NETWORKS": "127.0.0.0/8",
     # 512 connections with 500 events each must wait, not be refused.
     "EVENTS__MAILBOX": 300_000,
 }

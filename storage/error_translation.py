@@ -10,6 +10,9 @@ from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
+OutOfTime = pg.QueryCanceledError
+"""The server ended a statement at its time limit. For statements that expect it; it is `StorageUnavailable` otherwise."""
+
 CONTENDED = (
     pg.SerializationError,
     pg.DeadlockDetectedError,
@@ -51,6 +54,11 @@ def translated(error: BaseException, *, sent_commit: bool) -> BaseException:
     if isinstance(error, UNAVAILABLE):
         return StorageUnavailable(f"{type(error).__name__}: {error}")
     return error
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Whether a translated error means that the server has no room left for a write."""
+    return isinstance(error.__cause__, pg.DiskFullError)
 
 
 def error_of(connection: Any, error: BaseException) -> BaseException:

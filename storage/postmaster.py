@@ -61,8 +61,9 @@ ORPHANS_HOLD_MEMORY = "pre-existing shared memory block"
 _LINE = re.compile(r"(?P<code>[0-9A-Z]{5}) (?P<severity>[A-Z]+)\d?:  (?P<text>.*)")
 _LEVELS = {"WARNING": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR, "PANIC": logging.CRITICAL}
 # Expected, and logged at DEBUG only: a probe during startup, a connection closed by shutdown, a start that the supervisor
-# will repeat because backends of a killed postmaster still run, and a unique violation caused by another node.
-_QUIET_CODES = {STARTING_UP, "57P01", "F0001", "23505"}
+# will repeat because backends of a killed postmaster still run, a unique violation caused by another node, and the time limit
+# of a statement, whose sender reports it where that matters: anyone can search for what takes too long.
+_QUIET_CODES = {STARTING_UP, "57P01", "F0001", "23505", "57014"}
 
 log = logging.getLogger("storage.embedded")
 

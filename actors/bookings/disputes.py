@@ -1,4 +1,4 @@
-"""Disputed payments: a booking is not shown while its payment is disputed. Pure; source: ADR 0057."""
+"""Disputed payments: a booking is not shown while its payment is disputed. Pure; source: ADR 0059."""
 
 import json
 from dataclasses import replace

@@ -4,6 +4,7 @@ A store keeps documents as they are; it knows only the fields that it searches.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -88,11 +89,16 @@ class CatalogStore(Protocol):
         delivered a part. `take` is called between the store's waits, so that loading does not stall the process."""
         ...
 
-    async def search(self, kind: Kind, q: str, limit: int) -> Sequence[str]:
+    async def search(
+        self, kind: Kind, q: str, limit: int, *, room: AbstractAsyncContextManager[object], seconds: float
+    ) -> Sequence[str]:
         """At most `limit` slugs that match `q`, best first, then newest, then by slug.
 
         `q` uses web search syntax: words, "phrases", `or`, `-not`. Titles and names outweigh categories and jobs, and
         these the rest. No `q` is an error; one without searchable words finds nothing.
+
+        The search runs inside `room`. A search whose caller was cancelled leaves it only when it has ended. Raises
+        `trio.TooSlowError` if it runs longer than `seconds`.
         """
         ...
 

@@ -20,6 +20,7 @@ class EventOutcome(StrEnum):
     INACTIVE = "inactive"
     CRAWLER = "crawler"
     PREFETCH = "prefetch"
+    CAPPED = "capped"
 
 
 class EventRouter:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
 from actors.credentials import digest, is_key
+from actors.found import FoundHashes
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
 from actors.times import SECOND_MS
@@ -33,6 +34,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         # hash -> (resolved key, when it was read), oldest first.
         self._known: dict[bytes, tuple[Resolved, int]] = {}
         self._tenant_keys: dict[str, set[bytes]] = {}
+        self._found = FoundHashes(capacity)
         # Keys and tenants that changed during a lookup, whose result may be older than the change.
         self._looking = False
         self._stale_hashes: set[bytes] = set()
@@ -41,8 +43,12 @@ class KeyCache(Actor[bytes, Resolved | None]):
 
     # Intents.
 
+    def recall(self, text: str) -> Resolved | None:
+        """The cached key with this text and its account, also if revoked or expired, without a lookup."""
+        return self._recalled(digest(text)) if is_key(text) else None
+
     async def resolve(self, text: str, *, fresh: bool = False) -> Resolved | None:
-        """The key with this text and its account, also if revoked or expired; None if there is no such key.
+        """The same, with a lookup if it is not cached. None if there is no such key.
 
         A text with the wrong format or checksum costs no lookup. `fresh` bypasses the cache: the answer includes every
         change that was committed before this call.
@@ -50,10 +56,29 @@ class KeyCache(Actor[bytes, Resolved | None]):
         if not is_key(text):
             return None
         key_hash = digest(text)
-        known = None if fresh else self._known.get(key_hash)
+        known = None if fresh else self._recalled(key_hash)
+        if known is not None:
+            return known
+        with self._found.seeking(key_hash):
+            return await self.ask(key_hash)
+
+    def is_new(self, text: str) -> bool:
+        """Whether the text looks like a key that this node has never found, so that it may be a guess."""
+        return is_key(text) and digest(text) not in self._found
+
+    def is_sought(self, text: str) -> bool:
+        """Whether a key with this text is being looked up for another request."""
+        return self._found.is_sought(digest(text))
+
+    def expect(self, text: str) -> None:
+        """Note a key that was just created, so that its first use is no guess."""
+        self._found.add(digest(text))
+
+    def _recalled(self, key_hash: bytes) -> Resolved | None:
+        known = self._known.get(key_hash)
         if known is not None and 0 <= self._clock.now_ms() - known[1] < self._life_ms:
             return known[0]
-        return await self.ask(key_hash)
+        return None
 
     def forget(self, hashes: Iterable[bytes] = (), tenants: Iterable[str] = ()) -> None:
         """Drop these keys, and all keys of these tenants, because they changed."""
@@ -87,6 +112,8 @@ class KeyCache(Actor[bytes, Resolved | None]):
             found = await self._store.resolve(sorted(set(messages)))
         finally:
             self._looking = False
+        for key_hash in found:
+            self._found.add(key_hash)
         if not self._all_stale:
             for key_hash, resolved in found.items():
                 if key_hash not in self._stale_hashes and resolved.key.tenant_id not in self._stale_tenants:

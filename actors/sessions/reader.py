@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from actors.actor import Actor, ActorLimits
 from actors.credentials import digest, is_session_token
+from actors.found import FoundHashes
 from actors.sessions.messages import SignedIn
 from actors.sessions.store import SessionStore
 from actors.values import BatchId
@@ -18,12 +19,31 @@ class SessionReader(Actor[bytes, SignedIn | None]):
     def __init__(self, store: SessionStore, *, node: str, limits: ActorLimits) -> None:
         super().__init__("session_reader", node, limits)
         self._store = store
+        self._found = FoundHashes()
 
     async def resolve(self, token: str) -> SignedIn | None:
         """The session of a token and its account, also if the session has ended; None if there is none. A text with the
         wrong format costs no lookup."""
-        return await self.ask(digest(token)) if is_session_token(token) else None
+        if not is_session_token(token):
+            return None
+        token_hash = digest(token)
+        with self._found.seeking(token_hash):
+            return await self.ask(token_hash)
+
+    def is_new(self, token: str) -> bool:
+        """Whether the text looks like a token that this node has never found, so that it may be a guess."""
+        return is_session_token(token) and digest(token) not in self._found
+
+    def is_sought(self, token: str) -> bool:
+        """Whether the token is being looked up for another request."""
+        return self._found.is_sought(digest(token))
+
+    def expect(self, token: str) -> None:
+        """Note a token that was just created, so that its first use is no guess."""
+        self._found.add(digest(token))
 
     async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         found = await self._store.resolve(sorted(set(messages)))
+        for token_hash in found:
+            self._found.add(token_hash)
         return [found.get(token_hash) for token_hash in messages]

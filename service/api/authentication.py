@@ -1,7 +1,9 @@
 """Finds the caller of a request from its Authorization header or its session cookie."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
 
 from actors.clock import Clock
 from actors.keys.cache import KeyCache
@@ -13,6 +15,9 @@ from actors.values import Agent, Code, Refused, Scope, Tier
 from service.api.cookies import session_token
 from service.api.messages import Request
 from service.api.policy import Access
+from service.api.rate_limits import Budgets
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +106,15 @@ async def authenticate(
     access: Access,
     address: str,
     key_cache: KeyCache,
+    budgets: Budgets,
     clock: Clock,
     *,
     fresh: bool = False,
 ) -> Caller | Refused:
     """The caller of a request. A wrong header is refused even if a key is optional.
 
-    `fresh` bypasses the key cache, so that a revocation applies from the next request.
+    `fresh` bypasses the key cache, so that a revocation applies from the next request. An address that has sent too many
+    unknown keys can use only keys that this node knows.
     """
     if access is Access.PUBLIC:
         return Caller(address)
@@ -119,7 +126,13 @@ async def authenticate(
     text = text.strip(" ")
     if scheme.lower() != "bearer" or not text or " " in text or "," in text:
         return Refused(Code.UNAUTHORIZED, "The Authorization header must be 'Bearer <key>'.")
-    resolved = await key_cache.resolve(text, fresh=fresh)
+    resolved = None if fresh else key_cache.recall(text)
+    if resolved is None:
+        find = partial(key_cache.resolve, text, fresh=True)
+        looked_up = await _look_up(key_cache, text, find, address, budgets)
+        if isinstance(looked_up, Refused):
+            return looked_up
+        resolved = looked_up
     if resolved is None or resolved.key.revoked_ms is not None:
         return Refused(Code.INVALID_API_KEY, "This API key does not exist or has been revoked.")
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
@@ -127,13 +140,55 @@ async def authenticate(
     return Caller(address, resolved)
 
 
-async def signed_in(request: Request, base_url: str, reader: SessionReader, clock: Clock) -> Caller | None:
-    """The caller of a live session, or None. Never cached, so that ending a session applies from the next request."""
+async def signed_in(
+    request: Request, base_url: str, reader: SessionReader, budgets: Budgets, clock: Clock
+) -> Caller | Refused | None:
+    """The caller of a live session, or None. Never cached, so that ending a session applies from the next request. An
+    address that has sent too many unknown tokens can use only those that this node knows."""
     token = session_token(request.headers, base_url)
-    found = None if token is None else await reader.resolve(token)
+    if token is None:
+        return None
+    found = await _look_up(reader, token, partial(reader.resolve, token), request.client, budgets)
+    if isinstance(found, Refused):
+        return found
     if found is None or not found.session.is_live(clock.now_ms()):
         return None
     return Caller(request.client, signed_in=found)
+
+
+class _Lookups(Protocol):
+    """The reader of one kind of credentials."""
+
+    def is_new(self, text: str, /) -> bool: ...
+    def is_sought(self, text: str, /) -> bool: ...
+
+
+async def _look_up(
+    source: _Lookups, text: str, find: Callable[[], Awaitable[T | None]], address: str, budgets: Budgets
+) -> T | Refused | None:
+    """Look a credential up. Only new ones that do not exist count, and not those whose lookup failed.
+
+    A lookup counts before it begins, so that many at once do not exceed the budget. Requests with a credential that is
+    being looked up count only if it does not exist: one valid key may come many times at once.
+    """
+    if not source.is_new(text):
+        return await find()
+    first = not source.is_sought(text)
+    allowance = budgets.unknown(address, count=int(first))
+    if not allowance.allowed or not (first or allowance.remaining):
+        wait = allowance.reset_seconds
+        words = f"Your address has sent too many unknown keys or sessions. Try again in {wait} s."
+        return Refused(Code.RATE_LIMITED, words, wait)
+    missing = False
+    try:
+        found = await find()
+        missing = found is None
+        return found
+    finally:
+        if missing and not first:
+            budgets.unknown(address)
+        elif first and not missing:
+            budgets.known(address)
 
 
 def no_key() -> Refused:

@@ -111,7 +111,10 @@ class RequestPipeline:
         authorization = request.headers.get("authorization")
         if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
             # Other operations ignore the cookie.
-            person = await signed_in(request, services.base_url, services.session_reader, services.clock)
+            reader = services.session_reader
+            person = await signed_in(request, services.base_url, reader, services.budgets, services.clock)
+            if isinstance(person, Refused):
+                return person
             if person is not None and person.signed_in is not None:
                 services.sessions.touch(person.signed_in.session)
             if person is not None or operation.access is Access.SESSION:
@@ -121,6 +124,7 @@ class RequestPipeline:
             operation.access,
             request.client,
             services.key_cache,
+            services.budgets,
             services.clock,
             fresh=operation.admin,
         )

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
-from actors.limits import Allowance, WindowLimiter, single_node
+from actors.clock import HOUR_MS, SECOND_MS, Clock
+from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
 from service.api.messages import Headers
 from service.api.policy import Budget
 from service.config import Config
-from service.http.addresses import Network, is_in, limited_as
+from service.http.addresses import Network, is_in, limited_as, network_of
 
 
 def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mapping[Tier, Caps]) -> Headers:
@@ -44,16 +44,20 @@ class Budgets:
     nodes: Callable[[], int] = single_node
     _minutes: WindowLimiter = field(init=False)
     _events: WindowLimiter = field(init=False)
+    _bookings: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)
+    _unknown: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
-    _days: WindowLimiter = field(init=False)
+    _minted: SharedTotal = field(init=False)
+    _mailed: SharedTotal = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
 
     def __post_init__(self) -> None:
-        self._minutes, self._events, self._pages = (WindowLimiter(60, nodes=self.nodes) for _ in range(3))
-        self._hours = WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes)
-        self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
+        minutes = (WindowLimiter(60, nodes=self.nodes) for _ in range(4))
+        self._minutes, self._events, self._pages, self._unknown = minutes
+        self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
+        self._minted, self._mailed = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
@@ -76,15 +80,25 @@ class Budgets:
             return self._minutes.hit(f"{budget.value} {limited_as(address)}", 4 * pace, now_ms, least=2 * pace)
         allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
         if allowance.allowed and budget is Budget.MINT:
-            return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
+            mint = self.config.mint
+            return self._minted.hit(network_of(address), mint.per_hour_total, mint.total_factor, now_ms)
         return allowance
 
-    def email(self, budget: Budget, email: str) -> Allowance:
-        """Count one code mailed to this address, or one guess at a code. Claims and sign-ins are counted separately."""
-        claim = self.config.claim
-        starts = budget in (Budget.CLAIM_START, Budget.SIGN_IN_START)
-        most = claim.letters_per_email if starts else claim.guesses_per_email
-        return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
+    def mail(self, address: str) -> Allowance:
+        """Count one code to be mailed for this address, among those of all addresses."""
+        mail = self.config.mail
+        return self._mailed.hit(network_of(address), mail.per_hour_total, mail.total_factor, self.clock.now_ms())
+
+    def not_mailed(self, address: str) -> None:
+        """Give back what `mail` counted for a code that is not mailed."""
+        self._mailed.give_back(network_of(address), self.clock.now_ms())
+
+    def unknown(self, address: str, count: int = 1) -> Allowance:
+        """Count a lookup of a key or session that this node has never found. `known` gives it back if it exists."""
+        return self._unknown.hit(limited_as(address), self.config.keys.unknown_per_minute, self.clock.now_ms(), count)
+
+    def known(self, address: str) -> None:
+        self._unknown.give_back(limited_as(address), self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""
@@ -96,6 +110,21 @@ class Budgets:
         """Count `count` more events of a request that was counted as one: all of them together, or none."""
         self._events.give_back(limited_as(address), self.clock.now_ms())
         return self.events(address, 1 + count)
+
+    def caps_events(self, address: str) -> bool:
+        """Whether `take_events` limits this address."""
+        return self.config.events.per_booking_per_hour > 0 and not is_in(address, self._exempt)
+
+    def take_events(self, address: str, booking_id: str, count: int = 1) -> int:
+        """Count up to `count` events about one booking that are to be recorded. Returns how many may be."""
+        if not self.caps_events(address):
+            return count
+        limit = self.config.events.per_booking_per_hour
+        return self._bookings.take(f"{limited_as(address)} {booking_id}", limit, self.clock.now_ms(), count)
+
+    def return_events(self, address: str, booking_id: str, count: int = 1) -> None:
+        """Give back what `take_events` counted for events that were not recorded."""
+        self._bookings.give_back(f"{limited_as(address)} {booking_id}", self.clock.now_ms(), count)
 
     def _per_hour(self, budget: Budget) -> int:
         match budget:

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
+from service.api.repeated_keys import repeated_key
 from service.schemas.problems import problems_of
 
 M = TypeVar("M", bound=BaseModel)
@@ -60,11 +61,16 @@ def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | 
     if optional and not body.strip():
         return None
     try:
-        return model.model_validate_json(body)
+        parsed = model.model_validate_json(body)
+        repeated = repeated_key(body, parsed)
     except ValidationError as error:
         return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=problems_of(error))
     except RecursionError:
         return Refused(Code.INVALID_REQUEST, "The body is nested too deeply.")
+    if repeated is not None:
+        problem = Problem(repeated, "repeated_key", "must be given only once")
+        return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
+    return parsed
 
 
 def parse_query(model: type[M], query: str) -> M | Refused:

@@ -48,6 +48,20 @@ def _limited_as(address: str) -> str:
     return address if parsed is None else str(parsed)
 
 
+def network_of(address: str) -> str:
+    """The network that a client's address most likely belongs to: the /24 of an IPv4 address, the /48 of an IPv6 address."""
+    return _network_of(address[:LONGEST_ADDRESS])
+
+
+@lru_cache(ADDRESSES)
+def _network_of(address: str) -> str:
+    parsed = _parsed(address)
+    if parsed is None:
+        return address
+    length = 48 if isinstance(parsed, ipaddress.IPv6Address) else 24
+    return str(ipaddress.ip_network((int(parsed), length), strict=False))
+
+
 def is_in(address: str, networks: Sequence[Network]) -> bool:
     """Whether `address` is valid and in one of the networks. IPv4 addresses may be written as IPv6 (dual-stack sockets)."""
     return bool(networks) and _is_in(address[:LONGEST_ADDRESS], tuple(networks))

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from actors.values import Scope
 from service.schemas.fields import Milliseconds, Strict, absent, optional
 from service.schemas.lists import whole_number
-from service.schemas.texts import ONE_LINE
+from service.schemas.texts import NAME
 
 DEFAULT_DAYS, MOST_DAYS = 30, 90
 
@@ -38,7 +38,7 @@ class UsageDays(BaseModel):
 class AccountKeyRequest(Strict):
     """Optional name of a new full key."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64), ONE_LINE] = absent()
+    name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent()
 
 
 class AccountKeyIssued(BaseModel):

@@ -7,14 +7,15 @@ from pydantic import BaseModel, Field, model_validator
 from actors.bookings.records import CampaignView, Content
 from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
 from service.schemas.lists import Page
-from service.schemas.texts import ONE_LINE, Note
+from service.schemas.mixed_scripts import mixed_words
+from service.schemas.texts import NAME, SLOGAN, Note
 from service.schemas.urls import SponsorUrl
 
-CampaignName = Annotated[str, Field(min_length=1, max_length=80), ONE_LINE]
-Headline = Annotated[str, Field(min_length=1, max_length=55), ONE_LINE]
-Copy = Annotated[str, Field(min_length=1, max_length=140), ONE_LINE]
-Cta = Annotated[str, Field(min_length=1, max_length=24), ONE_LINE]
-LogoText = Annotated[str, Field(min_length=1, max_length=3), ONE_LINE]
+CampaignName = Annotated[str, Field(min_length=1, max_length=80), NAME]
+Headline = Annotated[str, Field(min_length=1, max_length=55), SLOGAN]
+Copy = Annotated[str, Field(min_length=1, max_length=140), SLOGAN]
+Cta = Annotated[str, Field(min_length=1, max_length=24), SLOGAN]
+LogoText = Annotated[str, Field(min_length=1, max_length=3), NAME]
 
 
 class CampaignBody(Strict):
@@ -83,6 +84,16 @@ class Campaign(BaseModel):
     createdAt: Milliseconds
     reviewNote: str | None = optional("The administrator's note of the last review")
     sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
+    mixedWords: list[str] | None = optional(
+        "For administrators: words that mix Latin, Cyrillic, Greek or other letters that look alike"
+    )
+
+    @classmethod
+    def for_review(cls, view: CampaignView) -> "Campaign":
+        """A campaign as administrators see it."""
+        shown = cls.of(view)
+        texts = (shown.sponsorName or "", shown.name, shown.headline, shown.body, shown.cta, shown.logoText)
+        return shown.model_copy(update={"mixedWords": mixed_words(texts) or None})
 
     @classmethod
     def of(cls, view: CampaignView) -> "Campaign":

@@ -46,7 +46,9 @@ class EventBatchBody(Strict):
 
 
 class BatchResult(EventResult):
-    dropped: Literal["duplicate", "inactive", "crawler", "prefetch"] | None = optional("Why it was not recorded")
+    dropped: Literal["duplicate", "inactive", "crawler", "prefetch", "capped"] | None = optional(
+        "Why it was not recorded"
+    )
 
 
 class EventBatchResult(BaseModel):

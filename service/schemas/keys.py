@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
 from service.schemas.fields import Milliseconds, Strict, optional
-from service.schemas.texts import ONE_LINE
+from service.schemas.texts import NAME
 
 
 def _address(value: str) -> str:
@@ -84,7 +84,7 @@ class Usage(BaseModel):
 class ScopedKeyRequest(Strict):
     """Name and scopes of a new scoped key."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64), ONE_LINE]
+    name: Annotated[str, Field(min_length=1, max_length=64), NAME]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
 
 

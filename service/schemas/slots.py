@@ -7,10 +7,10 @@ from pydantic import Field
 from actors.bookings.records import PackageKind, Side
 from actors.values import Code, Refused
 from service.schemas.fields import Edit, MillisecondsIn, Strict, absent
-from service.schemas.texts import ONE_LINE, READABLE
+from service.schemas.texts import NAME, READABLE
 
 SlotId = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9-]+$")]
-SlotName = Annotated[str, Field(min_length=1, max_length=100), ONE_LINE]
+SlotName = Annotated[str, Field(min_length=1, max_length=100), NAME]
 Description = Annotated[str, Field(min_length=1, max_length=300), READABLE]
 WeekPrice = Annotated[int, Field(ge=50, le=10_000_000, description="Price per week in cents")]
 Weeks = Annotated[int, Field(ge=1, le=52, description="Consecutive weeks sold at once")]

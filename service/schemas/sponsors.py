@@ -8,10 +8,10 @@ from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import Scope
 from service.schemas.fields import BillingMode, Milliseconds, Strict
 from service.schemas.lists import Page
-from service.schemas.texts import ONE_LINE
+from service.schemas.texts import NAME
 from service.schemas.urls import SponsorUrl
 
-BrandName = Annotated[str, Field(min_length=1, max_length=100), ONE_LINE]
+BrandName = Annotated[str, Field(min_length=1, max_length=100), NAME]
 
 
 class ProfileBody(Strict):

@@ -15,6 +15,15 @@ _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Marks that change the text direction, also of the page around the text."""
 _HIDDEN = re.compile(r"[\u180e\u200b\u2060\ufeff\ufffe\uffff]")
 """Invisible characters, which could make two different names look the same."""
+_UNSEEN = (
+    r"\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+)
+_JOINING = r"\u200d\ufe0e\ufe0f"
+"""What emoji are composed with: a joiner, and the two variation selectors that choose text or picture."""
+_BEYOND = r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+_INVISIBLE = re.compile(f"[{_UNSEEN}{_JOINING}{_BEYOND}]")
+"""Format characters (category Cf) and Default_Ignorable_Code_Point of Unicode 15: most fonts show nothing for them."""
 _SHAPELESS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that Unicode classifies as letters or symbols, but that look blank."""
 
@@ -37,9 +46,36 @@ def one_line(value: str) -> str:
     return readable(value)
 
 
+def visible(value: str) -> str:
+    """Check the same, and that each character can be seen, so that no two names look the same."""
+    if _INVISIBLE.search(one_line(value)):
+        raise ValueError("must not contain invisible characters")
+    return value
+
+
+def pictured(value: str) -> str:
+    """Check the same, but allow what emoji are composed with: a selector after a symbol, and a joiner between two."""
+    one_line(value)
+    if not all(_composes(value, found.start()) for found in _INVISIBLE.finditer(value)):
+        raise ValueError("must not contain invisible characters")
+    return value
+
+
+def _composes(value: str, place: int) -> bool:
+    before, sign, after = value[max(0, place - 1) : place], value[place], value[place + 1 : place + 2]
+    if sign == "\u200d":
+        return _is_symbol(after) and (_is_symbol(before) or before == "\ufe0f")
+    return sign in "\ufe0e\ufe0f" and _is_symbol(before)
+
+
+def _is_symbol(sign: str) -> bool:
+    return sign != "" and unicodedata.category(sign)[0] == "S"
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule for a text, and a pattern for the document that tells clients all of it except "not blank"."""
+    """A rule for a text, and a pattern for the document. The pattern tells clients all of the rule except "not blank",
+    where emoji may be composed, and characters beyond U+FFFF."""
 
     rule: Callable[[str], str]
     pattern: str
@@ -54,6 +90,10 @@ class Written:
 _NEVER = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u180e\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
 READABLE = Written(readable, rf"^[^{_NEVER}]*$")
 ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
+NAME = Written(visible, rf"^[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}{_JOINING}]*$")
+"""For names of sponsors, campaigns, keys and slots, which people tell apart by reading them."""
+SLOGAN = Written(pictured, rf"^[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}]*$")
+"""For the words of campaigns, in which phones write emoji."""
 
 Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]

@@ -92,6 +92,7 @@ class EventsStatus(BaseModel):
     inactive: int
     crawler: int
     prefetch: int
+    capped: int
 
 
 class RefusalCount(BaseModel):

@@ -5,12 +5,13 @@ Entries are kept as JSON, so serving a page only joins bytes.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 import trio
 
 from actors.catalog.store import CatalogStore, Kind
 from actors.mailbox import answer_due
-from actors.values import Overloaded
+from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
 
@@ -20,12 +21,14 @@ SEARCH_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
-    """Limits of the catalog. `searches` run at once and `search_waiters` may wait; further ones are refused. A search fails
-    after `search_seconds`. At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
+    """Limits of the catalog. `searches` run at once, one of each caller; `search_waiters` may wait, `waiters_per_caller` of
+    each caller, and further ones are refused. A search fails after `search_seconds`, which include the wait. At most
+    `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
 
     check_seconds: float = 0.5
     searches: int = 4
     search_waiters: int = 64
+    waiters_per_caller: int = 2
     remembered_searches: int = 256
     search_seconds: float = 4.0
     remembered_pages: int = 16
@@ -56,7 +59,8 @@ class Catalog(SnapshotFollower):
         super().__init__(self._limits.check_seconds)
         self.snapshot = CatalogSnapshot()
         self._store = store
-        self._slots = trio.CapacityLimiter(self._limits.searches)
+        limits = self._limits
+        self._turns = FairLimiter(limits.searches, limits.search_waiters, limits.waiters_per_caller)
         # (kind, q, limit) -> slugs, least recently used first. Each snapshot has a new dict, so that a search started
         # before it cannot store an old result.
         self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
@@ -80,15 +84,16 @@ class Catalog(SnapshotFollower):
                 del self._first_pages[next(iter(self._first_pages))]
         return item
 
-    async def search(self, kind: Kind, q: str, limit: int) -> Page:
-        """At most `limit` entries that match `q`, best first. Raises `Overloaded`, `StorageUnavailable`, or
-        `trio.TooSlowError` after `search_seconds` or at the request's deadline."""
+    async def search(self, kind: Kind, q: str, limit: int, caller: str, *, seconds: float = inf) -> Page:
+        """At most `limit` entries that match `q`, best first, or a remembered result. Raises `CallerBusy`, `Overloaded`,
+        `StorageUnavailable`, or `trio.TooSlowError` if the search runs longer than `seconds`, after `search_seconds` or at
+        the request's deadline. `caller` names who shares one turn to search."""
         assert len(q) <= SEARCH_CHARACTERS, "the handler must refuse a longer q"
         remembered, key = self._remembered, (kind, q, limit)
         slugs = remembered.pop(key, None)
         if slugs is None:
             with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
-                slugs = await self._search(kind, q, limit)
+                slugs = await self._search(kind, q, limit, caller, seconds)
         else:
             await trio.lowlevel.checkpoint()
         remembered[key] = slugs
@@ -96,12 +101,11 @@ class Catalog(SnapshotFollower):
             del remembered[next(iter(remembered))]
         return self.snapshot.pick(kind, slugs)
 
-    async def _search(self, kind: Kind, q: str, limit: int) -> tuple[str, ...]:
-        if self._slots.statistics().tasks_waiting >= self._limits.search_waiters:
-            raise Overloaded
-        async with self._slots:
-            self._searches += 1
-            return tuple(await self._store.search(kind, q, limit))
+    async def _search(self, kind: Kind, q: str, limit: int, caller: str, seconds: float) -> tuple[str, ...]:
+        seconds = min(seconds, self._limits.search_seconds)
+        found = tuple(await self._store.search(kind, q, limit, room=self._turns.turn(caller), seconds=seconds))
+        self._searches += 1
+        return found
 
     def statistics(self) -> CatalogStatistics:
         return CatalogStatistics(

@@ -60,13 +60,20 @@ async def _visited(services: Services, page: Page, request: Request) -> Template
 
 
 async def _person(services: Services, page: Page, request: Request) -> Caller | None:
-    """The signed-in person. If the lookup fails, public pages are shown as to a visitor who is not signed in."""
+    """The signed-in person. If the lookup fails or is refused, public pages are shown as to a visitor."""
+    public = page.who is Audience.ANYBODY and request.method in SAFE
     try:
-        return await signed_in(request, services.base_url, services.session_reader, services.clock)
+        reader = services.session_reader
+        person = await signed_in(request, services.base_url, reader, services.budgets, services.clock)
     except (StorageUnavailable, Overloaded):
-        if page.who is not Audience.ANYBODY or request.method not in SAFE:
+        if not public:
             raise
         return None
+    if isinstance(person, Refused):
+        if not public:
+            raise PageRefused(person)
+        return None
+    return person
 
 
 async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:

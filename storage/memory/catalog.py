@@ -7,18 +7,20 @@ matches if all its words occur. Ranking counts the best field of each word, not 
 import json
 import re
 from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 import trio
 
+from actors.catalog.queries import searchable
 from actors.catalog.store import TOPIC, Counts, Entry, Import, ImportCounts, Kind, Take
 from storage.memory.tables import Memory
 
 LOAD_ROWS = 500
 
 _WORD = re.compile(r"[^\W_]+")
-_TERM = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
+_TERM = re.compile(r'(?:(-)\s*)?(?:"([^"]*)"?|([^\s"]+))')
 
 
 @dataclass(slots=True)
@@ -49,9 +51,13 @@ class MemoryCatalog:
         await self._memory.after()
         return revision
 
-    async def search(self, kind: Kind, q: str, limit: int) -> Sequence[str]:
-        await self._memory.before()
-        alternatives = list(_alternatives(q.lower()))
+    async def search(
+        self, kind: Kind, q: str, limit: int, *, room: AbstractAsyncContextManager[object], seconds: float
+    ) -> Sequence[str]:
+        async with room:
+            with trio.fail_after(seconds):
+                await self._memory.before()
+        alternatives = list(_alternatives(searchable(q).lower()))
         ranked = []
         for entry in self._tables.entries[kind].values():
             rank = max((_rank(entry, *terms) for terms in alternatives), default=0.0)

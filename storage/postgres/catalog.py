@@ -1,10 +1,14 @@
 """The catalog store over Postgres."""
 
 from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import trio
 
+from actors.catalog.queries import searchable
 from actors.catalog.store import Counts, Entry, Import, ImportCounts, Kind, Take
+from storage.error_translation import OutOfTime
 from storage.pool import Connection, Database
 from storage.statements import statements
 
@@ -23,8 +27,6 @@ class PostgresCatalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
-        self._searches = trio.CapacityLimiter(max(1, database.limits.connections // 2))
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
@@ -41,11 +43,24 @@ class PostgresCatalog:
 
         return await self._database.transact(work, seconds=LOAD_SECONDS)
 
-    async def search(self, kind: Kind, q: str, limit: int) -> Sequence[str]:
-        words = _storable(q)
-        rows = await self._database.read(
-            lambda connection: connection.fetch(SQL.search, kind.value, words, limit, CANDIDATES), room=self._searches
-        )
+    async def search(
+        self, kind: Kind, q: str, limit: int, *, room: AbstractAsyncContextManager[object], seconds: float
+    ) -> Sequence[str]:
+        words = searchable(q)
+        most_ms = max(1, int(1_000 * min(seconds, self._database.limits.statement_seconds)))
+
+        async def work(connection: Connection) -> Any:
+            await connection.execute(f"begin; set local statement_timeout = {most_ms}")
+            try:
+                rows = await connection.fetch(SQL.search, kind.value, words, limit, CANDIDATES)
+            except OutOfTime:
+                rows = None
+            await connection.execute("rollback")
+            return rows
+
+        rows = await self._database.read(work, room=room)
+        if rows is None:
+            raise trio.TooSlowError(f"a search took longer than {most_ms} ms")
         return [row["slug"] for row in rows]
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
@@ -103,8 +118,3 @@ async def _remove_absent(connection: Connection, kind: Kind, entries: Sequence[E
 def _chunks(entries: Sequence[Entry], size: int) -> Iterator[Sequence[Entry]]:
     for start in range(0, len(entries), size):
         yield entries[start : start + size]
-
-
-def _storable(q: str) -> str:
-    """`q` without the characters that Postgres cannot store: NUL and lone surrogates."""
-    return q.replace("\0", " ").encode("utf-8", "replace").decode()

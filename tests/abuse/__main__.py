@@ -19,6 +19,8 @@ from tests.abuse.attacker import ATTACKS
 from tests.abuse.campaign import end_under, endure, mutate
 from tests.abuse.mutator import mutation
 from tests.abuse.node import Certificate, Watched, watched
+from tests.abuse.probe import Errand
+from tests.abuse.search import ERRANDS, SEARCHED, import_large_catalog
 from tests.memory import in_memory
 
 BEFORE_SECONDS = 4.0
@@ -26,6 +28,9 @@ SETTINGS = {"http.request_seconds": 12.0}
 """Changes to the defaults: a request has less time than an attack, so that many are cut off."""
 GRACEFUL_SECONDS = 2.0
 MOST_SHOWN = 40
+SEARCH_HOG = "search hog"
+CATALOG_ENTRIES = 40_000
+"""Entries of the catalog that the search hog attacks. The others run on the sample."""
 TRIES = 3
 
 
@@ -70,8 +75,16 @@ class Campaign:
     def attack(self, seconds: float) -> None:
         with self._node(SETTINGS) as node:
             for name in self._names:
-                outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS, tries=TRIES)
-                self._note(str(outcome), [*outcome.faults, *outcome.doubts])
+                if name != SEARCH_HOG:
+                    self._attack(node, name, seconds)
+        if SEARCH_HOG in self._names:
+            with self._node(SEARCHED) as node:
+                import_large_catalog(node, CATALOG_ENTRIES, self._data.parent)
+                self._attack(node, SEARCH_HOG, seconds, ERRANDS)
+
+    def _attack(self, node: Watched, name: str, seconds: float, errands: Sequence[Errand] | None = None) -> None:
+        outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS, tries=TRIES, errands=errands)
+        self._note(str(outcome), [*outcome.faults, *outcome.doubts])
 
     def end(self) -> None:
         for name in self._names:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import trio
 
-from tests.abuse import attacks, http2
+from tests.abuse import attacks, http2, search
 from tests.abuse.ground import Ground, allow_open_files
 
 ATTACKS = {
@@ -28,10 +28,12 @@ ATTACKS = {
         attacks.idle_connections,
         attacks.malformed_flood,
         attacks.churn,
+        attacks.code_guesses,
         http2.http2_on_the_plain_port,
         http2.ping_flood,
         http2.settings_flood,
         http2.rapid_reset,
+        search.search_hog,
     )
 }
 OPEN_FILES = 4_000

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 import trio
 
 from tests.abuse.attacker import ATTACKS, Attacker
-from tests.abuse.node import DATABASE_CONNECTIONS, HOST, Watched
-from tests.abuse.probe import Report, start
+from tests.abuse.node import HOST, Watched
+from tests.abuse.probe import Errand, Report, start
 from tests.abuse.volley import DEADLINE_SECONDS, Tally, Volley
 from tests.acceptance.processes import until
 
 P99_FACTOR = 3.0
 P99_FLOOR_SECONDS = 0.050
 """A probe's p99 below this always passes, because on a shared core a few milliseconds are noise."""
-BUSY_P99_SECONDS = {"malformed flood": 0.500, "churn": 0.500}
+BUSY_P99_SECONDS = {"malformed flood": 0.500, "churn": 0.500, "code guesses": 0.500}
 """The same for attacks with 32 clients that send complete requests, or open connections, as fast as they are served. Like
 ordinary clients, they keep a core busy and the probe queues with them, for a time that differs up to fivefold by machine.
 """
@@ -40,10 +40,12 @@ NEEDED: Mapping[str, Mapping[str, int]] = {
     "idle connections": {"most open": 1_500},
     "malformed flood": {"requests": 500},
     "churn": {"requests": 500},
+    "code guesses": {"guesses": 200},
     "http2 on the plain port": {"frames": 8_000},
     "ping flood": {"agreed on h2": 8, "frames": 8_000},
     "settings flood": {"agreed on h2": 8, "frames": 8_000},
     "rapid reset": {"agreed on h2": 8, "frames": 8_000},
+    "search hog": {"requests": 20, "status 429": 1},
 }
 """The least work of an attack that proves something."""
 FORBIDDEN = ("spoke HTTP/2", "held for 15 s")
@@ -99,22 +101,31 @@ class Outcome:
         return "\n".join(lines)
 
 
-def endure(node: Watched, names: Sequence[str], *, seconds: float, before_seconds: float, tries: int) -> Outcome:
-    """Run these attacks at once for `seconds`, and measure the node before, during and after.
+def endure(
+    node: Watched,
+    names: Sequence[str],
+    *,
+    seconds: float,
+    before_seconds: float,
+    tries: int,
+    errands: Sequence[Errand] | None = None,
+) -> Outcome:
+    """Run these attacks at once for `seconds`, and measure the node before, during and after by the probe's `errands`.
 
     If there are only doubts, the attack is repeated, up to `tries` times: other work on the machine passes, a defect of
     the node stays.
     """
     for _ in range(tries):
-        outcome = _endure_once(node, names, seconds, before_seconds)
+        outcome = _endure_once(node, names, seconds, before_seconds, errands or node.errands())
         if outcome.faults or not outcome.doubts:
             break
     return outcome
 
 
-def _endure_once(node: Watched, names: Sequence[str], seconds: float, before_seconds: float) -> Outcome:
+def _endure_once(
+    node: Watched, names: Sequence[str], seconds: float, before_seconds: float, errands: Sequence[Errand]
+) -> Outcome:
     outcome = Outcome(" + ".join(names))
-    errands = node.errands()
     outcome.before = start(HOST, node.service.port, before_seconds, errands)()
     node.forget_peak()
     files, memory, core, waited = node.open_files, node.memory_mib, node.core_seconds, node.waited_seconds
@@ -206,7 +217,7 @@ def _said(node: Watched, before: int) -> list[str]:
 def _until_files(node: Watched, base: int) -> float:
     """Seconds until the node's number of open files is back at `base`; infinite if it is not in time."""
     try:
-        return until(lambda: node.open_files <= base + DATABASE_CONNECTIONS, FILES_SECONDS)
+        return until(lambda: node.open_files <= base + node.connections, FILES_SECONDS)
     except AssertionError:
         return float("inf")
 

@@ -23,7 +23,7 @@ ANSWER_SECONDS = 10.0
 IDLE_SECONDS = 0.5
 """A connection idle for longer is not reused, because the node might end it at the same moment."""
 VISITOR = "{visitor}"
-"""A placeholder in a body for an identifier that is new in each request."""
+"""A placeholder in a path or body for an identifier that is new in each request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,9 @@ class _Client:
 
 
 def _request(errand: Errand, *, keep: bool) -> bytes:
-    body = errand.body.replace(VISITOR, str(uuid4())).encode()
-    lines = [f"{errand.method} {errand.path} HTTP/1.1", "host: probe.example.com"]
+    visitor = str(uuid4())
+    path, body = errand.path.replace(VISITOR, visitor), errand.body.replace(VISITOR, visitor).encode()
+    lines = [f"{errand.method} {path} HTTP/1.1", "host: probe.example.com"]
     lines += [] if keep else ["connection: close"]
     lines += ["content-type: application/json", f"content-length: {len(body)}"] if errand.method == "POST" else []
     return "\r\n".join([*lines, "", ""]).encode() + body

@@ -30,6 +30,8 @@ ROOMY: Settings = {
     "keyless.per_minute": 1_000_000,
     "claim.starts_per_hour": 10_000,
     "claim.completions_per_hour": 10_000,
+    "mail.per_hour_total": 100_000,
+    "events.exempt_networks": "127.0.0.0/8",
 }
 """Limits per address that no test reaches, because all tests share the loopback address."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.limits import Allowance, WindowLimiter
+from actors.limits import Allowance, SharedTotal, WindowLimiter
 
 NOW = 1_000_000_000
 
@@ -221,3 +221,61 @@ def test_hits_larger_than_a_share_pass_once_a_window_on_each_node_and_no_others_
 def test_a_share_can_have_a_least_size() -> None:
     limiter = WindowLimiter(60, nodes=Nodes(100))
     assert sum(limiter.hit("a", 60, NOW, least=15).allowed for _ in range(100)) == 15
+
+
+# Limits of all clients together.
+
+
+def passing(
+    total: SharedTotal, network: str, tries: int, now_ms: int = NOW, *, limit: int = 10, factor: int = 3
+) -> int:
+    return sum(total.hit(network, limit, factor, now_ms).allowed for _ in range(tries))
+
+
+def test_below_a_total_a_network_may_use_all_of_it() -> None:
+    assert passing(SharedTotal(3_600), "a", 20) == 10
+
+
+def test_beyond_a_total_each_network_that_had_nothing_passes_once() -> None:
+    total = SharedTotal(3_600)
+    assert passing(total, "a", 5) == passing(total, "b", 5) == 5
+    for network, passed in (("a", 0), ("b", 0), ("c", 1), ("d", 1), ("c", 0)):
+        assert passing(total, network, 3) == passed, network
+
+
+def test_a_total_ends_at_its_factor_however_many_networks_there_are() -> None:
+    total = SharedTotal(3_600)
+    assert sum(passing(total, str(number), 2) for number in range(100)) == 30
+    assert sum(passing(SharedTotal(3_600), str(number), 2, factor=1) for number in range(1)) == 2
+    alone = SharedTotal(3_600)
+    assert sum(passing(alone, str(number), 2, factor=1) for number in range(100)) == 10
+
+
+def test_a_total_tells_when_its_window_ends_and_starts_anew() -> None:
+    total = SharedTotal(3_600)
+    passing(total, "a", 10)
+    assert total.hit("a", 10, 3, NOW + 600_000) == Allowance(False, 10, 0, 3_000)
+    assert passing(total, "a", 20, NOW + 3_600_000) == 10
+
+
+def test_what_is_given_back_to_a_total_can_be_used_by_others() -> None:
+    total = SharedTotal(3_600)
+    passing(total, "a", 10)
+    total.give_back("a", NOW)
+    assert passing(total, "b", 5) == 1
+    for _ in range(5):
+        assert passing(total, "c", 1) == 1
+        total.give_back("c", NOW)
+
+
+def test_live_nodes_share_a_total() -> None:
+    total = SharedTotal(3_600, nodes=Nodes(2))
+    assert passing(total, "a", 20) == 5
+    assert sum(passing(total, str(number), 2) for number in range(100)) == 10
+
+
+def test_the_memory_of_a_total_is_bounded() -> None:
+    total = SharedTotal(3_600, capacity=100)
+    for number in range(10_000):
+        total.hit(str(number), 10, 3, NOW)
+    assert len(total._networks) <= 100

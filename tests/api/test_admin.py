@@ -8,6 +8,7 @@ from actors.weeks import WEEK_MS
 from tests.api.sponsors import (
     ADMIN,
     API,
+    CAMPAIGN,
     NEXT_WEEK,
     Person,
     add_slot,
@@ -74,6 +75,35 @@ async def test_a_cursor_belongs_to_its_filter_and_order(world: World) -> None:
     for query in ("", "status=draft&", "status=pending&order=oldest&"):
         answer = await admin.get(f"{ADMIN}/campaigns?{query}cursor={cursor}")
         assert answer.words == "400 invalid_request", query
+
+
+async def test_administrators_see_which_words_mix_alphabets_and_sponsors_do_not(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.patch(f"{API}/profile", {"name": "Ex\u0430mple Tools", "website": "https://example.com"})
+    await person.campaign(name="Plain", headline="Кофе and coffee", body="Get it t\u043eday, Ex\u0430mple.")
+    world.clock.at_ms += 1
+    await person.campaign(name="Plain")
+    plain, mixed = (await admin.get(f"{ADMIN}/campaigns")).json["items"]
+    assert mixed["mixedWords"] == ["Ex\u0430mple", "t\u043eday"]
+    assert plain["mixedWords"] == ["Ex\u0430mple"], "the sponsor's name"
+    rejected = await admin.post(f"{ADMIN}/campaigns/{plain['id']}/review", {"decision": "reject", "note": "Who?"})
+    assert rejected.json["campaign"]["mixedWords"] == ["Ex\u0430mple"]
+    assert not [item for item in (await person.get(f"{API}/campaigns")).json["items"] if "mixedWords" in item]
+
+
+@pytest.mark.parametrize("sign", [*"\u00ad\u034f\u115f\u180b\u200c\u2063\ufe0f\uffa0\U000e0041"], ids=ascii)
+async def test_no_name_has_an_invisible_character(world: World, sign: str) -> None:
+    admin, person, name = administrator(world), sponsor(world), f"Example{sign}Tools"
+    answers = [
+        await person.patch(f"{API}/profile", {"name": name, "website": "https://example.com"}),
+        await person.post(f"{API}/campaigns", CAMPAIGN | {"name": name}),
+        await person.post(f"{API}/campaigns", CAMPAIGN | {"headline": name}),
+        await person.post(f"{API}/keys", {"name": name, "scopes": ["sponsor:read"]}),
+        await admin.post(f"{ADMIN}/slots", SLOT | {"name": name}),
+    ]
+    for answer in answers:
+        assert answer.words == "400 invalid_request"
+        assert answer.json["message"].endswith("must not contain invisible characters")
 
 
 async def test_administrators_see_sponsors(world: World) -> None:

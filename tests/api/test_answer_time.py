@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from actors.actor import Actor
+from actors.values import Tier
 from service.api.deadlines import answer_seconds
 from service.api.operations import OPERATIONS
 from service.config_loading import load
@@ -96,7 +97,7 @@ async def test_a_charge_that_is_kept_after_the_answer_is_given_back(world: World
 
 
 async def test_a_refund_is_sent_and_not_waited_for_once_the_answer_is_due(world: World) -> None:
-    key = world.key()
+    key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
     slow(world.services.quota, 0.9, 2.0)
     world.catalog_memory.before = forever
     response, seconds = await timed(world.client.get(f"{BOTS}?q=a", key))

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.api.asgi import Response
+from tests.api.events import BATCH, EVENTS, counted, stock
 from tests.api.world import World
 
 MINT, CLAIM, COMPLETE = "/api/v1/auth/agent", "/api/v1/auth/claim", "/api/v1/auth/claim/complete"
@@ -47,7 +48,6 @@ ANY_OBJECT = {
     "a NUL in a text": b'{"a": "\\u0000"}',
     "a huge number": b'{"a": ' + b"9" * 4_000 + b"}",
     "a long fraction": b'{"a": 0.' + b"1" * 5_000 + b"e-400}",
-    "a name that stands twice": b'{"a": 1, "a": 2}',
     "a pair of surrogates": b'{"a": "\\ud83d\\ude00"}',
     "some depth": b'{"a":' + b"[" * 100 + b"]" * 100 + b"}",
     "a name of Python": b'{"__class__": 1, "__proto__": {"a": 1}}',
@@ -73,6 +73,46 @@ async def test_minting_takes_any_object_or_nothing_and_ignores_it(world: World, 
     response = await world.client.post(MINT, body=ANY_OBJECT[what])
     assert response.words == "200"
     assert world.tenant_of(response.json["apiKey"]).tier == "anonymous"
+
+
+VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+EVENT = f'"bookingId": "a", "kind": "click", "visitorId": "{VISITOR}"'
+REPEATED = {
+    "a key": (MINT, '{"a": 1, "a": 2}', "a"),
+    "a key that is equal by an escape": (MINT, '{"kind": 1, "k\\u0069nd": 1}', "kind"),
+    "an empty key": (MINT, '{"": 1, "b": 2, "": 3}', ""),
+    "a nested key": (MINT, '{"a": {"b": [1, {"c": 1, "d": 2, "c": 1}]}}', "c"),
+    "a key beside a huge number": (MINT, f'{{"a": {"9" * 4_000}, "b": 1, "b": 2}}', "b"),
+    "an email": (CLAIM, '{"claimToken": "clm_12345678", "email": "a@example.com", "email": "b@example.com"}', "email"),
+    "a part of an event": (EVENTS, f'{{{EVENT}, "kind": "impression"}}', "kind"),
+    "a part of an event with the same value": (EVENTS, f'{{"kind": "click", {EVENT}}}', "kind"),
+    "a part of an event by an escape": (EVENTS, f'{{{EVENT}, "vis\\u0069torId": "{VISITOR}"}}', "visitorId"),
+    "a part of the last event": (BATCH, f'{{"events": [{{{EVENT}}}, {{{EVENT}, "kind": "click"}}]}}', "kind"),
+    "the events of a batch": (BATCH, f'{{"events": [{{{EVENT}}}], "events": [{{{EVENT}}}]}}', "events"),
+}
+
+
+@pytest.mark.parametrize("what", REPEATED)
+async def test_a_key_that_is_given_twice_is_refused_by_name(world: World, what: str) -> None:
+    await stock(world)
+    path, body, key = REPEATED[what]
+    response = await world.client.post(path, body=body.encode())
+    assert response.words == "400 invalid_request"
+    named = f"{key}: " if key else ""
+    assert response.json["message"] == f"The body is not valid: {named}must be given only once"
+    assert counted(world) == (0, 0)
+
+
+async def test_a_key_in_several_objects_and_quotes_in_a_text_are_no_repetition(world: World) -> None:
+    assert (await world.client.post(MINT, body=b'{"a": {"a": [{"a": 1}, {"a": 1}]}}')).words == "200"
+    quoted = {"bookingId": 'a", "kind": "click', "kind": "click", "visitorId": VISITOR}
+    assert (await world.client.post(EVENTS, json=quoted)).words == "404 not_found"
+
+
+async def test_a_long_key_that_is_given_twice_is_cut(world: World) -> None:
+    key = "k" * 5_000
+    response = await world.client.post(MINT, body=f'{{"{key}": 1, "{key}": 2}}'.encode())
+    assert response.json["message"] == f"The body is not valid: {key[:100]}: must be given only once"
 
 
 @pytest.mark.parametrize("body", [b"", b" "])

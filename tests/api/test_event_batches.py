@@ -1,6 +1,6 @@
 """Batches of events: results in order, and either all events valid or none recorded."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +15,12 @@ from tests.snapshots.rows import booking, slot
 
 RELAY = "127.0.0.1"
 """An address without a limit."""
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with open_world(EVENTS__EXEMPT_NETWORKS=f"{RELAY}/32") as opened:
+        yield opened
 
 
 async def send(world: World, events: Sequence[Any], **rest: Any) -> Response:

@@ -75,6 +75,27 @@ async def test_a_thousand_keys_an_hour_are_minted_in_all() -> None:
         assert (await _minted(world)).status == 200
 
 
+async def test_who_uses_up_all_keys_does_not_keep_other_networks_from_minting() -> None:
+    """A hundred addresses in ten networks take the whole hour's keys; each network beside them still gets one."""
+    async with open_world(MINT__PER_HOUR_TOTAL=100) as world:
+        hogs = [f"198.51.{number // 10}.{number % 10}" for number in range(100)]
+        assert [(await _minted(world, address)).status for address in hogs] == [200] * 100
+        assert {(await _minted(world, address)).words for address in hogs[::7]} == {"429 rate_limited"}
+        for address in ("203.0.113.7", "192.0.2.1", "2001:db8:1:2::1", "2001:db8:2::1"):
+            assert [(await _minted(world, address)).status for _ in range(2)] == [200, 429]
+        for neighbour in ("203.0.113.99", "::ffff:192.0.2.9", "2001:db8:1:ffff::1"):
+            refused = await _minted(world, neighbour)
+            assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", "3600")
+        await world.pass_seconds(3_600)
+        assert (await _minted(world, hogs[0])).status == 200
+
+
+async def test_however_many_networks_there_are_at_most_five_times_the_total_is_minted() -> None:
+    async with open_world(MINT__PER_HOUR=4, MINT__PER_HOUR_TOTAL=10) as world:
+        statuses = [(await _minted(world, f"198.51.{number}.7")).status for number in range(60)]
+        assert statuses == [200] * 50 + [429] * 10
+
+
 async def test_the_limits_are_ten_and_a_thousand_unless_configured(world: World) -> None:
     assert (world.config.mint.per_hour, world.config.mint.per_hour_total) == (10, 1_000)
 

@@ -1,6 +1,7 @@
 """Counting of requests, and each limit (ADR 0003)."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -147,20 +148,23 @@ async def test_a_bug_in_the_accountant_is_a_500_and_the_next_request_goes(world:
 
 
 async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: World) -> None:
-    key = world.key()
+    anonymous, claimed = world.key(), world.key(tier=Tier.CLAIMED, email="ann@example.com")
     world.catalog_memory.before = trio.sleep_forever
-    began = trio.current_time()
-    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "503 service_unavailable"
-    assert trio.current_time() - began == pytest.approx(4.0)
-    assert counters(world, key) == (0, 0, 0, 0)
+    for key, seconds in ((anonymous, 0.3), (claimed, 4.0)):
+        began = trio.current_time()
+        answer = await world.client.get(f"{BOTS}?q=a", key)
+        assert (answer.words, answer.header("retry-after")) == ("503 service_unavailable", "1")
+        assert answer.json["message"].startswith("The search took too long.")
+        assert trio.current_time() - began == pytest.approx(seconds)
+        assert counters(world, key) == (0, 0, 0, 0)
 
 
 async def test_a_search_that_finds_too_many_waiting_is_refused_at_once_and_does_not_count() -> None:
     async with open_world(CATALOG__SEARCHES=1, CATALOG__SEARCH_WAITERS=1) as world:
-        key, words = world.key(), []
+        keys, words = [world.key(tier=Tier.CLAIMED, email=f"ann{number}@example.com") for number in range(4)], []
 
         async def search(number: int) -> None:
-            words.append((await world.client.get(f"{BOTS}?q=a{number}", key)).words)
+            words.append((await world.client.get(f"{BOTS}?q=a", keys[number])).words)
 
         world.catalog_memory.before = partial(trio.sleep, 0.2)
         async with trio.open_nursery() as nursery:
@@ -168,7 +172,44 @@ async def test_a_search_that_finds_too_many_waiting_is_refused_at_once_and_does_
                 nursery.start_soon(search, number)
         assert sorted(words) == ["200", "200", "503 service_unavailable", "503 service_unavailable"]
         assert words[:2] == ["503 service_unavailable"] * 2
-        assert counters(world, key) == (2, 2, 2, 0)
+        assert sum(counters(world, key)[0] for key in keys) == 2
+
+
+async def test_all_anonymous_keys_of_an_address_share_one_search_at_a_time_and_others_do_not_wait_for_them() -> None:
+    """Ten keys of one address that search without a pause, beside one reader elsewhere and one account."""
+    async with open_world(CATALOG__SEARCHES=2) as world:
+        seconds: dict[str, list[float]] = {"hog": [], "reader": [], "account": []}
+        statuses: Counter[int] = Counter()
+
+        async def search(name: str, number: int, key: str | None, address: str) -> None:
+            began = trio.current_time()
+            answer = await world.client.get(f"{BOTS}?q={name}{number}", key, address=address)
+            seconds[name].append(trio.current_time() - began)
+            statuses[answer.status] += 1
+            if answer.status == 429:
+                assert (answer.words, answer.header("retry-after")) == ("429 rate_limited", "1")
+                await trio.sleep(1)
+
+        async def hog(place: int) -> None:
+            key = world.key()
+            for number in range(40):
+                await search("hog", 100 * place + number, key, "203.0.113.66")
+
+        async def others() -> None:
+            key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
+            for number in range(10):
+                await search("reader", number, None, "203.0.113.7")
+                await search("account", number, key, "203.0.113.66")
+                await trio.sleep(0.5)
+
+        world.catalog_memory.before = partial(trio.sleep, 0.25)
+        async with trio.open_nursery() as nursery:
+            for place in range(10):
+                nursery.start_soon(hog, place)
+            await others()
+            nursery.cancel_scope.cancel()
+        assert statuses.keys() == {200, 429}
+        assert max(*seconds["reader"], *seconds["account"]) < 0.26
 
 
 # Limits.

@@ -22,6 +22,7 @@ from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call
 from service.api.operations import events
+from service.api.rate_limits import Budgets
 from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
 from tests.simulation.intake import CountedPlacements, handled
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -241,6 +242,10 @@ async def _hopeful(services: Services, call: Call) -> Answer | Refused:
         return events.event_answer(EventOutcome.RECORDED)
 
 
+def _uncapped(budgets: Budgets, address: str, booking_id: str, count: int = 1) -> int:
+    return count
+
+
 # Partitions and views.
 
 
@@ -295,6 +300,9 @@ BUGS: Mapping[str, Bug] = {
     "refused-and-recorded-later": _bug(
         "An event that timed out in the mailbox is recorded later.",
         replaced(Mailbox, "withdraw", _not_withdrawn),
+    ),
+    "events-not-capped": _bug(
+        "One address adds any number of events to a booking.", replaced(Budgets, "take_events", _uncapped)
     ),
     "key-without-kind": _bug("A click after an impression is a duplicate.", swapped(hasher=_KindlessHasher)),
     "key-without-booking": _bug("A visitor counts for one booking only.", swapped(hasher=_SharedHasher)),

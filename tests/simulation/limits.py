@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from ipaddress import ip_network
 
 from actors.events.state import EventRules
 from service.config import Config
@@ -15,6 +16,7 @@ from tests.simulation.rules import (
     DEVICES,
     DRAIN_SECONDS,
     EVENT_LIMITS,
+    EVENTS_PER_BOOKING,
     EVENTS_PER_MINUTE,
     LIFE_SECONDS,
     LIMITS,
@@ -30,16 +32,25 @@ from tests.simulation.rules import (
 )
 
 BASE_URL = "https://bots.example.com"
+RELAYS = [ip_network("127.0.0.0/8")]
 SECRETS = Secrets(codes=SECRET, cursors=SECRET, links=SECRET, visitors=SECRET)
 
 
 @cache
 def settings() -> Config:
-    """The shipped configuration in live mode, with fewer events a minute and no limit for keyless readers."""
+    """The shipped configuration in live mode, with exempt relays, fewer events of others, and free reading."""
     config = load(None, {"CATALOG__SERVER__BASE_URL": BASE_URL})
     return config.model_copy(
         update={
-            "events": config.events.model_copy(update={"per_minute": EVENTS_PER_MINUTE}),
+            "events": config.events.model_copy(
+                update={
+                    "per_minute": EVENTS_PER_MINUTE,
+                    "per_booking_per_hour": EVENTS_PER_BOOKING,
+                    "exempt_networks": RELAYS,
+                }
+            ),
+            # All callers share one address.
+            "keys": config.keys.model_copy(update={"unknown_per_minute": 1_000_000}),
             "keyless": config.keyless.model_copy(update={"per_minute": 1_000_000}),
             "billing": config.billing.model_copy(update={"mode": "live"}),
         }

@@ -91,7 +91,13 @@ class Office:
     async def _admit(self, text: str, operation: str) -> Caller | Refused:
         row, node = OPERATIONS[operation], self.node
         caller = await authentication.authenticate(
-            f"Bearer {text}", row.access, "203.0.113.7", node.key_cache, node.clock, fresh=row.admin
+            f"Bearer {text}",
+            row.access,
+            "203.0.113.7",
+            node.key_cache,
+            node.services.budgets,
+            node.clock,
+            fresh=row.admin,
         )
         return caller if isinstance(caller, Refused) else authorization.authorize(row, caller) or caller
 

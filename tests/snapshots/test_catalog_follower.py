@@ -19,6 +19,7 @@ from tests.fakes import Script
 from tests.snapshots.entries import bot, of_bots
 
 AWAY = StorageUnavailable("nobody is there")
+ANN = "203.0.113.7"
 
 
 class World:
@@ -194,12 +195,12 @@ async def test_a_search_is_remembered_until_the_catalog_changes(autojump_clock: 
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
         for _ in range(3):
-            assert len((await catalog.search(Kind.BOTS, "fence", 20)).documents) == 1
+            assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN)).documents) == 1
         assert catalog.statistics().searches == 1
         await world.store.replace(of_bots(bot("b", name="Fence")))
         catalog.refresh_soon()
         await trio.sleep(0.1)
-        assert len((await catalog.search(Kind.BOTS, "fence", 20)).documents) == 2
+        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN)).documents) == 2
 
 
 async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_clock: MockClock) -> None:
@@ -208,7 +209,7 @@ async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_c
     async with world.running() as catalog, trio.open_nursery() as nursery:
         world.memory.before = Script([0.0, 3.0])
         await world.store.replace(of_bots(bot("b", name="Fence")))
-        nursery.start_soon(catalog.search, Kind.BOTS, "fence", 20)
+        nursery.start_soon(catalog.search, Kind.BOTS, "fence", 20, ANN)
         await trio.sleep(10)
         assert catalog.statistics().remembered == 0
 
@@ -217,7 +218,7 @@ async def test_remembered_searches_are_bounded_and_those_in_use_stay(autojump_cl
     world = World(CatalogLimits(remembered_searches=2))
     async with world.running() as catalog:
         for q in ("a", "b", "a", "c", "a"):
-            await catalog.search(Kind.BOTS, q, 20)
+            await catalog.search(Kind.BOTS, q, 20, ANN)
         assert catalog.statistics().remembered == 2
         assert catalog.statistics().searches == 3
 
@@ -226,11 +227,11 @@ async def test_searches_beyond_the_waiting_ones_are_refused_at_once(autojump_clo
     world = World(CatalogLimits(searches=1, search_waiters=1))
     async with world.running() as catalog, trio.open_nursery() as nursery:
         world.memory.before = Script([1.5, 1.5, 1.5])
-        nursery.start_soon(catalog.search, Kind.BOTS, "a", 20)
-        nursery.start_soon(catalog.search, Kind.BOTS, "b", 20)
+        nursery.start_soon(catalog.search, Kind.BOTS, "a", 20, ANN)
+        nursery.start_soon(catalog.search, Kind.BOTS, "b", 20, ANN)
         await trio.sleep(1)
         with pytest.raises(Overloaded):
-            await catalog.search(Kind.BOTS, "c", 20)
+            await catalog.search(Kind.BOTS, "c", 20, ANN)
 
 
 async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_is_served(
@@ -239,8 +240,8 @@ async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_
     world = World()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
-        await catalog.search(Kind.BOTS, "fence", 20)
+        await catalog.search(Kind.BOTS, "fence", 20, ANN)
         world.memory.before = Script([AWAY] * 1_000)
-        assert len((await catalog.search(Kind.BOTS, "fence", 20)).documents) == 1
+        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN)).documents) == 1
         with pytest.raises(StorageUnavailable):
-            await catalog.search(Kind.BOTS, "another", 20)
+            await catalog.search(Kind.BOTS, "another", 20, ANN)

@@ -395,11 +395,11 @@ async def test_a_cancelled_reader_leaves_the_queue(database: Database) -> None:
                 await trio.lowlevel.checkpoint()
 
 
-async def test_abandoned_searches_hold_no_more_than_half_of_the_connections(database_target: Target) -> None:
+async def test_abandoned_searches_stay_in_their_room_until_they_end(database_target: Target) -> None:
     """A client that repeatedly starts and abandons slow searches must not block all others."""
     async with open_database(database_target, replace(SMALL, connections=6, waiters=20)) as database:
         catalog = PostgresCatalog(database)
-        locked, done = trio.Event(), asyncio.Event()
+        locked, done, room = trio.Event(), asyncio.Event(), trio.CapacityLimiter(3)
 
         async def lock(connection: Connection) -> None:
             await connection.execute("lock table catalog in access exclusive mode")
@@ -411,7 +411,7 @@ async def test_abandoned_searches_hold_no_more_than_half_of_the_connections(data
             await locked.wait()
             for _ in range(5):
                 with trio.move_on_after(0.1) as scope:
-                    await catalog.search(Kind.BOTS, "words", 20)
+                    await catalog.search(Kind.BOTS, "words", 20, room=room, seconds=BOUND_SECONDS)
                 assert scope.cancelled_caught
             busy = database.statistics().busy
             done.set()

@@ -1,11 +1,13 @@
 """The contract of the catalog store, over Postgres and in memory: importing, loading and searching."""
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import pytest
+import trio
 
 from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind
 from storage.memory.catalog import MemoryCatalog
@@ -17,6 +19,7 @@ from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, use
 
 MANY = 2_500
 """More than two chunks of an import and of a load."""
+BOUND_SECONDS = 30.0
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -215,8 +218,8 @@ LIBRARY = (
 )
 
 
-async def searched(store: CatalogStore, q: str, limit: int = 20) -> list[str]:
-    return list(await store.search(Kind.BOTS, q, limit))
+async def searched(store: CatalogStore, q: str, limit: int = 20, kind: Kind = Kind.BOTS) -> list[str]:
+    return list(await store.search(kind, q, limit, room=nullcontext(), seconds=BOUND_SECONDS))
 
 
 async def test_the_name_outweighs_category_and_job_and_they_the_rest(store: CatalogStore) -> None:
@@ -230,7 +233,7 @@ async def test_the_title_of_a_use_case_outweighs_its_guides_category_and_that_th
     entries = [usecase(f"in-{name}", guide=guide, addedAt=50) for name, guide in guides.items()]
     listed = usecase("in-steps", guide=guide_fields(steps=["Go.", "Paint the fence."]), addedAt=40)
     await store.replace(of_usecases(*entries, listed, usecase("in-title", title="Fence", addedAt=1)))
-    found = await store.search(Kind.USECASES, "fence", 20)
+    found = await searched(store, "fence", kind=Kind.USECASES)
     assert found[:2] == ["in-title", "in-category"]
     assert sorted(found[2:]) == ["in-opportunity", "in-prompt", "in-steps"]
 
@@ -264,9 +267,25 @@ async def test_nul_separates_words(store: CatalogStore) -> None:
     assert await searched(store, "fence\0painter") == ["in-name"]
 
 
+@pytest.mark.parametrize("piece", ["-", "- ", '-"" ', "-!", "-\u3000", "-\0", "or "], ids=ascii)
+async def test_a_query_that_nests_too_deeply_to_be_parsed_finds_nothing(store: CatalogStore, piece: str) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    assert await searched(store, (piece * 33).rstrip()) == await searched(store, (piece * 200)[:200]) == []
+
+
+async def test_one_hyphen_excludes_and_more_of_them_are_a_dash(store: CatalogStore) -> None:
+    await store.replace(of_bots(*LIBRARY))
+    for q in ("fence -painter", "fence - painter", "fence -\u3000painter", "-painter fence", "fence -(painter)"):
+        assert sorted(await searched(store, q)) == ["in-category", "in-job", "in-rest"], q
+    for dash in ("--", " -- ", " - - ", " --- ", " -(-", "-" * 180):
+        assert await searched(store, f"fence{dash}painter") == ["in-name"]
+    for q in ("--fence", "fence --", "- - fence - -"):
+        assert await searched(store, q) == ["in-name", "in-category", "in-job", "in-rest"]
+
+
 async def test_kinds_are_searched_apart(store: CatalogStore) -> None:
     await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="Fence")]}))
-    assert list(await store.search(Kind.USECASES, "fence", 20)) == ["u"]
+    assert await searched(store, "fence", kind=Kind.USECASES) == ["u"]
 
 
 async def test_a_search_sees_changes_and_removals(store: CatalogStore) -> None:
@@ -295,3 +314,15 @@ async def test_postgres_ranks_a_match_in_the_name_first_however_many_newer_match
     assert found[0] == "in-name"
     assert found[1] == f"bot-{MANY - 1}"
     assert len(found) == 100
+
+
+async def test_postgres_ends_a_search_at_its_time_and_keeps_the_connection(database: Database) -> None:
+    store = PostgresCatalog(database)
+    await store.replace(of_bots(*many()))
+    assert await searched(store, "helper")
+    opened = database.statistics().open
+    with pytest.raises(trio.TooSlowError):
+        await store.search(Kind.BOTS, "helper", 20, room=nullcontext(), seconds=0.001)
+    assert len(await searched(store, "helper")) == 20
+    assert await database.read(lambda connection: connection.fetchval("show statement_timeout")) == "4s"
+    assert database.statistics().open == opened

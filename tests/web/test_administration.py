@@ -126,6 +126,17 @@ def _decision(seen: Seen, place: int = 0) -> dict[str, str]:
     return {name: seen.values(name)[place] for name in names}
 
 
+async def test_a_reviewer_is_warned_of_words_that_mix_alphabets(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    await person.campaign(name="Ex\u0430mple <b>")
+    seen = await boss(world).look("/admin")
+    assert "This word mixes letters of several alphabets that look alike: Ex\u0430mple" in seen.text
+    await person.campaign(headline="t\u043eday and t\u043emorrow")
+    seen = await boss(world).look("/admin")
+    assert "These words mix letters of several alphabets that look alike: t\u043eday, t\u043emorrow" in seen.text
+
+
 async def test_the_queue_shows_what_waits_the_oldest_first_page_by_page(world: World) -> None:
     made = await _waiting(world, sponsor(world), 12)
     visitor = boss(world)

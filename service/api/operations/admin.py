@@ -15,7 +15,7 @@ from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.bookings import booking_answer, booking_of, booking_position
 from service.api.operations.responses import list_page, with_id
-from service.api.operations.sponsors import campaign_answer, campaign_position
+from service.api.operations.sponsors import campaign_position
 from service.api.policy import Access
 from service.schemas.audit import Audit, AuditPage
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
@@ -34,7 +34,7 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
     # A cursor is valid only for the same filter and order.
     name = f"all campaigns {query.status} {order}"
-    return await list_page(services, call, name, fetch, campaign_position, Campaign.of, CampaignPage)
+    return await list_page(services, call, name, fetch, campaign_position, Campaign.for_review, CampaignPage)
 
 
 @with_id(unknown_campaign)
@@ -46,7 +46,7 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
         seen_as = reviewed.sponsorName
     move = CampaignMove(body.decision)
     view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen, seen_as)
-    return respond(view, campaign_answer)
+    return respond(view, lambda view: CampaignAnswer(campaign=Campaign.for_review(view)))
 
 
 async def list_sponsors(services: Services, call: Call) -> Answer | Refused:

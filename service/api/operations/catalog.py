@@ -2,15 +2,20 @@
 
 from functools import partial
 
+import trio
+
 from actors.catalog.store import Kind
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
+from service.api.errors import RETRY_SECONDS, unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.responses import cached, invalid_cursor
 from service.api.policy import Access
+from service.http.addresses import limited_as
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
+from service.snapshots.fair_limiter import CallerBusy
 from service.snapshots.shelves import Position
 from service.tokens.cursors import BadCursor
 
@@ -37,8 +42,7 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     query: CatalogQuery = call.query
     limit = query.limit or DEFAULT_LIMIT
     if query.q is not None:
-        page = await services.catalog.search(kind, query.q, limit)
-        return cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
+        return await _search(services, call, kind, query.q, limit)
     cursor_to = partial(services.cursors.encode, kind)
     if query.cursor is None:
         first = services.catalog.first_page(kind, limit, cursor_to)
@@ -50,6 +54,24 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     page = services.catalog.snapshot.page(kind, position, limit)
     cursor = None if page.last is None else cursor_to(page.last)
     return cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS)
+
+
+async def _search(services: Services, call: Call, kind: Kind, q: str, limit: int) -> Answer | Refused:
+    """Search in the turn of the caller's account. Callers without one share the turn of their address, because anyone can
+    mint any number of anonymous keys, and their searches end sooner."""
+    caller = call.caller
+    try:
+        if caller.has_account:
+            page = await services.catalog.search(kind, q, limit, caller.tenant_id)
+        else:
+            seconds = services.config.catalog.keyless_search_seconds
+            page = await services.catalog.search(kind, q, limit, limited_as(caller.address), seconds=seconds)
+    except CallerBusy:
+        words = "Other searches of yours are still running. Wait for them before you send the next one."
+        return Refused(Code.RATE_LIMITED, words, RETRY_SECONDS)
+    except trio.TooSlowError:
+        return unavailable("The search took too long. Leave out common or excluded words, or try again in a moment.")
+    return cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
 
 
 def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Refused:

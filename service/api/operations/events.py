@@ -4,8 +4,10 @@ Windows of live placements come from the snapshot that also serves placements. B
 so a stale snapshot drops no events.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 
 from actors.events.messages import Event, Kind, Window
 from actors.events.router import EventOutcome
@@ -40,11 +42,25 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
     if window is None:
         return Refused(Code.NOT_FOUND, "There is no booking with this id.")
     outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
-    if outcome is None:
-        outcome = await services.events.record(_event(body))
-    else:
-        services.events.count(outcome)
-    return event_answer(outcome)
+    if outcome is not None:
+        return event_answer(services.events.count(outcome))
+    return event_answer(await _record(services, call.request.client, _event(body)))
+
+
+async def _record(services: Services, address: str, event: Event) -> EventOutcome:
+    """Record an event, unless its address has added as many to the booking as it may. Only recorded events count."""
+    budgets = services.budgets
+    unused = budgets.take_events(address, event.booking_id)
+    if not unused:
+        return services.events.count(EventOutcome.CAPPED)
+    try:
+        outcome = await services.events.record(event)
+        if outcome is EventOutcome.RECORDED:
+            unused = 0
+        return outcome
+    finally:
+        if unused:
+            budgets.return_events(address, event.booking_id)
 
 
 def event_answer(outcome: EventOutcome) -> Answer:
@@ -78,14 +94,44 @@ async def _outcomes(
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
     if not any(known.values()):
         # The common case: relays report live placements.
-        return await services.events.record_all([_event(each) for each in events])
+        return await _record_all(services, call.request.client, [_event(each) for each in events])
     live = [_event(each) for each in events if known[each.bookingId] is None]
-    recorded = iter(await services.events.record_all(live) if live else ())
+    recorded = iter(await _record_all(services, call.request.client, live) if live else ())
     outcomes = []
     for each in events:
         outcome = known[each.bookingId]
         outcomes.append(next(recorded) if outcome is None else services.events.count(outcome))
     return outcomes
+
+
+async def _record_all(services: Services, address: str, events: Sequence[Event]) -> list[EventOutcome]:
+    """Record events as `_record` does. Of each booking, the first ones are recorded, as many as its address may add."""
+    budgets = services.budgets
+    if not budgets.caps_events(address):
+        return await services.events.record_all(events)
+    asked = Counter([event.booking_id for event in events])
+    unused = {booking_id: budgets.take_events(address, booking_id, count) for booking_id, count in asked.items()}
+    allowed = [True] * len(events) if unused == asked else _first_of_each(events, dict(unused))
+    first = list(compress(events, allowed))
+    try:
+        recorded = await services.events.record_all(first) if first else []
+        for event, outcome in zip(first, recorded, strict=True):
+            unused[event.booking_id] -= outcome is EventOutcome.RECORDED
+    finally:
+        for booking_id, count in unused.items():
+            if count:
+                budgets.return_events(address, booking_id, count)
+    answers = iter(recorded)
+    return [next(answers) if may else services.events.count(EventOutcome.CAPPED) for may in allowed]
+
+
+def _first_of_each(events: Sequence[Event], room: dict[str, int]) -> list[bool]:
+    """For each event, whether it is among the first ones of its booking, of which there is `room` for so many."""
+    allowed = []
+    for event in events:
+        room[event.booking_id] -= 1
+        allowed.append(room[event.booking_id] >= 0)
+    return allowed
 
 
 async def _windows(services: Services, booking_ids: Iterable[str]) -> Mapping[str, Window]:
@@ -143,7 +189,8 @@ ROWS = (
             "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is returned at most once, "
             "after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives the reason: "
             "`duplicate` (already counted, even if the first response was lost), `inactive` (the placement is not "
-            "live), `crawler` or `prefetch` (no visitor saw it). The body is JSON with any content type, so "
+            "live), `crawler` or `prefetch` (no visitor saw it), or `capped` (this client address has added as many events "
+            "to the booking as it may in an hour). The body is JSON with any content type, so "
             "`navigator.sendBeacon(url, text)` needs no preflight. Cookies are ignored."
         ),
         handler=record_event,

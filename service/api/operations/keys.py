@@ -9,12 +9,14 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.usage import usage_of
 from service.api.policy import Access, Budget
+from service.http.addresses import limited_as
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage
 
 
 async def mint(services: Services, call: Call) -> Answer | Refused:
     minted = await services.keys.mint()
     assert minted.key.expires_ms is not None
+    services.key_cache.expect(minted.api_key)
     return Answer.of(
         MintedKey(
             apiKey=minted.api_key,
@@ -30,10 +32,11 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimStart = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    if refused := too_fast(services.budgets.email(Budget.CLAIM_START, body.email)):
+    if refused := too_fast(services.budgets.mail(call.request.client)):
         return refused
-    outcome = await services.keys.start_claim(body.claimToken, body.email)
+    outcome = await services.keys.start_claim(body.claimToken, body.email, limited_as(call.request.client))
     if isinstance(outcome, Refused):
+        services.budgets.not_mailed(call.request.client)
         return outcome
     assert isinstance(outcome, CodeSent)
     services.mail.wake()
@@ -44,9 +47,8 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    if refused := too_fast(services.budgets.email(Budget.CLAIM_COMPLETE, body.email)):
-        return refused
-    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip())
+    network = limited_as(call.request.client)
+    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip(), network)
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, Claimed)
@@ -84,7 +86,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/claim",
         summary="Start an email claim",
-        description="Sends a 6-digit code to the email address. The response is the same whether or not it has other keys.",
+        description="Sends a code to the email address: 6 digits, or 12 after many requests in a day. The response is the "
+        "same whether or not it has other keys.",
         tag="Keys",
         handler=start_claim,
         result=ClaimSent,

@@ -13,7 +13,7 @@ from tests.simulation.history import Handed, Heard, Nothing, Operation, Post
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.counts import counts_are_sums_of_rows, kept_until_ms
 from tests.simulation.oracle.tally import Kept
-from tests.simulation.rules import AHEAD_DAYS, EVENTS_PER_MINUTE, SECRET
+from tests.simulation.rules import AHEAD_DAYS, EVENTS_PER_BOOKING, EVENTS_PER_MINUTE, SECRET
 
 LIVE = ("recorded", "duplicate")
 """Outcomes of events that reach a deduper."""
@@ -237,6 +237,45 @@ def refusals_of_posts_had_a_reason(case: Case, rows: Rows) -> Iterator[str]:
             yield f"{post} was answered {heard} at {operation.start:.3f}; unknown: {unknown}"
 
 
+def an_address_adds_to_a_booking_as_much_as_it_may(case: Case, rows: Rows) -> Iterator[str]:
+    """Recorded answers never exceed the cap of an address, and a capped one needs a cap that others may have used up.
+
+    A run is shorter than the hour of the cap. Relays are exempt.
+    """
+    posts = [each for each in case.of("report") if not each.about.post.client.startswith("127.")]
+    places: dict[tuple[str, str, str], list[Operation]] = {}
+    for operation in posts:
+        for booking_id in dict.fromkeys(event.booking_id for event in operation.about.post.events):
+            places.setdefault((operation.node, operation.about.post.client, booking_id), []).append(operation)
+    for place, operations in places.items():
+        recorded = sum(_outcomes_for(place[2], each).count("recorded") for each in operations)
+        if recorded > EVENTS_PER_BOOKING:
+            yield f"{place} had {recorded} events recorded"
+        for operation in operations:
+            if "capped" in _outcomes_for(place[2], operation):
+                others = sum(_may_hold(place[2], each, operation) for each in operations)
+                if others < EVENTS_PER_BOOKING:
+                    yield f"{place} was capped after {others} events: {operation}"
+
+
+def _outcomes_for(booking_id: str, operation: Operation) -> list[str]:
+    if not isinstance(operation.result, Heard):
+        return []
+    pairs = zip(operation.about.post.events, operation.result.outcomes, strict=False)
+    return [outcome for event, outcome in pairs if event.booking_id == booking_id]
+
+
+def _may_hold(booking_id: str, operation: Operation, capped: Operation) -> int:
+    """Return how many events of a request may have been counted when another one was capped."""
+    if operation.began > capped.ended:
+        return 0
+    outcomes = _outcomes_for(booking_id, operation)
+    if outcomes and operation.ended < capped.began:
+        return outcomes.count("recorded")
+    events = [event for event in operation.about.post.events if event.booking_id == booking_id]
+    return len(events) - outcomes.count("capped")
+
+
 def _may_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
     since = case.world.log.since("bookings", booking_id)
     return since is None or since > operation.began
@@ -256,4 +295,5 @@ CHECKS = (
     partitions_are_ahead_and_not_behind,
     websites_were_told_what_became_of_their_events,
     refusals_of_posts_had_a_reason,
+    an_address_adds_to_a_booking_as_much_as_it_may,
 )

@@ -1,0 +1,48 @@
+"""The credentials that this node has found, remembered longer than what they stand for."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class FoundHashes:
+    """Hashes of credentials that exist or existed, at most `capacity`; the least recently found are forgotten.
+
+    Looking one of them up again is no guess. What it stands for may have changed since, so it must be looked up.
+    """
+
+    def __init__(self, capacity: int = 50_000) -> None:
+        assert capacity > 0
+        self._capacity = capacity
+        self._hashes: OrderedDict[bytes, None] = OrderedDict()
+        self._sought: Counter[bytes] = Counter()
+
+    def add(self, credential_hash: bytes) -> None:
+        self._hashes[credential_hash] = None
+        self._hashes.move_to_end(credential_hash)
+        if len(self._hashes) > self._capacity:
+            self._hashes.popitem(last=False)
+
+    @contextmanager
+    def seeking(self, credential_hash: bytes) -> Iterator[None]:
+        """Look a credential up within the block. Requests that come with the same one meanwhile share the lookup."""
+        self._sought[credential_hash] += 1
+        try:
+            yield
+        finally:
+            self._sought[credential_hash] -= 1
+            if not self._sought[credential_hash]:
+                del self._sought[credential_hash]
+
+    def is_sought(self, credential_hash: bytes) -> bool:
+        """Whether the credential is being looked up."""
+        return credential_hash in self._sought
+
+    def __contains__(self, credential_hash: bytes) -> bool:
+        return credential_hash in self._hashes
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def __repr__(self) -> str:
+        return f"<FoundHashes {len(self)} of {self._capacity}>"
