@@ -34,7 +34,7 @@ def is_lost(unit: UnitOfWork, booking: Booking) -> bool:
 
 
 def _states(unit: UnitOfWork, booking: Booking) -> set[PaymentState]:
-    return set() if booking.payment_id is None else {report.state for report in unit.reports(booking.payment_id)}
+    return {report.state for report in unit.reports(booking.payment_id)}
 
 
 def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
@@ -56,7 +56,7 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     if disputed == booking.disputed:
         return booking
     issue = "dispute_lost" if lost else booking.payment_issue
-    outcome = "disputed" if disputed else "dispute_lost" if lost else "dispute_won"
+    outcome = "dispute_opened" if disputed else "dispute_lost" if lost else "dispute_won"
     booking = replace(booking, disputed=disputed, payment_issue=issue)
     unit.keep_booking(booking)
     unit.audit(origin, f"booking.{outcome}", "booking", booking.id, {"paymentId": booking.payment_id})
@@ -65,14 +65,13 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
 
 def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
     """Write a mail to each administrator in the same transaction. The audit record's id makes the ids of the mails."""
-    template = "booking_disputed" if outcome == "disputed" else outcome
-    facts = json.dumps({"booking": booking.id, "slot": booking.slot_name, "payment": booking.payment_id or ""})
-    record = unit.decision.audits[-1].id
+    facts = json.dumps({"booking": booking.id, "slot": booking.slot_name, "payment": booking.payment_id})
+    record = unit.decision.audits[-1].id.removeprefix("aud_")
     unit.decision.outbox += [
         OutboxMessage(
-            id=f"{record}_{number}".replace("aud_", "msg_", 1),
+            id=f"msg_{record}_{number}",
             recipient=email,
-            template=template,
+            template=outcome,
             nonce=b"",
             created_ms=unit.now_ms,
             expires_ms=unit.now_ms + MAIL_LIFE_MS,

@@ -83,11 +83,11 @@ def _held_too_often(unit: UnitOfWork, message: Reserve, slot: Slot) -> Refused |
         return _wait(unit, _today_ms(unit) + DAY_MS, words)
     weeks = {(slot.id, week_ms) for week_ms in weeks_from(message.week_start_ms, slot.weeks)}
     ends = [
-        ended_ms
+        ended_ms + unit.rules.cooldown_ms
         for booking in mine
         if (ended_ms := booking.unpaid_until_ms(unit.now_ms)) is not None and not weeks.isdisjoint(weeks_of(booking))
     ]
-    until_ms = max(ends, default=0) + unit.rules.cooldown_ms
+    until_ms = max(ends, default=unit.now_ms)
     if until_ms <= unit.now_ms:
         return None
     minutes = -(-(until_ms - unit.now_ms) // MINUTE_MS)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from actors.bookings import changes, disputes
 from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
-from actors.bookings.records import Booking, BookingStatus, Mode, PaymentReport, PaymentState
+from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.times import DAY_MS
@@ -28,7 +28,7 @@ def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
     if booking.payment_id is not None:
         return _paid_twice(unit, booking, message)
     answer = _paid(unit, booking, message)
-    return answer if isinstance(answer, Refused) else _followed(unit, message)
+    return _followed(unit, answer.booking, message) if isinstance(answer, BookingView) else answer
 
 
 def _is_ours(booking: Booking, session_id: str | None, now_ms: int) -> bool:
@@ -53,10 +53,8 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     )
 
 
-def _followed(unit: UnitOfWork, message: TakePayment) -> Answer:
+def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     """Apply what the processor reported about the payment before the payment itself."""
-    booking = unit.booking(message.booking_id)
-    assert booking is not None, "it was just paid"
     if PaymentState.REFUNDED in {report.state for report in unit.reports(message.payment_id)}:
         return _refunded(unit, booking, message.origin)
     return unit.view(disputes.follow(unit, booking, message.origin))
@@ -104,7 +102,7 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None:
         return changes.unknown_booking()
-    if message.payment_id not in (None, booking.payment_id):
+    if message.payment_id is not None and message.payment_id != booking.payment_id:
         return _remember_refund(unit, booking, message, message.payment_id)
     if message.event_id is not None and not unit.is_first(message.event_id, booking.id):
         return unit.view(booking)
@@ -124,9 +122,8 @@ def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin) -> Answer:
     )
 
 
-def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str | None) -> Answer:
+def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
     """Remember the refund of a payment that is not the booking's: the payment's own event may still come."""
-    assert payment_id is not None, "only events name a payment"
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
     unit.keep_report(PaymentReport(payment_id, payment_id, state, unit.now_ms))
     return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")

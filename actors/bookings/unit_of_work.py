@@ -164,7 +164,7 @@ class UnitOfWork:
         paid = (booking for booking in self._bookings().values() if booking.payment_id == payment_id)
         return min(paid, key=lambda booking: (booking.paid_ms or 0, booking.id), default=None)
 
-    def reports(self, payment_id: str) -> list[PaymentReport]:
+    def reports(self, payment_id: str | None) -> list[PaymentReport]:
         reports = self._snapshot.reports | self.decision.reports
         return [report for report in reports.values() if report.payment_id == payment_id]
 

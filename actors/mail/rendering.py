@@ -50,7 +50,7 @@ works for this service will ever ask you for it.
 If you did not ask for this, ignore this message: nothing happens without the
 code.
 """
-_BOOKING_DISPUTED = """\
+_DISPUTE_OPENED = """\
 Hello,
 
 A payer has disputed the payment of booking {booking} ({slot})
@@ -82,7 +82,7 @@ The booking counts as refunded, and its weeks are free again:
 TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
-    "booking_disputed": ("A payment is disputed", _BOOKING_DISPUTED),
+    "dispute_opened": ("A payment is disputed", _DISPUTE_OPENED),
     "dispute_won": ("A dispute was won", _DISPUTE_WON),
     "dispute_lost": ("A dispute was lost", _DISPUTE_LOST),
 }

@@ -104,7 +104,7 @@ async def test_a_disputed_booking_is_hidden_told_and_shown_again(world: World) -
     await _told(world, disputed("won", "evt_won"))
     assert await _shown(world) == [booking_id]
     assert "paymentIssue" not in (await person.read(booking_id))["booking"]
-    assert [audit.action for audit in world.memory.audits][-2:] == ["booking.disputed", "booking.dispute_won"]
+    assert [audit.action for audit in world.memory.audits][-2:] == ["booking.dispute_opened", "booking.dispute_won"]
 
 
 async def test_a_refusal_to_hold_a_week_again_says_when_to_try_again(world: World) -> None:

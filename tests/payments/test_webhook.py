@@ -299,21 +299,21 @@ def mails(template: str) -> list[tuple[str, str]]:
 async def test_a_dispute_marks_the_booking_and_tells_all_administrators_once(bank: Bank) -> None:
     made = await heard(bank, paid(), disputed(), disputed(event_id="evt_again"))
     assert (made.status, made.disputed, made.issue) == (BookingStatus.PAID, True, "disputed")
-    assert bank.books.actions == ["booking.paid", "booking.disputed"]
-    assert bank.books.mails == mails("booking_disputed")
+    assert bank.books.actions == ["booking.paid", "booking.dispute_opened"]
+    assert bank.books.mails == mails("dispute_opened")
 
 
 async def test_a_dispute_that_was_won_leaves_the_booking_as_it_was(bank: Bank) -> None:
     before = await heard(bank, paid())
     assert await heard(bank, disputed(), disputed("won")) == before
-    assert bank.books.mails == mails("booking_disputed") + mails("dispute_won")
+    assert bank.books.mails == mails("dispute_opened") + mails("dispute_won")
 
 
 async def test_a_dispute_that_was_lost_refunds_the_booking_without_another_refund(bank: Bank) -> None:
     made = await heard(bank, paid(), disputed(), disputed("lost"))
     assert (made.status, made.refunded_cents, made.issue) == (BookingStatus.REFUNDED, 125_000, "dispute_lost")
     assert (made.refund_due_ms, made.disputed, bank.books.tables.weeks) == (None, False, {})
-    assert bank.books.mails == mails("booking_disputed") + mails("dispute_lost")
+    assert bank.books.mails == mails("dispute_opened") + mails("dispute_lost")
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost"])

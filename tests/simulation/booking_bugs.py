@@ -259,9 +259,7 @@ class _ShowsDisputed(LinkedSponsorship):
         return iter(shown)
 
 
-def _not_followed(unit: UnitOfWork, message: TakePayment) -> Answer:
-    booking = unit.booking(message.booking_id)
-    assert booking is not None
+def _not_followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     return unit.view(booking)
 
 

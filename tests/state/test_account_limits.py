@@ -92,6 +92,13 @@ def test_an_account_has_so_many_holds_a_day_whatever_becomes_of_them() -> None:
     assert booked(ledger.one(ledger.reserve("b5", week=3)))
 
 
+def test_a_hold_of_midnight_counts_for_the_day_that_begins() -> None:
+    ledger = limited(holds_per_day=1)
+    ledger.now_ms = MONDAY + DAY
+    ledger.act(ledger.reserve("b1"))
+    assert refused(ledger.one(ledger.reserve("b2", week=1)), Code.HOLD_LIMIT).retry_after_seconds == DAY // SECOND
+
+
 def test_the_holds_of_one_batch_count() -> None:
     ledger = limited(holds_per_day=2)
     answers = ledger.act(*(ledger.reserve(f"b{week}", week=week) for week in range(3)))

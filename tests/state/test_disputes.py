@@ -1,10 +1,11 @@
 """The rules of payments that are not plainly ours: foreign sessions, shared payments, early reports and disputes."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
-from actors.bookings.records import BookingStatus, Mode, PaymentState
+from actors.bookings.records import BookingStatus, Mode, PaymentReport, PaymentState
 from actors.bookings.unit_of_work import BookingRules
 from actors.values import Code
 from tests.state.ledger import ANN, BOB, DAY, HOLD, Ledger, booked, furnished, holds_only_what_it_may, refused
@@ -118,11 +119,56 @@ def test_a_dispute_is_told_once_to_all_administrators(ledger: Ledger) -> None:
     for _ in range(3):
         assert booked(ledger.one(ledger.dispute("pay_1"))).disputed
     assert [(mail.recipient, mail.template) for mail in ledger.mails] == [
-        ("ann@example.com", "booking_disputed"),
-        ("bob@example.com", "booking_disputed"),
+        ("ann@example.com", "dispute_opened"),
+        ("bob@example.com", "dispute_opened"),
     ]
-    assert [action for action, _ in ledger.told()] == ["booking.paid", "booking.disputed"]
+    assert [action for action, _ in ledger.told()] == ["booking.paid", "booking.dispute_opened"]
     assert ledger.held("b1") == [0]
+
+
+def test_a_mail_about_a_dispute_tells_which_booking_and_waits_a_week(ledger: Ledger) -> None:
+    pay(ledger)
+    ledger.act(ledger.dispute("pay_1"))
+    record = ledger.audits[-1].id
+    assert [mail.id for mail in ledger.mails] == [record.replace("aud", "msg") + end for end in ("_0", "_1")]
+    mail = ledger.mails[0]
+    assert json.loads(mail.facts) == {"booking": "b1", "slot": "A slot", "payment": "pay_1"}
+    assert (mail.nonce, mail.created_ms, mail.expires_ms) == (b"", ledger.now_ms, ledger.now_ms + 7 * DAY)
+    assert json.loads(ledger.audits[-1].changes) == {"paymentId": "pay_1"}
+
+
+def test_a_won_dispute_leaves_an_earlier_issue_and_each_mail_of_a_batch_is_kept(ledger: Ledger) -> None:
+    pay(ledger)
+    pay(ledger, event="evt_2", payment="pay_2")
+    opened, won = ledger.act(ledger.dispute("pay_1"), ledger.dispute("pay_1", WON))
+    assert [booked(answer).issue for answer in (opened, won)] == ["disputed", "paid_twice"]
+    assert [mail.template for mail in ledger.mails] == ["dispute_opened"] * 2 + ["dispute_won"] * 2
+
+
+def test_reports_tell_what_was_reported_about_which_payment_and_when(ledger: Ledger) -> None:
+    ledger.act(ledger.dispute("pay_9"), ledger.settle("b1", None, "evt_r", "pay_8"))
+    assert ledger.reports == {
+        "dp_1": PaymentReport("dp_1", "pay_9", DISPUTED, ledger.now_ms),
+        "pay_8": PaymentReport("pay_8", "pay_8", PaymentState.REFUNDED, ledger.now_ms),
+    }
+
+
+def test_only_the_first_report_of_a_state_is_kept(ledger: Ledger) -> None:
+    ledger.act(ledger.dispute("pay_1"))
+    ledger.pass_ms(1)
+    ledger.act(ledger.dispute("pay_1"))
+    assert ledger.last.reports == {}
+
+
+@pytest.mark.parametrize("late", [DISPUTED, WON, LOST])
+@pytest.mark.parametrize("closed", [WON, LOST])
+def test_a_closed_dispute_stays_closed(ledger: Ledger, closed: PaymentState, late: PaymentState) -> None:
+    pay(ledger)
+    ledger.act(ledger.dispute("pay_1", closed))
+    mails = len(ledger.mails)
+    ledger.act(ledger.dispute("pay_1", late))
+    assert (ledger.reports["dp_1"].state, len(ledger.mails)) == (closed, mails)
+    assert ledger.status("b1") is (PAID if closed is WON else REFUNDED)
 
 
 @pytest.mark.parametrize("closed", [WON, LOST])
@@ -138,7 +184,7 @@ def test_a_booking_returns_when_its_last_dispute_was_won(ledger: Ledger) -> None
     ledger.act(ledger.dispute("pay_1"), ledger.dispute("pay_1", dispute="dp_2"))
     assert booked(ledger.one(ledger.dispute("pay_1", WON))).disputed
     assert not booked(ledger.one(ledger.dispute("pay_1", WON, "dp_2"))).disputed
-    assert [mail.template for mail in ledger.mails[::2]] == ["booking_disputed", "dispute_won"]
+    assert [mail.template for mail in ledger.mails[::2]] == ["dispute_opened", "dispute_won"]
 
 
 def test_a_lost_dispute_ends_the_booking_and_orders_no_refund(ledger: Ledger) -> None:
@@ -148,6 +194,7 @@ def test_a_lost_dispute_ends_the_booking_and_orders_no_refund(ledger: Ledger) ->
     assert (booking.status, booking.issue, booking.refund_due_ms) == (REFUNDED, "dispute_lost", None)
     assert booking.refunded_cents == booking.paid_cents
     assert ledger.held("b1") == []
+    assert [mail.template for mail in ledger.mails] == ["dispute_opened"] * 2 + ["dispute_lost"] * 2
     action, changes = ledger.told()[-1]
     assert (action, changes["status"]) == ("booking.dispute_lost", ["paid", "refunded"])
 
@@ -174,7 +221,7 @@ def test_a_dispute_after_a_refund_that_is_lost_is_noted(ledger: Ledger) -> None:
     ledger.act(ledger.refund("b1"), ledger.settle("b1"), ledger.dispute("pay_1"))
     booking = booked(ledger.one(ledger.dispute("pay_1", LOST)))
     assert (booking.status, booking.issue, booking.disputed) == (REFUNDED, "dispute_lost", False)
-    assert [mail.template for mail in ledger.mails[::2]] == ["booking_disputed", "dispute_lost"]
+    assert [mail.template for mail in ledger.mails[::2]] == ["dispute_opened", "dispute_lost"]
 
 
 @pytest.mark.parametrize(("state", "status"), [(DISPUTED, PAID), (WON, PAID), (LOST, REFUNDED)])

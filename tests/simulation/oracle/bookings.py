@@ -33,7 +33,7 @@ STILL = (
     "booking.refund_declined",
     "booking.paid_twice",
     "booking.video_described",
-    "booking.disputed",
+    "booking.dispute_opened",
     "booking.dispute_won",
 )
 """Actions that may leave a booking in its state."""
