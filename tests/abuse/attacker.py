@@ -32,6 +32,7 @@ ATTACKS = {
         http2.ping_flood,
         http2.settings_flood,
         http2.rapid_reset,
+        http2.unread_http2,
     )
 }
 OPEN_FILES = 4_000

@@ -32,6 +32,7 @@ TOGETHER = (
     ("idle connections",),
     ("malformed flood", "churn", "http2 on the plain port"),
     ("ping flood", "settings flood", "rapid reset"),
+    ("unread http2",),
 )
 CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
 PER_ADDRESS = 200
