@@ -1,6 +1,7 @@
 """The rules of emailed codes: how often one is sent, and how often it may be guessed. Pure.
 
-Knows nothing of what a code is for: a row with a code extends `EmailedCode`. Source of the rules: ADR 0004 and 0011.
+Knows nothing of what a code is for: a row with a code extends `EmailedCode`, and one that counts what was sent extends
+`Sendings`. Source of the rules: ADR 0004 and 0011. `actors.letters` has those of whole mailboxes.
 """
 
 from dataclasses import dataclass, replace
@@ -21,46 +22,51 @@ class CodeRules:
     per_day: int = 5
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sendings:
+    """How often something was sent. Has no slots, so that a record can extend it beside another class."""
+
+    sent_ms: int = 0
+    sent_day: int = 0
+    sent_today: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmailedCode:
-    """The code that was sent last: its proof, and the counters that limit it. `proof` is None before the first code."""
+    """The code that was sent last: its proof, and its guesses. `proof` is None before the first code."""
 
     proof: bytes | None = None
     code_expires_ms: int = 0
     attempts: int = 0
-    sent_ms: int = 0
-    sent_day: int = 0
-    sent_today: int = 0
 
 
 WRONG_CLOCK_MS = DAY_MS
 """A `sent_ms` further ahead comes from a wrong clock and is ignored, so that nobody is locked out until then."""
 
 C = TypeVar("C", bound=EmailedCode)
+S = TypeVar("S", bound=Sendings)
 
 
-def send(row: C, proof: bytes, now_ms: int, rules: CodeRules, to: str) -> C | Refused:
-    """The row with a new code, which invalidates the old one. Refused if the last code is too recent or the daily limit
-    is reached. `to` completes the refusal: what the codes are sent for."""
+def send(row: S, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> S | Refused:
+    """The row with one more code counted. Refused if the last code is too recent or the daily limit is reached. `to`
+    completes the refusal: what the codes are sent for."""
     if row.sent_ms > now_ms + WRONG_CLOCK_MS:
         row = replace(row, sent_ms=0, sent_day=0, sent_today=0)
-    wait_ms = row.sent_ms + rules.pause_ms - now_ms
+    # Without a pause, a node whose clock is ahead must not hold up the others.
+    wait_ms = row.sent_ms + pause_ms - now_ms if pause_ms else 0
     if wait_ms > 0:
         return _wait("A code was sent a moment ago.", wait_ms)
     # Days never go back: another node's clock may be ahead, and counting its day again would reset the limit.
     today = max(row.sent_day, day_of(now_ms))
     sent_today = row.sent_today if row.sent_day == today else 0
-    if sent_today >= rules.per_day:
+    if sent_today >= per_day:
         return _wait(f"No more codes can be sent {to} today.", DAY_MS - now_ms % DAY_MS)
-    return replace(
-        row,
-        proof=proof,
-        code_expires_ms=now_ms + rules.life_ms,
-        attempts=0,
-        sent_ms=now_ms,
-        sent_day=today,
-        sent_today=sent_today + 1,
-    )
+    return replace(row, sent_ms=now_ms, sent_day=today, sent_today=sent_today + 1)
+
+
+def renew(row: C, proof: bytes, now_ms: int, rules: CodeRules) -> C:
+    """The row with a new code, which invalidates the old one."""
+    return replace(row, proof=proof, code_expires_ms=now_ms + rules.life_ms, attempts=0)
 
 
 def guess(row: C, proof: bytes, rules: CodeRules, *, valid: bool) -> tuple[C, bool]:

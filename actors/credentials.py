@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import re
 import zlib
+from collections.abc import Callable
 from enum import StrEnum
 
 from actors.ids import base62
@@ -15,11 +16,12 @@ from actors.ids import base62
 RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
 CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX = "clm_", "sst_", "dvc_"
+BROWSER_PREFIX, SIGN_IN_LINK_PREFIX = "brw_", "sgn_"
 ENTROPY_BYTES = 48
 """Random bytes for 32 base62 digits (384 bits reduced to 190, bias below 2**-190) or 43 (to 256, bias below 2**-127)."""
 
 TOKEN_LENGTH = 43
-"""Base62 digits of a session's or device's token: 256 bits."""
+"""Base62 digits of the token of a session, device, browser or sign-in link: 256 bits."""
 
 
 class Kind(StrEnum):
@@ -36,6 +38,8 @@ _KEY = re.compile(
 _CLAIM = re.compile(rf"{CLAIM_PREFIX}[0-9A-Za-z]{{{RANDOM_LENGTH}}}")
 _SESSION = re.compile(rf"{SESSION_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
 _DEVICE = re.compile(rf"{DEVICE_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+_BROWSER = re.compile(rf"{BROWSER_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+_SIGN_IN_LINK = re.compile(rf"{SIGN_IN_LINK_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
 
 
 def new_key(kind: Kind, entropy: bytes) -> str:
@@ -81,6 +85,24 @@ def is_device_code(text: str) -> bool:
     return _DEVICE.fullmatch(text) is not None
 
 
+def new_browser_token(entropy: bytes) -> str:
+    """The value of the cookie of a browser that asks for a sign-in code, from `ENTROPY_BYTES` random bytes."""
+    return BROWSER_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_browser_token(text: str) -> bool:
+    return _BROWSER.fullmatch(text) is not None
+
+
+def new_sign_in_link_token(entropy: bytes) -> str:
+    """The token of an operator's sign-in link, from `ENTROPY_BYTES` random bytes."""
+    return SIGN_IN_LINK_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_sign_in_link_token(text: str) -> bool:
+    return _SIGN_IN_LINK.fullmatch(text) is not None
+
+
 def digest(secret: str) -> bytes:
     """SHA-256 of a key or token. With 190 random bits, a slow hash is not needed."""
     return hashlib.sha256(secret.encode()).digest()
@@ -91,6 +113,11 @@ def code_from(server_secret: bytes, nonce: bytes) -> str:
     contains a code: rendering it takes the server's secret."""
     mac = hmac.digest(server_secret, b"emailed-code\0" + nonce, "sha256")
     return f"{int.from_bytes(mac) % 1_000_000:06d}"
+
+
+def long_code(code_of: Callable[[bytes], str], nonce: bytes) -> str:
+    """The 12-digit code that belongs to a nonce. `code_of` derives a short one."""
+    return code_of(nonce) + code_of(b"long\0" + nonce)
 
 
 def code_proof(server_secret: bytes, subject: bytes, email: str, code: str) -> bytes:

@@ -9,7 +9,7 @@ from functools import partial
 
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
-from actors.clock import DAY_MS, Clock, Entropy
+from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
 from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
@@ -154,7 +154,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),
-        health=Health(stores.database.ping, lambda: services.actor_statistics()),
+        health=Health(
+            ping=stores.database.ping,
+            actors=lambda: services.actor_statistics(),
+            write_age_seconds=lambda: nodes.age_seconds,
+            write_seconds=limits.nodes.live_seconds,
+        ),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         links=links,
         payments=gateway.payments,
@@ -194,9 +199,11 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
 
 
 def _prunings(stores: Stores) -> list[Pruning]:
-    """Rows to delete after a time. Sign-ins stay for two days, so that a node with a late clock can count its day's codes."""
+    """Rows to delete after a time. Counts stay for two days, so that a node with a late clock can count its day's letters."""
     return [
-        Pruning("sign-ins", 2 * DAY_MS, stores.sessions.prune_sign_ins),
+        Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
+        Pruning("counts of letters", 2 * DAY_MS, stores.sessions.prune_letters),
+        Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
         Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
         Pruning("device logins", DAY_MS, stores.devices.prune),
     ]

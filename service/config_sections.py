@@ -10,6 +10,8 @@ from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}"
+OPTIONAL_BIND = f"^({BIND})?$"
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 
@@ -18,7 +20,8 @@ class Section(BaseModel):
 
 
 class Server(Section):
-    bind: Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}$")]
+    bind: Annotated[str, Field(pattern=f"^{BIND}$")]
+    ops_bind: Annotated[str, Field(pattern=OPTIONAL_BIND)]
     base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
@@ -27,9 +30,8 @@ class Server(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if int(self.bind.rpartition(":")[2]) > 65_535:
-            # The system would use the lower 16 bits.
-            raise ValueError(f"server.bind: there is no port above 65535, as in {self.bind}")
+        for name in ("bind", "ops_bind"):
+            _check_port(f"server.{name}", getattr(self, name))
         if self.secret and len(self.secret) < 32:
             raise ValueError("server.secret is shorter than 32 characters")
         if self.workers > 1 and sys.platform != "linux":
@@ -38,7 +40,7 @@ class Server(Section):
 
 
 class Tls(Section):
-    bind: Annotated[str, Field(pattern=r"^((\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5})?$")]
+    bind: Annotated[str, Field(pattern=OPTIONAL_BIND)]
     certificate: str
     key: str
 
@@ -47,8 +49,7 @@ class Tls(Section):
         given = [bool(value) for value in (self.bind, self.certificate, self.key)]
         if any(given) and not all(given):
             raise ValueError("tls: bind, certificate and key belong together: all three or none")
-        if self.bind and int(self.bind.rpartition(":")[2]) > 65_535:
-            raise ValueError(f"tls.bind: there is no port above 65535, as in {self.bind}")
+        _check_port("tls.bind", self.bind)
         return self
 
 
@@ -237,6 +238,12 @@ class Http(Section):
     stall_seconds: Seconds
     connections_per_address: Count
     connections: Count
+
+
+def _check_port(name: str, bind: str) -> None:
+    """The system would use the lower 16 bits of a larger number."""
+    if bind and int(bind.rpartition(":")[2]) > 65_535:
+        raise ValueError(f"{name}: there is no port above 65535, as in {bind}")
 
 
 def below(name: str, value: float, other: str, bound: float) -> None:

@@ -12,6 +12,7 @@ from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
 from actors.events.state import EventRules
 from actors.keys.state import KeyRules
+from actors.letters import LetterRules
 from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
@@ -90,6 +91,17 @@ def code_rules(config: Config) -> CodeRules:
     )
 
 
+def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> LetterRules:
+    claim = config.claim
+    return LetterRules(
+        per_network=per_network,
+        pause_ms=pause_ms,
+        per_mailbox=claim.letters_per_email,
+        last_resort=10 * claim.letters_per_email,
+        short_codes=claim.guesses_per_email // claim.code_attempts,
+    )
+
+
 def session_rules(config: Config) -> SessionRules:
     sessions = config.sessions
     return SessionRules(
@@ -97,6 +109,11 @@ def session_rules(config: Config) -> SessionRules:
         touch_ms=sessions.touch_seconds * SECOND_MS,
         per_account=sessions.per_account,
         codes=code_rules(config),
+        letters=letter_rules(
+            config,
+            per_network=config.claim.codes_per_day,
+            pause_ms=config.claim.code_pause_seconds * SECOND_MS,
+        ),
     )
 
 
@@ -151,6 +168,7 @@ def key_rules(config: Config) -> KeyRules:
     return KeyRules(
         anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
         codes=code_rules(config),
+        letters=letter_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
     )

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
+from actors.sessions.actor import SessionKeeper
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
 from service.config import Config
 from service.http.listen_address import ListenAddress, tls_context
-from service.limits import actor_limits, key_rules
+from service.limits import actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
@@ -56,6 +57,20 @@ async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_i
         SystemEntropy(),
         loaded.codes,
         key_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:
+    """The session keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    return SessionKeeper(
+        opened.sessions,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        session_rules(config),
         node=node_id,
         limits=actor_limits(config),
     )

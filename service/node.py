@@ -21,7 +21,10 @@ from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.limits import Limits, serving_limits
 from service.main import allow_connections, listen_addresses, prepare, storage_options
-from service.observability.health import Health
+from service.observability.health import Health, not_ready
+from service.observability.operators import serve_operators
+from service.observability.reports import Report
+from service.operators_listener import open_operators_listener
 from service.server_secret import Secrets
 from service.signals import handle_signals, warn_no_reload
 from service.version import VERSION
@@ -42,21 +45,33 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
         async with (
             open_storage(storage_options(config), data_dir) as opened,
             open_listeners(addresses, serving_limits(config), SystemClock()) as server,
+            open_operators_listener(config) as operators,
         ):
+
+            def begun(node: Assembly, tasks: trio.Nursery) -> None:
+                async def reports() -> dict[int, Report | None]:
+                    return {1: await report_of(node)}
+
+                if operators is not None:
+                    tasks.start_soon(serve_operators, operators, reports)
+                ready(server.urls)
+
             await prepare(config, data_dir, opened)
-            await serve(config, data_dir, opened, server, stop, lambda: ready(server.urls))
+            await serve(config, data_dir, opened, server, stop, begun)
         nursery.cancel_scope.cancel()
 
 
-async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Callable[[], None]) -> None:
+Ready = Callable[[Assembly, trio.Nursery], None]
+"""Called once a node accepts connections. Tasks of the nursery may use the node, and end before it does."""
+
+
+async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Ready) -> None:
     """Run one of several nodes over its parent's foundation, until `stop` is set."""
     async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
         await serve(config, data_dir, opened, server, stop, ready)
 
 
-async def serve(
-    config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Callable[[], None]
-) -> None:
+async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Ready) -> None:
     """Run the actors around the server until `stop` is set. Calls `ready` once connections are accepted."""
     allow_connections(config)
     async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
@@ -65,7 +80,7 @@ async def serve(
         nursery.start_soon(_mark_stopping, services.health, stop)
         app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
         rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy)
-        await server.serve(handlers(app, rejected), stop=stop, ready=ready)
+        await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
         log.info("listeners are closed; draining actors")
         nursery.cancel_scope.cancel()
 
@@ -86,6 +101,11 @@ async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str)
     loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
     node = NodeInfo(entropy.token(6).hex(), socket.gethostname(), os.getpid(), VERSION, url, clock.now_ms())
     return Ports(node, clock, entropy, loaded)
+
+
+async def report_of(node: Assembly) -> Report:
+    """The node's report for operators."""
+    return Report(node.metrics.page().decode(), await not_ready(node.services.health))
 
 
 async def _mark_stopping(health: Health, stop: trio.Event) -> None:

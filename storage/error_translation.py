@@ -53,6 +53,11 @@ def translated(error: BaseException, *, sent_commit: bool) -> BaseException:
     return error
 
 
+def is_full_disk(error: BaseException) -> bool:
+    """Whether a translated error means that the server has no room left for a write."""
+    return isinstance(error.__cause__, pg.DiskFullError)
+
+
 def error_of(connection: Any, error: BaseException) -> BaseException:
     """`error`, or an `InterfaceError` in its place: on a closed connection asyncpg may raise `AttributeError`."""
     if connection.is_closed() and isinstance(error, AttributeError):

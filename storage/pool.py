@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, TypeVar
 
 import trio
@@ -17,7 +18,7 @@ from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage import asyncio_border
 from storage.asyncio_border import Deadline
 from storage.detached_reads import DetachedReads, open_detached_reads
-from storage.error_translation import error_of, translated
+from storage.error_translation import error_of, is_full_disk, translated
 
 T = TypeVar("T")
 Connection = Any
@@ -26,6 +27,8 @@ Row = Mapping[str, Any]
 Work = Callable[[Any], Awaitable[T]]
 
 log = logging.getLogger(__name__)
+
+FULL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ class Database:
     _counts: PoolStatistics = field(default_factory=PoolStatistics)
     _idle: list[Any] = field(default_factory=list)
     _slots: trio.CapacityLimiter = field(init=False)
+    _full_at: float = -inf
+    """When the server last had no room for a write."""
 
     def __post_init__(self) -> None:
         self._slots = trio.CapacityLimiter(self.limits.connections)
@@ -128,7 +133,10 @@ class Database:
         return await self.read(lambda connection: connection.fetchval(statement, *values))
 
     async def ping(self) -> None:
-        """Raise `StorageUnavailable` unless the database answers and accepts writes."""
+        """Raise `StorageUnavailable` unless the database answers and accepts writes. On a full disk small updates still
+        succeed, so a write that found no room counts for `FULL_SECONDS`."""
+        if trio.current_time() < self._full_at + FULL_SECONDS:
+            raise StorageUnavailable("the disk of the database is full")
 
         async def work(connection: Connection) -> None:
             if await connection.fetchval(
@@ -159,8 +167,10 @@ class Database:
         except OutcomeUnknown:
             self._counts.unknown += 1
             raise
-        except StorageUnavailable:
+        except StorageUnavailable as error:
             self._counts.unavailable += 1
+            if is_full_disk(error):
+                self._full_at = trio.current_time()
             raise
         finally:
             self._slots.release()

@@ -29,7 +29,7 @@ STATUSES = {
     "pollDevice": {200, 429},
     "getDeviceApproval": KEYED,
     "decideDevice": KEYED | {409},
-    "startSignIn": {200, 429},
+    "startSignIn": {200, 403, 429},
     "completeSignIn": {200, 403, 429},
     "listSessions": {200, 401, 429},
     "endSession": KEYED | {404},
@@ -88,6 +88,7 @@ ANY = {400, 413, 500, 503}
 CODES_OF_403 = {
     "getDeviceApproval": {"forbidden"},
     "decideDevice": {"forbidden"},
+    "startSignIn": {"forbidden"},
     "completeSignIn": {"forbidden"},
     "endSession": {"forbidden"},
     "getUsage": {"key_expired", "insufficient_scope"},
@@ -206,7 +207,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
-        begins_or_ends = operation.name in ("completeSignIn", "endSession") and status == "200"
+        begins_or_ends = operation.name in ("startSignIn", "completeSignIn", "endSession") and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 

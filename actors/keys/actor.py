@@ -10,7 +10,6 @@ from actors.clock import Clock, Entropy
 from actors.credentials import (
     ENTROPY_BYTES,
     Kind,
-    code_from,
     code_proof,
     digest,
     is_key,
@@ -42,8 +41,11 @@ from actors.keys.messages import (
 )
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
+from actors.letters import Draft, count_id
 from actors.mailbox import request_id
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
+
+TEMPLATE = "claim_code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +104,28 @@ class KeyKeeper(Actor[Message, Answer]):
         assert isinstance(answer, Kept)
         return Minted(text, token, answer.key)
 
-    async def start_claim(self, claim_token: str, email: str) -> CodeSent | Refused:
-        """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns."""
+    async def start_claim(self, claim_token: str, email: str, network: str) -> CodeSent | Refused:
+        """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns. `network`
+        is the address that the client is limited as."""
         now_ms = self._clock.now_ms()
-        nonce = self._entropy.token(16)
         token_hash = digest(claim_token)
         message = OutboxMessage(
             id=self._id("let"),
             recipient=email,
-            template="claim_code",
-            nonce=nonce,
+            template=TEMPLATE,
+            nonce=self._entropy.token(16),
             created_ms=now_ms,
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
-        proof = code_proof(self._secret, token_hash, email, code_from(self._secret, nonce))
-        return await self.ask_for(StartClaim(token_hash, email, proof, message), CodeSent, Refused)
+        draft = Draft.of(self._secret, token_hash, message, network)
+        return await self.ask_for(StartClaim(token_hash, email, draft), CodeSent, Refused)
 
-    async def complete_claim(self, claim_token: str, email: str, code: str) -> Claimed | Refused:
+    async def complete_claim(self, claim_token: str, email: str, code: str, network: str) -> Claimed | Refused:
         """Claim the key of `claim_token` for the account of `email`, using the emailed code."""
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
-        message = CompleteClaim(token_hash, email, proof, self._id("aud"), request_id.get())
+        network_id = count_id(self._secret, TEMPLATE, email, network)
+        message = CompleteClaim(token_hash, email, proof, network_id, self._id("aud"), request_id.get())
         return await self.ask_for(message, Claimed, Refused)
 
     async def issue(

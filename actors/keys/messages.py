@@ -5,9 +5,10 @@ None of them contains a key, token or code in clear: intents hash them first.
 
 from dataclasses import dataclass
 
-from actors.codes import EmailedCode
+from actors.codes import EmailedCode, Sendings
 from actors.credentials import Kind
-from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.letters import Draft
+from actors.values import AuditRecord, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim(EmailedCode):
+class Claim(Sendings, EmailedCode):
     """The claim token of an anonymous key, and the code that was last sent for it to `email`."""
 
     token_hash: bytes
@@ -64,17 +65,18 @@ class StartClaim:
 
     token_hash: bytes
     email: str
-    proof: bytes
-    message: OutboxMessage
+    draft: Draft
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteClaim:
-    """Move an anonymous key to an account, if `proof` matches the code that was sent."""
+    """Move an anonymous key to an account, if `proof` matches the code that was sent. `network_id` is the row of letters
+    that remembers the network."""
 
     token_hash: bytes
     email: str
     proof: bytes
+    network_id: bytes
     audit_id: str
     request_id: str = ""
 

@@ -1,4 +1,4 @@
-"""The rules of minting, claiming, issuing and revoking keys. Pure; source: ADR 0004 and 0006.
+"""The rules of minting, claiming, issuing and revoking keys. Pure; source: ADR 0004, 0006 and 0056.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from actors.codes import guess, send, wrong_code
+from actors.codes import guess, renew, send, wrong_code
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import (
@@ -31,8 +31,7 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
-from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, UnitOfWork
-from actors.times import day_of, month_of
+from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, UnitOfWork, merged
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
@@ -51,6 +50,7 @@ class LockSet:
     emails: tuple[str, ...]
     admin_emails: tuple[str, ...] = ()
     membership: bool = False
+    letter_ids: tuple[bytes, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
@@ -59,13 +59,16 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     key_ids: set[str] = set()
     emails: set[str] = set()
     admin_emails: set[str] = set()
+    letter_ids: set[bytes] = set()
     membership = False
     for message in messages:
         match message:
-            case StartClaim(token_hash=token_hash):
+            case StartClaim(token_hash=token_hash, draft=draft):
                 token_hashes.add(token_hash)
-            case CompleteClaim(token_hash=token_hash, email=email):
+                letter_ids.update(draft.count_ids)
+            case CompleteClaim(token_hash=token_hash, email=email, network_id=network_id):
                 token_hashes.add(token_hash)
+                letter_ids.add(network_id)
                 emails.add(email)
             case Issue(key=key, email=email, granted_by=granter):
                 emails.add(email)
@@ -94,6 +97,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
         tuple(sorted(emails)),
         tuple(sorted(admin_emails)),
         membership,
+        tuple(sorted(letter_ids)),
     )
 
 
@@ -148,11 +152,15 @@ class _Batch(UnitOfWork):
             return Refused(Code.ALREADY_UPGRADED, "This key has already been claimed.")
         if self._is_revoked(claim.key_id):
             return _unknown_token()
-        sent = send(claim, start.proof, self._now_ms, self._rules.codes, "for this token")
+        codes = self._rules.codes
+        counted = send(claim, self._now_ms, "for this token", pause_ms=codes.pause_ms, per_day=codes.per_day)
+        if isinstance(counted, Refused):
+            return counted
+        sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
-        self._keep_claim(replace(sent, email=start.email))
-        self.decision.outbox.append(start.message)
+        self._keep_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
+        self.decision.outbox.append(sent.message)
         return CodeSent()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:
@@ -199,6 +207,7 @@ class _Batch(UnitOfWork):
         key = replace(key, tenant_id=target.id, expires_ms=None)
         self._keep_key(key)
         self._keep_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
+        self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)
         self.decision.audits.append(
             AuditRecord(
@@ -275,22 +284,6 @@ class _Batch(UnitOfWork):
     def _announce(self, key: Key, tenant: Tenant) -> None:
         self.decision.touched_keys.append(key.hash)
         self.decision.touched_tenants.append(tenant.id)
-
-
-def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
-    """`target` with the counts of `source` added, window by window. Ended windows add nothing."""
-    day = max(target.day, source.day, day_of(now_ms))
-    month = max(target.month, source.month, month_of(now_ms))
-    both = (target, source)
-    return replace(
-        target,
-        lifetime_used=sum(tenant.lifetime_used for tenant in both),
-        usecase_reads=sum(tenant.usecase_reads for tenant in both),
-        month=month,
-        month_used=sum(tenant.month_used for tenant in both if tenant.month == month),
-        day=day,
-        day_used=sum(tenant.day_used for tenant in both if tenant.day == day),
-    )
 
 
 def _unknown_token() -> Refused:

@@ -1,11 +1,12 @@
 """The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from actors.codes import CodeRules
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.standing import is_live
-from actors.times import MINUTE_MS
+from actors.letters import LetterBook, LetterCount, LetterRules
+from actors.times import MINUTE_MS, day_of, month_of
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 
 
@@ -15,6 +16,7 @@ class KeyRules:
 
     anonymous_life_ms: int = 72 * 60 * MINUTE_MS
     codes: CodeRules = field(default_factory=CodeRules)
+    letters: LetterRules = field(default_factory=lambda: LetterRules(per_network=20))
     repeat_ms: int = 10 * MINUTE_MS
     full_keys_per_account: int = 10
     scoped_keys_per_account: int = 25
@@ -36,6 +38,7 @@ class Snapshot:
     live_keys: dict[tuple[str, bool], int] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
     administrator_count: int = 0
+    letters: dict[bytes, LetterCount] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -64,6 +67,7 @@ class UnitOfWork:
         self._rules = rules
         self._new_keys: dict[tuple[str, bool], int] = {}
         self.decision = Decision()
+        self._letters = LetterBook(snapshot.letters, self.decision.changed.letters)
 
     def _claim(self, token_hash: bytes) -> Claim | None:
         return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
@@ -103,3 +107,19 @@ class UnitOfWork:
 
     def _keep_tenant(self, tenant: Tenant) -> None:
         self.decision.changed.tenants[tenant.id] = tenant
+
+
+def merged(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
+    """`target` with the counts of `source` added, window by window. Ended windows add nothing."""
+    day = max(target.day, source.day, day_of(now_ms))
+    month = max(target.month, source.month, month_of(now_ms))
+    both = (target, source)
+    return replace(
+        target,
+        lifetime_used=sum(tenant.lifetime_used for tenant in both),
+        usecase_reads=sum(tenant.usecase_reads for tenant in both),
+        month=month,
+        month_used=sum(tenant.month_used for tenant in both if tenant.month == month),
+        day=day,
+        day_used=sum(tenant.day_used for tenant in both if tenant.day == day),
+    )

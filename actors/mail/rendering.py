@@ -12,6 +12,8 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime, getaddresses
 
+from actors.credentials import long_code
+from actors.letters import LONG
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.times import MINUTE_MS, SECOND_MS
 
@@ -52,13 +54,14 @@ TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
 }
+TEMPLATES |= {name + LONG: letter for name, letter in TEMPLATES.items()}
 """Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailRenderer:
     """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
-    code from a message's nonce. Raises ValueError if the sender is not an address."""
+    short code from a message's nonce. Raises ValueError if the sender is not an address."""
 
     sender: str
     site: str
@@ -75,9 +78,10 @@ class MailRenderer:
         if message.template not in TEMPLATES:
             raise MailFailed(f"this node does not know the template {message.template!r}")
         subject, text = TEMPLATES[message.template]
+        is_long = message.template.endswith(LONG)
         values = {
             "site": self.site,
-            "code": self.code_of(message.nonce),
+            "code": long_code(self.code_of, message.nonce) if is_long else self.code_of(message.nonce),
             "minutes": _minutes(message.expires_ms - message.created_ms),
             "until": f"{_moment(message.expires_ms):%H:%M}",
         }

@@ -5,28 +5,55 @@ from dataclasses import dataclass
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
-from actors.credentials import ENTROPY_BYTES, code_from, code_proof, digest, new_session_token
+from actors.credentials import (
+    ENTROPY_BYTES,
+    code_proof,
+    digest,
+    is_browser_token,
+    is_sign_in_link_token,
+    new_browser_token,
+    new_session_token,
+    new_sign_in_link_token,
+)
 from actors.ids import ID_BYTES, new_id
+from actors.letters import Draft, count_id
 from actors.mailbox import request_id
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    IssueLink,
     Kept,
+    LinkIssued,
     Message,
     Session,
+    SignInLink,
     StartSignIn,
     Touch,
+    UseLink,
 )
-from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
+from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
-from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
+from actors.times import MINUTE_MS
+from actors.values import Agent, AuditRecord, BatchId, Code, OutboxMessage, Refused
 
 SUBJECT = digest("sign-in")
 """The subject of sign-in code proofs. It has the length of a claim token's hash and matches no claim token."""
 
 AGENT_LENGTH = 200
+TEMPLATE = "sign_in_code"
+LINK_LIFE_MS = 10 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class StartedSignIn:
+    """A code is in the outbox. `browser` is the token of the browser that has to complete the sign-in."""
+
+    browser: str
+
+    def __repr__(self) -> str:
+        return "<StartedSignIn>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +90,63 @@ class SessionKeeper(Actor[Message, Answer]):
 
     # Intents.
 
-    async def start_sign_in(self, email: str) -> CodeSent | Refused:
+    async def start_sign_in(self, email: str, browser: str | None, network: str) -> StartedSignIn | Refused:
         """Send a code to `email` (normalised), whether or not it has an account. The mail is in the outbox when this
-        returns."""
+        returns.
+
+        `browser` is the token that the browser has from an earlier start; without a valid one, it gets a new one.
+        `network` is the address that the client is limited as.
+        """
         now_ms = self._clock.now_ms()
-        nonce = self._entropy.token(16)
+        if browser is None or not is_browser_token(browser):
+            browser = new_browser_token(self._entropy.token(ENTROPY_BYTES))
         message = OutboxMessage(
             id=self._id("let"),
             recipient=email,
-            template="sign_in_code",
-            nonce=nonce,
+            template=TEMPLATE,
+            nonce=self._entropy.token(16),
             created_ms=now_ms,
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
-        proof = self._proof(email, code_from(self._secret, nonce))
-        return await self.ask_for(StartSignIn(email, proof, message), CodeSent, Refused)
+        draft = Draft.of(self._secret, SUBJECT, message, network)
+        answer = await self.ask_for(StartSignIn(email, digest(browser), draft), CodeSent, Refused)
+        return answer if isinstance(answer, Refused) else StartedSignIn(browser)
 
-    async def complete_sign_in(self, email: str, code: str, agent_words: str) -> StartedSession | Refused:
-        """Start a session for the account of `email` with the emailed code. The account is created if it does not
-        exist.
+    async def complete_sign_in(
+        self, email: str, code: str, browser: str | None, network: str, agent_words: str
+    ) -> StartedSession | Refused:
+        """Start a session for the account of `email` with the code that `browser` asked for. The account is created if
+        it does not exist.
 
         `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
         end.
         """
+        if browser is None or not is_browser_token(browser):
+            return _no_browser()
+        token, session, audit = self._session(email, agent_words, "session.started")
+        proof = code_proof(self._secret, SUBJECT, email, code)
+        network_id = count_id(self._secret, TEMPLATE, email, network)
+        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit)
+        return _started(token, await self.ask_for(message, Kept, Refused))
+
+    async def issue_link(self, email: str, agent: Agent) -> str:
+        """The token of a new link that signs in one browser as `email`, once, within `LINK_LIFE_MS`."""
+        now_ms = self._clock.now_ms()
+        token = new_sign_in_link_token(self._entropy.token(ENTROPY_BYTES))
+        link = SignInLink(digest(token), email, now_ms, now_ms + LINK_LIFE_MS)
+        await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), LinkIssued)
+        return token
+
+    async def use_link(self, link_token: str, agent_words: str) -> StartedSession | Refused:
+        """Start a session with an operator's link. The account is created if it does not exist."""
+        if not is_sign_in_link_token(link_token):
+            return unusable_link()
+        token, session, audit = self._session("", agent_words, "session.started_by_link")
+        message = UseLink(digest(link_token), session, self._id("ten"), audit)
+        return _started(token, await self.ask_for(message, Kept, Refused))
+
+    def _session(self, email: str, agent_words: str, action: str) -> tuple[str, Session, AuditRecord]:
+        """A session that does not exist yet, its token, and the record of its start."""
         now_ms = self._clock.now_ms()
         token = new_session_token(self._entropy.token(ENTROPY_BYTES))
         session = Session(
@@ -97,10 +158,7 @@ class SessionKeeper(Actor[Message, Answer]):
             seen_ms=now_ms,
             expires_ms=now_ms + self.rules.life_ms,
         )
-        audit = self._audit(Agent("session", session.id, email), "session.started", session.id)
-        answer = await self.ask(CompleteSignIn(session, self._proof(email, code), self._id("ten"), audit))
-        assert isinstance(answer, Kept | Refused)
-        return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
+        return token, session, self._audit(Agent("session", session.id, email), action, "session", session.id)
 
     def touch(self, session: Session) -> bool:
         """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
@@ -112,7 +170,7 @@ class SessionKeeper(Actor[Message, Answer]):
     async def end_session(self, session_id: str, email: str, agent: Agent) -> Kept | Refused:
         """End a session of the account of `email` for good. Ending it again changes nothing."""
         return await self.ask_for(
-            EndSession(session_id, email, self._audit(agent, "session.ended", session_id)), Kept, Refused
+            EndSession(session_id, email, self._audit(agent, "session.ended", "session", session_id)), Kept, Refused
         )
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
@@ -134,10 +192,7 @@ class SessionKeeper(Actor[Message, Answer]):
     def _id(self, prefix: str) -> str:
         return new_id(prefix, self._entropy.token(ID_BYTES))
 
-    def _proof(self, email: str, code: str) -> bytes:
-        return code_proof(self._secret, SUBJECT, email, code)
-
-    def _audit(self, agent: Agent, action: str, session_id: str) -> AuditRecord:
+    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
         return AuditRecord(
             id=self._id("aud"),
             created_ms=self._clock.now_ms(),
@@ -145,7 +200,19 @@ class SessionKeeper(Actor[Message, Answer]):
             actor_id=agent.id,
             actor_email=agent.email,
             action=action,
-            target_type="session",
-            target_id=session_id,
+            target_type=target_type,
+            target_id=target_id,
             request_id=request_id.get(),
         )
+
+
+def _started(token: str, answer: Kept | Refused) -> StartedSession | Refused:
+    return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
+
+
+def _no_browser() -> Refused:
+    return Refused(
+        Code.INVALID_CODE,
+        "This browser asked for no code, or too long ago. Open this page in the browser in which you asked for the code, "
+        "or ask for a new one.",
+    )

@@ -6,14 +6,31 @@ None of them contains a token or code in clear: intents hash them first.
 from dataclasses import dataclass
 
 from actors.codes import EmailedCode
-from actors.values import AuditRecord, OutboxMessage, Refused, Tier
+from actors.letters import Draft
+from actors.values import AuditRecord, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn(EmailedCode):
-    """The sign-in code that was last sent to an email."""
+    """The sign-in code that was last sent to an email for one browser, named by the hash of its cookie."""
 
     email: str
+    browser: bytes
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        return self.email, self.browser
+
+
+@dataclass(frozen=True, slots=True)
+class SignInLink:
+    """An operator's link that signs in one browser as `email`, once."""
+
+    token_hash: bytes
+    email: str
+    created_ms: int
+    expires_ms: int
+    used_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +66,40 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class StartSignIn:
-    """Send a code to an email, whether or not it has an account. The mail carries the code's nonce."""
+    """Send a code to an email for one browser, whether or not it has an account. The mail carries the code's nonce."""
 
     email: str
-    proof: bytes
-    message: OutboxMessage
+    browser: bytes
+    draft: Draft
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteSignIn:
-    """Start `session`, if `proof` matches the code that was sent to its email. The account is created with `tenant_id`
-    if it does not exist."""
+    """Start `session`, if `proof` matches the code that was sent to its email for `browser`. The account
+    is created with `tenant_id` if it does not exist. `network_id` is the row of letters that remembers the network."""
 
     session: Session
+    browser: bytes
     proof: bytes
+    network_id: bytes
+    tenant_id: str
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class IssueLink:
+    """Store an operator's sign-in link."""
+
+    link: SignInLink
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class UseLink:
+    """Start `session` for the email of a sign-in link. The email of `session` and `audit` is not known before."""
+
+    token_hash: bytes
+    session: Session
     tenant_id: str
     audit: AuditRecord
 
@@ -83,7 +120,7 @@ class EndSession:
     audit: AuditRecord
 
 
-Message = StartSignIn | CompleteSignIn | Touch | EndSession
+Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession
 
 
 # Answers.
@@ -101,4 +138,9 @@ class Kept:
     session: Session
 
 
-Answer = CodeSent | Kept | Refused
+@dataclass(frozen=True, slots=True)
+class LinkIssued:
+    """Committed: the link works."""
+
+
+Answer = CodeSent | Kept | LinkIssued | Refused

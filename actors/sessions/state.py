@@ -1,4 +1,4 @@
-"""The rules of sign-ins and sessions. Pure; source: ADR 0011 and 0012.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012 and 0056.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
@@ -8,18 +8,23 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.codes import CodeRules, guess, send, wrong_code
+from actors.codes import CodeRules, guess, renew, wrong_code
+from actors.letters import LetterBook, LetterCount, LetterRules
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    IssueLink,
     Kept,
+    LinkIssued,
     Message,
     Session,
     SignIn,
+    SignInLink,
     StartSignIn,
     Touch,
+    UseLink,
 )
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
@@ -33,14 +38,17 @@ class SessionRules:
     touch_ms: int = HOUR_MS
     per_account: int = 20
     codes: CodeRules = field(default_factory=CodeRules)
+    letters: LetterRules = field(default_factory=LetterRules)
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """The rows of a batch. The same class holds the changes of a decision. `sessions` has the named ones, and all live
-    ones of emails that complete a sign-in."""
+    """The rows of a batch. The same class holds the changes of a decision. `sign_ins` are by email and browser.
+    `sessions` has the named ones, and all live ones of emails that sign in."""
 
-    sign_ins: dict[str, SignIn] = field(default_factory=dict)
+    sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
+    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    links: dict[bytes, SignInLink] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
 
@@ -59,28 +67,44 @@ class Decision:
 @dataclass(frozen=True, slots=True)
 class LockSet:
     """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in: their accounts and
-    live sessions are read, too."""
+    live sessions are read, too. The store adds the emails of links to them."""
 
-    emails: tuple[str, ...]
+    sign_ins: tuple[tuple[str, bytes], ...]
+    letter_ids: tuple[bytes, ...]
+    link_hashes: tuple[bytes, ...]
     entering: tuple[str, ...]
     session_ids: tuple[str, ...]
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    emails: set[str] = set()
+    sign_ins: set[tuple[str, bytes]] = set()
+    letter_ids: set[bytes] = set()
+    link_hashes: set[bytes] = set()
     entering: set[str] = set()
     session_ids: set[str] = set()
     for message in messages:
         match message:
-            case StartSignIn(email=email):
-                emails.add(email)
-            case CompleteSignIn(session=session):
-                emails.add(session.email)
+            case StartSignIn(email=email, browser=browser, draft=draft):
+                sign_ins.add((email, browser))
+                letter_ids.update(draft.count_ids)
+            case CompleteSignIn(session=session, browser=browser, network_id=network_id):
+                sign_ins.add((session.email, browser))
+                letter_ids.add(network_id)
                 entering.add(session.email)
+            case IssueLink(link=link):
+                link_hashes.add(link.token_hash)
+            case UseLink(token_hash=token_hash):
+                link_hashes.add(token_hash)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
                 session_ids.add(session_id)
-    return LockSet(tuple(sorted(emails)), tuple(sorted(entering)), tuple(sorted(session_ids)))
+    return LockSet(
+        tuple(sorted(sign_ins)),
+        tuple(sorted(letter_ids)),
+        tuple(sorted(link_hashes)),
+        tuple(sorted(entering)),
+        tuple(sorted(session_ids)),
+    )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -99,6 +123,7 @@ class _Batch:
         self._now_ms = now_ms
         self._rules = rules
         self.decision = Decision()
+        self._letters = LetterBook(snapshot.letters, self.decision.changed.letters)
 
     def handle(self, message: Message) -> Answer:
         match message:
@@ -106,23 +131,28 @@ class _Batch:
                 return self._start(message)
             case CompleteSignIn():
                 return self._complete(message)
+            case IssueLink():
+                return self._issue_link(message)
+            case UseLink():
+                return self._use_link(message)
             case Touch():
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
 
     def _start(self, start: StartSignIn) -> Answer:
-        row = self._sign_in(start.email) or SignIn(start.email)
-        sent = send(row, start.proof, self._now_ms, self._rules.codes, "to this email")
+        sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
-        self._keep_sign_in(sent)
-        self.decision.outbox.append(start.message)
+        row = self._sign_in((start.email, start.browser)) or SignIn(start.email, start.browser)
+        self._keep_sign_in(renew(row, sent.proof, self._now_ms, self._rules.codes))
+        self.decision.outbox.append(sent.message)
         return CodeSent()
 
     def _complete(self, complete: CompleteSignIn) -> Answer:
+        """A guess needs the code of the same browser, so that nobody else can use it up."""
         session = complete.session
-        row = self._sign_in(session.email)
+        row = self._sign_in((session.email, complete.browser))
         if row is None:
             return wrong_code()
         guessed, right = guess(row, complete.proof, self._rules.codes, valid=self._now_ms < row.code_expires_ms)
@@ -132,12 +162,31 @@ class _Batch:
             return wrong_code()
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
-        changes = self._make_account(session.email, complete.tenant_id)
+        self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
+        return self._begin(session, complete.tenant_id, complete.audit)
+
+    def _issue_link(self, issue: IssueLink) -> Answer:
+        self.decision.changed.links[issue.link.token_hash] = issue.link
+        self.decision.audits.append(issue.audit)
+        return LinkIssued()
+
+    def _use_link(self, use: UseLink) -> Answer:
+        links = self._snapshot.links | self.decision.changed.links
+        link = links.get(use.token_hash)
+        if link is None or link.used_ms is not None or self._now_ms >= link.expires_ms:
+            return unusable_link()
+        self.decision.changed.links[link.token_hash] = replace(link, used_ms=self._now_ms)
+        session = replace(use.session, email=link.email)
+        return self._begin(session, use.tenant_id, replace(use.audit, actor_email=link.email))
+
+    def _begin(self, session: Session, tenant_id: str, audit: AuditRecord) -> Kept:
+        """Start a session. Creates its account, and ends surplus sessions."""
+        changes = self._make_account(session.email, tenant_id)
         ended = self._make_room(session.email)
         if ended:
             changes["ended"] = ended
         self._keep_session(session)
-        self.decision.audits.append(replace(complete.audit, changes=json.dumps(changes)))
+        self.decision.audits.append(replace(audit, changes=json.dumps(changes)))
         return Kept(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
@@ -182,8 +231,8 @@ class _Batch:
 
     # Rows, overlaid with the changes of this batch.
 
-    def _sign_in(self, email: str) -> SignIn | None:
-        return self.decision.changed.sign_ins.get(email) or self._snapshot.sign_ins.get(email)
+    def _sign_in(self, key: tuple[str, bytes]) -> SignIn | None:
+        return self.decision.changed.sign_ins.get(key) or self._snapshot.sign_ins.get(key)
 
     def _account(self, email: str) -> Account | None:
         return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
@@ -192,10 +241,16 @@ class _Batch:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
 
     def _keep_sign_in(self, row: SignIn) -> None:
-        self.decision.changed.sign_ins[row.email] = row
+        self.decision.changed.sign_ins[row.key] = row
 
     def _keep_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
+
+
+def unusable_link() -> Refused:
+    return Refused(
+        Code.INVALID_CODE, "This link is not valid, was used before, or is too old. Ask an operator for a new one."
+    )
 
 
 def _not_signed_in() -> Refused:

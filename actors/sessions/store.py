@@ -11,13 +11,14 @@ Decide = Callable[[Snapshot], Decision]
 
 
 class SessionStore(Protocol):
-    """Sign-ins, sessions, accounts, the outbox and the audit."""
+    """Sign-ins, letters, links, sessions, accounts, the outbox and the audit."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Locks sign-ins, accounts and sessions, in this order, each sorted. A batch id that is already in the journal is
-        not decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        Locks sign-ins, letters, links, accounts and sessions, in this order, each sorted. Links lead to accounts. A batch
+        id that is already in the journal is not decided again: its decision is returned. Raises `StorageUnavailable`,
+        `Contended` or `OutcomeUnknown`.
         """
         ...
 
@@ -30,7 +31,16 @@ class SessionStore(Protocol):
         ...
 
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sign-ins whose last code was sent before `before_ms`; returns how many."""
+        """Delete at most `limit` sign-ins whose code ended before `before_ms`; returns how many."""
+        ...
+
+    async def prune_letters(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` counts of letters that were last sent before `before_ms`, unless their network was
+        known then; returns how many."""
+        ...
+
+    async def prune_links(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` sign-in links that ended before `before_ms`; returns how many."""
         ...
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:

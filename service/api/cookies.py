@@ -1,4 +1,7 @@
-"""The session cookie, and the check that a request comes from a page of this service. Source: ADR 0012 and 0013."""
+"""The cookies of sessions and of browsers that sign in, and the check that a request comes from a page of this service.
+
+Source: ADR 0012, 0013 and 0056.
+"""
 
 from collections.abc import Mapping
 
@@ -13,9 +16,22 @@ def cookie_name(base_url: str) -> str:
     return "__Host-session" if base_url.startswith("https://") else "session"
 
 
+def browser_cookie_name(base_url: str) -> str:
+    """The name of the cookie of a browser that asked for a sign-in code."""
+    return "__Host-sign-in" if base_url.startswith("https://") else "sign-in"
+
+
 def session_token(headers: Mapping[str, str], base_url: str) -> str | None:
     """The value of the session cookie. None if there is none, or more than one."""
-    name = cookie_name(base_url)
+    return _value(cookie_name(base_url), headers)
+
+
+def browser_token(headers: Mapping[str, str], base_url: str) -> str | None:
+    """The value of the cookie of a browser that asked for a sign-in code. None if there is none, or more than one."""
+    return _value(browser_cookie_name(base_url), headers)
+
+
+def _value(name: str, headers: Mapping[str, str]) -> str | None:
     values = []
     for pair in headers.get("cookie", "").replace(",", ";").split(";"):
         key, found, value = pair.strip().partition("=")
@@ -26,17 +42,22 @@ def session_token(headers: Mapping[str, str], base_url: str) -> str | None:
 
 def keep_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
     """The header that sets the session cookie."""
-    return "set-cookie", _morsel(token, base_url, seconds)
+    return _morsel(cookie_name(base_url), token, base_url, seconds)
 
 
 def drop_cookie(base_url: str) -> tuple[str, str]:
     """The header that deletes the session cookie."""
-    return "set-cookie", _morsel("", base_url, 0)
+    return _morsel(cookie_name(base_url), "", base_url, 0)
 
 
-def _morsel(value: str, base_url: str, seconds: int) -> str:
+def keep_browser_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
+    """The header that sets the cookie of a browser that asks for a sign-in code."""
+    return _morsel(browser_cookie_name(base_url), token, base_url, seconds)
+
+
+def _morsel(name: str, value: str, base_url: str, seconds: int) -> tuple[str, str]:
     secure = "; Secure" if base_url.startswith("https://") else ""
-    return f"{cookie_name(base_url)}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+    return "set-cookie", f"{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
 
 
 def from_our_page(request: Request, base_url: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
+from actors.clock import HOUR_MS, SECOND_MS, Clock
 from actors.limits import Allowance, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
@@ -46,14 +46,12 @@ class Budgets:
     _events: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
-    _days: WindowLimiter = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
 
     def __post_init__(self) -> None:
         self._minutes, self._events, self._pages = (WindowLimiter(60, nodes=self.nodes) for _ in range(3))
         self._hours = WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes)
-        self._days = WindowLimiter(DAY_MS // SECOND_MS, nodes=self.nodes)
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
@@ -78,13 +76,6 @@ class Budgets:
         if allowance.allowed and budget is Budget.MINT:
             return self._hours.hit("mint, all addresses", self.config.mint.per_hour_total, now_ms)
         return allowance
-
-    def email(self, budget: Budget, email: str) -> Allowance:
-        """Count one code mailed to this address, or one guess at a code. Claims and sign-ins are counted separately."""
-        claim = self.config.claim
-        starts = budget in (Budget.CLAIM_START, Budget.SIGN_IN_START)
-        most = claim.letters_per_email if starts else claim.guesses_per_email
-        return self._days.hit(f"{budget.value} {email}", most, self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""

@@ -1,4 +1,4 @@
-"""The commands for keys, tiers and administrators."""
+"""The commands for keys, tiers, administrators and sign-in links."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -14,10 +14,11 @@ from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config import Config
-from service.main import lone_key_keeper
+from service.main import lone_key_keeper, lone_session_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import one_line
 
+LINK_PATH = "/sign-in/link"
 NAME_CHARACTERS = 64
 
 
@@ -36,6 +37,8 @@ def add_account_commands(commands: Commands) -> None:
     issue.add_argument("--name", help="what the key is for")
     revoke = commands.add("revoke-key", revoke_key, "key")
     revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")
+    link = commands.add("sign-in-link", sign_in_link, "email")
+    link.add_argument("email", metavar="EMAIL", help="the account; created when the link is used if it does not exist")
     tier = commands.add("set-tier", set_tier, "email", "tier")
     tier.add_argument("--email", required=True)
     tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
@@ -64,6 +67,18 @@ async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
         key_id = key if key.startswith("key_") else await _only(keys, key)
         revoked = accepted(await keys.revoke(key_id, AGENT)).key
         print(f"revoked {revoked.prefix}... ({revoked.id})")
+
+
+async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
+    address = _email(email)
+    async with open_beside(config, data_dir) as opened:
+        sessions = await lone_session_keeper(config, data_dir, opened, _node_id())
+        async with running([sessions]):
+            token = await sessions.issue_link(address, AGENT)
+        running_nodes = [live.node.url for live in await opened.nodes.live(config.nodes.live_seconds)]
+    base_url = config.server.base_url or next(iter(running_nodes), f"http://{config.server.bind}")
+    print(f"{base_url}{LINK_PATH}?token={token}")
+    print(f"signs in one browser as {address}, once, within 10 minutes", file=sys.stderr)
 
 
 async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
@@ -97,9 +112,13 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
 async def _open_keys(config: Config, data_dir: Path) -> AsyncIterator[KeyKeeper]:
     """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
-        keys = await lone_key_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        keys = await lone_key_keeper(config, data_dir, opened, _node_id())
         async with running([keys]):
             yield keys
+
+
+def _node_id() -> str:
+    return f"cli-{SystemEntropy().token(6).hex()}"
 
 
 async def _only(keys: KeyKeeper, text: str) -> str:

@@ -8,7 +8,6 @@ from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.running import configured
 from service.config import Config
-from service.process import parent
 
 
 def add_serving_commands(commands: Commands) -> None:
@@ -18,10 +17,12 @@ def add_serving_commands(commands: Commands) -> None:
 
 
 async def serve_until_stopped(config: Config, data_dir: Path, *, config_file: Path | None, bind: str | None) -> None:
+    # Loaded here, because other commands need no server; and the parent of several workers loads no app.
     if config.server.workers > 1:
+        from service.process import parent
+
         await parent.run(config, data_dir, _print_urls, partial(configured, config_file, bind))
         return
-    # The parent of several workers serves no requests, and loads no app.
     from service.node import run
 
     await run(config, data_dir, _print_urls)

@@ -32,6 +32,9 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands", "Issue a full or a scoped key for an account; it is printed once."
         ),
         "revoke-key": Command("accounts:add_account_commands", "Revoke a key for good."),
+        "sign-in-link": Command(
+            "accounts:add_account_commands", "Print a link that signs in one browser, without a mail; it works once."
+        ),
         "set-tier": Command("accounts:add_account_commands", "Set an account's tier."),
         "grant-admin": Command("accounts:add_account_commands", "Make an account an administrator."),
         "revoke-admin": Command(

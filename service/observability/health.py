@@ -1,4 +1,4 @@
-"""Readiness: the database answers, every actor accepts messages, and the node is not stopping."""
+"""Readiness: the database answers and accepts writes, every actor accepts messages, and the node is not stopping."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,6 +20,10 @@ class Health:
 
     ping: Callable[[], Awaitable[None]]
     actors: Callable[[], Sequence[ActorStatistics]]
+    write_age_seconds: Callable[[], float | None]
+    """Seconds since the node last wrote to the database; None if it never did."""
+    write_seconds: float
+    """The maximum of that age in a node that is ready."""
     stopping: bool = False
     _pinging: trio.Lock = field(default_factory=trio.Lock)
     _checked: float = -1.0
@@ -50,6 +54,8 @@ async def not_ready(health: Health) -> list[str]:
     database = await health.database_problem()
     if database is not None:
         problems.append(database)
+    elif (age := health.write_age_seconds()) is None or age > health.write_seconds:
+        problems.append(f"the node has not been able to write to the database for {health.write_seconds:g} s")
     for actor in health.actors():
         if not actor.accepting:
             problems.append(f"the actor {actor.name} is {actor.state.value} with {actor.waiting} messages waiting")

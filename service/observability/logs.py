@@ -11,14 +11,21 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
-from actors.credentials import CLAIM_PREFIX, DEVICE_PREFIX, SESSION_PREFIX, Kind
+from actors.credentials import (
+    BROWSER_PREFIX,
+    CLAIM_PREFIX,
+    DEVICE_PREFIX,
+    SESSION_PREFIX,
+    SIGN_IN_LINK_PREFIX,
+    Kind,
+)
 from actors.mailbox import request_id
 from service.tokens.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 LONGEST = 8_000
 
-_TOKENS = (CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX)
+_TOKENS = (CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX, BROWSER_PREFIX, SIGN_IN_LINK_PREFIX)
 _SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
 """Keys, after the part that may be shown, and tokens, whole or truncated."""
 

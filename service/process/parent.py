@@ -13,6 +13,8 @@ from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
 from service.main import foundation, listen_addresses
 from service.observability.logs import set_up
+from service.observability.operators import serve_operators
+from service.operators_listener import open_operators_listener
 from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
@@ -22,6 +24,7 @@ from service.user_errors import ConfigError
 FIXED = (
     "server.bind",
     "server.workers",
+    "server.ops_bind",
     "tls.bind",
     "database.url",
     "database.os_user",
@@ -64,7 +67,7 @@ async def run(
     stop, hangup = trio.Event(), _Hangup()
     with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
         launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
-        async with trio.open_nursery() as nursery:
+        async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
             async with foundation(config, data_dir):
@@ -72,6 +75,8 @@ async def run(
                     async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
                         shutdown.supervisor = supervisor
                         log.info("%d workers are ready", config.server.workers)
+                        if operators is not None:
+                            nursery.start_soon(serve_operators, operators, supervisor.reports)
                         ready(reservation.urls)
                         await _replace_on_hangup(hangup, launcher, supervisor, reread)
                 log.info("all workers have exited")

@@ -6,12 +6,14 @@ Knows nothing of processes, sockets and configuration: a `Launcher` starts the w
 import logging
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 import trio
+
+from service.observability.reports import REPORT_SECONDS, Report
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,10 @@ class Worker(Protocol):
 
     async def until_ready(self) -> None:
         """Wait until it serves. Raises `WorkerFailed` if it reports an error or dies."""
+        ...
+
+    async def report(self) -> Report:
+        """Ask a ready worker for its metrics and problems. Raises `WorkerFailed` if it has ended."""
         ...
 
     async def until_dead(self) -> str:
@@ -108,7 +114,7 @@ class Supervisor:
         self._living: set[Worker] = set()
         self._draining: set[Worker] = set()
         """Workers that were told to end. Another `end` would make them abort their requests."""
-        self._serving: set[int] = set()
+        self._serving: dict[int, Worker] = {}
         self._all_serving = trio.Event()
         self._replacements = {number: trio.open_memory_channel[_Replacement](1) for number in range(1, workers + 1)}
 
@@ -132,6 +138,19 @@ class Supervisor:
         """Tell all workers to end. Those that were told before abort their requests."""
         for worker in self._living:
             worker.end()
+
+    async def reports(self) -> dict[int, Report | None]:
+        """Ask all workers at once, each for at most `REPORT_SECONDS`. None stands for one that does not answer."""
+        reports: dict[int, Report | None] = dict.fromkeys(self._replacements)
+
+        async def ask(number: int, worker: Worker) -> None:
+            with trio.move_on_after(REPORT_SECONDS), suppress(WorkerFailed):
+                reports[number] = await worker.report()
+
+        async with trio.open_nursery() as nursery:
+            for number, worker in self._serving.items():
+                nursery.start_soon(ask, number, worker)
+        return reports
 
     async def wait_all_serving(self) -> None:
         """Wait until each number has a ready worker."""
@@ -172,7 +191,7 @@ class Supervisor:
                     seconds = self._limits.start_seconds
                     raise WorkerFailed(f"worker {number} was not ready within {seconds:g} s") from None
                 raise
-            self._serving.add(number)
+            self._serving[number] = worker
             if len(self._serving) == len(self._replacements):
                 self._all_serving.set()
             return worker
@@ -181,7 +200,7 @@ class Supervisor:
         """Retry starting a worker in place of a dead one until one is ready. Raises `DiesTooOften`."""
         why = f"worker {number} {await worker.until_dead()}"
         self._forget(worker)
-        self._serving.discard(number)
+        self._serving.pop(number, None)
         while True:
             if self._serving:  # if none serves, connections wait in the queue, which is better than a reset
                 self._launcher.give_up_queue(number)

@@ -1,7 +1,8 @@
 """The parent's side of a worker process: starting it, waiting until it is ready, and ending it.
 
 Over a socket the parent sends one line, the assignment. The worker replies `ready`, or `refused` and a line for the
-operator. The socket closes when the parent dies for any reason, which stops the worker.
+operator. Then the parent may send lines with a number, and the worker replies to each with that number and a report.
+The socket closes when the parent dies for any reason, which stops the worker.
 """
 
 import json
@@ -18,6 +19,7 @@ import trio
 from pydantic import ValidationError
 
 from service.config import Config
+from service.observability.reports import Report
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed
 from service.user_errors import ConfigError
@@ -25,7 +27,9 @@ from service.user_errors import ConfigError
 READY = b"ready"
 REFUSED = b"refused "
 LINE_BYTES = 4_096
-"""Maximum length of a worker's reply."""
+"""Maximum length of a worker's reply, except reports."""
+REPORT_BYTES = 4 * 1024 * 1024
+"""Maximum length of a report."""
 
 Descriptors = tuple[tuple[int, ...], ...]
 """The file descriptors of one worker's sockets, by listen address."""
@@ -76,26 +80,48 @@ class Process:
         self._assignment = assignment
         self._process = process
         self._channel = channel
+        self._received = bytearray()
+        self._asking = trio.Lock()
+        self._asked = 0
 
     def __repr__(self) -> str:
         return f"<worker {self._assignment.number}, pid {self._process.pid}>"
 
     async def until_ready(self) -> None:
-        number, reply = self._assignment.number, b""
-        try:
-            await self._channel.send_all(self._assignment.line())
-            while not reply.endswith(b"\n") and len(reply) < LINE_BYTES:
-                more = await self._channel.receive_some(LINE_BYTES)
-                if not more:
-                    break
-                reply += more
-        except trio.BrokenResourceError:
-            pass
+        reply, number = await self._reply_to(self._assignment.line(), LINE_BYTES), self._assignment.number
         if reply.strip() == READY:
             return
         if reply.startswith(REFUSED):
             raise WorkerFailed(reply.removeprefix(REFUSED).decode(errors="replace").strip())
         raise WorkerFailed(f"worker {number} {await self.until_dead()} before it was ready")
+
+    async def report(self) -> Report:
+        async with self._asking:
+            self._asked += 1
+            number = b"%d" % self._asked
+            question = number + b"\n"
+            while (line := await self._reply_to(question, REPORT_BYTES)).endswith(b"\n"):
+                answered, _, report = line.partition(b" ")
+                if answered == number:
+                    return Report.read(report)
+                question = b""  # a reply to an earlier question, which had timed out
+        raise WorkerFailed(f"worker {self._assignment.number} has ended")
+
+    async def _reply_to(self, line: bytes, most: int) -> bytes:
+        """Send `line` and return the worker's next line, or what it sent before it ended: at most about `most` bytes."""
+        try:
+            await self._channel.send_all(line)
+            while b"\n" not in self._received and len(self._received) < most:
+                more = await self._channel.receive_some()
+                if not more:
+                    break
+                self._received += more
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        end = self._received.find(b"\n") + 1 or len(self._received)
+        reply = bytes(self._received[:end])
+        del self._received[:end]
+        return reply
 
     async def until_dead(self) -> str:
         code = await self._process.wait()

@@ -8,14 +8,16 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import trio
 
 from actors.clock import SystemClock
+from service.assembly import Assembly
 from service.http.listeners import adopted_listeners
 from service.limits import serving_limits
 from service.main import listen_addresses
-from service.node import join
+from service.node import join, report_of
 from service.observability.logs import set_up
 from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of
@@ -61,17 +63,41 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
-        nursery.start_soon(_stop_without_parent, channel, stop)
+        parent = _Parent(channel)
+        nursery.start_soon(parent.watch, stop)
         with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
-            await join(config, assignment.data_dir, server, stop, lambda: _reply(channel, READY))
+            await join(config, assignment.data_dir, server, stop, partial(parent.tell_ready, stop))
         nursery.cancel_scope.cancel()
 
 
-async def _stop_without_parent(channel: socket.socket, stop: trio.Event) -> None:
-    """Set `stop` when the parent's end closes. The parent sends nothing after the assignment."""
-    channel.setblocking(False)
-    await trio.lowlevel.wait_readable(channel)
-    stop.set()
+class _Parent:
+    """The worker's side of the socket to its parent, after the assignment."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(channel))
+        self._starting = trio.CancelScope()
+
+    async def watch(self, stop: trio.Event) -> None:
+        """Set `stop` if the parent ends before the worker is ready. Until then it sends nothing."""
+        with self._starting:
+            await trio.lowlevel.wait_readable(self._channel)
+            stop.set()
+
+    def tell_ready(self, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
+        self._starting.cancel()
+        tasks.start_soon(self._attend, stop, node)
+        _reply(self._channel, READY)
+
+    async def _attend(self, stop: trio.Event, node: Assembly) -> None:
+        """Report the node for each number that the parent sends. Set `stop` when the parent's end closes."""
+        received = b""
+        with contextlib.suppress(trio.BrokenResourceError):
+            while more := await self._stream.receive_some():
+                *numbers, received = (received + more).split(b"\n")
+                for number in numbers:
+                    await self._stream.send_all(number + b" " + (await report_of(node)).line())
+        stop.set()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,14 @@
-"""Results of the operations that only pages of this service call. They are not part of the public API."""
+"""Bodies and results of the operations that only pages of this service call. They are not part of the public API."""
 
-from pydantic import BaseModel
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+
+class LinkUse(BaseModel, strict=True):
+    """The token of an operator's sign-in link."""
+
+    token: Annotated[str, Field(max_length=100)]
 
 
 class CatalogSize(BaseModel):

@@ -5,7 +5,7 @@ They have no rate limit, because each costs less than a page that is refused: th
 
 from collections.abc import Awaitable, Callable
 
-from quart import Response, render_template, request
+from quart import Response, abort, render_template, request
 
 from service.api.context import Services
 from service.api.cookies import cookie_name
@@ -30,6 +30,8 @@ def document_views(
         return Response(described.text, content_type="application/json", headers=headers)
 
     async def scrape() -> Response:
+        if services.config.server.ops_bind:
+            abort(404)  # operators have a listener of their own
         return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
     reference: list[bytes] = []

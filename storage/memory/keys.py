@@ -62,7 +62,8 @@ class MemoryKeys(MemoryStore):
         tenants = picked(tables.tenants, tenant_ids)
         admins = picked(tables.administrators, lock_set.admin_emails)
         count = len(tables.administrators) if lock_set.membership else 0
-        return Snapshot(keys, claims, accounts, tenants, live, admins, count)
+        letters = picked(tables.letters, lock_set.letter_ids)
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters)
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
@@ -78,6 +79,7 @@ class MemoryKeys(MemoryStore):
         tables.administrators.update(changed.administrators)
         tables.keys.update(changed.keys)
         tables.claims.update(changed.claims)
+        tables.letters.update(changed.letters)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
         tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])

@@ -1,6 +1,7 @@
 """The session store in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, TypeVar
 
 from actors.sessions.messages import Session, SignedIn
 from actors.sessions.state import Decision, LockSet, Snapshot
@@ -8,9 +9,11 @@ from actors.sessions.store import Decide
 from actors.values import BatchId
 from storage.memory.tables import Memory, oldest, picked
 
+K = TypeVar("K")
+
 
 class MemorySessions:
-    """Sign-ins, sessions, accounts, the outbox and the audit."""
+    """Sign-ins, letters, links, sessions, accounts, the outbox and the audit."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -36,10 +39,18 @@ class MemorySessions:
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         rows = self._memory.sign_ins
-        gone = oldest(((row.sent_ms, email) for email, row in rows.items()), before_ms, limit)
-        for email in gone:
-            del rows[email]
-        return len(gone)
+        return _delete(rows, oldest(((row.code_expires_ms, row.key) for row in rows.values()), before_ms, limit))
+
+    async def prune_letters(self, before_ms: int, limit: int) -> int:
+        await self._memory.before()
+        rows = self._memory.letters
+        ends = ((max(row.sent_ms, row.known_until_ms), row.id) for row in rows.values())
+        return _delete(rows, oldest(ends, before_ms, limit))
+
+    async def prune_links(self, before_ms: int, limit: int) -> int:
+        await self._memory.before()
+        rows = self._memory.sign_in_links
+        return _delete(rows, oldest(((row.expires_ms, row.token_hash) for row in rows.values()), before_ms, limit))
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
@@ -52,10 +63,13 @@ class MemorySessions:
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
-        named, entering = set(lock_set.session_ids), set(lock_set.entering)
+        links = picked(tables.sign_in_links, lock_set.link_hashes)
+        named, entering = set(lock_set.session_ids), {*lock_set.entering, *(link.email for link in links.values())}
         return Snapshot(
-            picked(tables.sign_ins, lock_set.emails),
-            picked(tables.accounts, lock_set.entering),
+            picked(tables.sign_ins, lock_set.sign_ins),
+            picked(tables.letters, lock_set.letter_ids),
+            links,
+            picked(tables.accounts, sorted(entering)),
             {
                 each.id: each
                 for each in tables.sessions.values()
@@ -68,6 +82,14 @@ class MemorySessions:
         tables.tenants.update((tenant.id, tenant) for tenant in decision.tenants)
         tables.accounts.update(changed.accounts)
         tables.sign_ins.update(changed.sign_ins)
+        tables.letters.update(changed.letters)
+        tables.sign_in_links.update(changed.links)
         tables.sessions.update(changed.sessions)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
+
+
+def _delete(rows: MutableMapping[K, Any], gone: Sequence[K]) -> int:
+    for key in gone:
+        del rows[key]
+    return len(gone)

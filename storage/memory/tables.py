@@ -15,9 +15,10 @@ from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Slot, 
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
+from actors.letters import LetterCount
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
-from actors.sessions.messages import Session, SignIn
+from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 
 S = TypeVar("S")
@@ -44,8 +45,10 @@ class Memory:
     # Delivery state of the messages that were leased or marked, by message id.
     outbox: dict[str, QueuedMessage] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
-    # By email.
-    sign_ins: dict[str, SignIn] = field(default_factory=dict)
+    # By email and browser.
+    sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
+    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    sign_in_links: dict[bytes, SignInLink] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
     # By session.

@@ -11,6 +11,7 @@ from storage.journal import decide_once
 from storage.pool import Connection, Row, Store
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, record_of, write
+from storage.postgres.letters import lock_letters, write_letters
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
 from storage.statements import statements
@@ -52,11 +53,12 @@ class PostgresKeys(Store):
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: claims, accounts, administrators, keys, tenants, each sorted."""
+    """Lock in the order of the contract: claims, letters, accounts, administrators, keys, tenants, each sorted."""
     snapshot = Snapshot()
     if lock_set.token_hashes:
         for row in await connection.fetch(SQL.lock_claims, list(lock_set.token_hashes)):
             snapshot.claims[row["token_hash"]] = Claim(**row)
+    snapshot.letters = await lock_letters(connection, lock_set.letter_ids)
     if lock_set.emails:
         for row in await connection.fetch(SQL.lock_accounts, list(lock_set.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
@@ -92,6 +94,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.save_keys, _key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
     await write(connection, SQL.save_claims, columns(Claim, claims))
+    await write_letters(connection, before.letters, changed.letters)
     await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]

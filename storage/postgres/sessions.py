@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.sessions.messages import Session, SignedIn, SignIn
+from actors.sessions.messages import Session, SignedIn, SignIn, SignInLink
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
 from storage.journal import decide_once
 from storage.pool import Connection, Database
 from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, new_and_known, record_of
+from storage.postgres.columns import columns, new_and_known, record_of, write
 from storage.postgres.keys import SQL as KEYS
+from storage.postgres.letters import SQL as LETTERS
+from storage.postgres.letters import lock_letters, write_letters
 from storage.postgres.pruning import prune
 from storage.statements import statements
 
@@ -19,7 +21,7 @@ MAIL = statements("mail")
 
 
 class PostgresSessions:
-    """Sign-ins, sessions, accounts, the outbox and the audit, in their tables."""
+    """Sign-ins, letters, links, sessions, accounts, the outbox and the audit, in their tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,21 +44,34 @@ class PostgresSessions:
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
+    async def prune_letters(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, LETTERS.prune, before_ms, limit)
+
+    async def prune_links(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, SQL.prune_links, before_ms, limit)
+
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sessions, before_ms, limit)
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: sign-ins, accounts, sessions, each sorted."""
+    """Lock in the order of the contract: sign-ins, letters, links, accounts, sessions, each sorted."""
     snapshot = Snapshot()
-    if lock_set.emails:
-        for row in await connection.fetch(SQL.lock_sign_ins, list(lock_set.emails)):
-            snapshot.sign_ins[row["email"]] = SignIn(**row)
-    if lock_set.entering:
-        for row in await connection.fetch(SQL.lock_accounts, list(lock_set.entering)):
+    if lock_set.sign_ins:
+        emails, browsers = (list(each) for each in zip(*lock_set.sign_ins, strict=True))
+        for row in await connection.fetch(SQL.lock_sign_ins, emails, browsers):
+            sign_in = SignIn(**row)
+            snapshot.sign_ins[sign_in.key] = sign_in
+    snapshot.letters = await lock_letters(connection, lock_set.letter_ids)
+    if lock_set.link_hashes:
+        for row in await connection.fetch(SQL.lock_links, list(lock_set.link_hashes)):
+            snapshot.links[row["token_hash"]] = SignInLink(**row)
+    entering = sorted({*lock_set.entering, *(link.email for link in snapshot.links.values())})
+    if entering:
+        for row in await connection.fetch(SQL.lock_accounts, entering):
             snapshot.accounts[row["email"]] = Account(**row)
-    if lock_set.entering or lock_set.session_ids:
-        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), list(lock_set.entering), now_ms)
+    if entering or lock_set.session_ids:
+        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), entering, now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
     return snapshot
 
@@ -68,10 +83,10 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if changed.accounts:
         await connection.execute(KEYS.insert_accounts, *columns(Account, changed.accounts.values()))
     new, known = new_and_known(changed.sign_ins, before.sign_ins)
-    if new:
-        await connection.execute(SQL.insert_sign_ins, *columns(SignIn, new))
-    if known:
-        await connection.execute(SQL.update_sign_ins, *columns(SignIn, known))
+    await write(connection, SQL.insert_sign_ins, columns(SignIn, new))
+    await write(connection, SQL.update_sign_ins, columns(SignIn, known))
+    await write_letters(connection, before.letters, changed.letters)
+    await write(connection, SQL.save_links, columns(SignInLink, changed.links.values()))
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
     if decision.outbox:

@@ -14,9 +14,16 @@ select id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms
 where email = $1 and revoked_ms is null and expires_ms > $2 order by seen_ms desc, id collate "C" desc limit 1000
 
 -- name: lock_sign_ins
--- Lock sign-ins by email.
-select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email
-from sign_ins where email = any ($1::text[]) order by email for update
+-- Lock sign-in codes by email and browser.
+select proof, code_expires_ms, attempts, codes.email, codes.browser
+from unnest($1::text[], $2::bytea[]) as named (email, browser)
+join sign_in_codes as codes on codes.email = named.email and codes.browser = named.browser
+order by codes.email, codes.browser for update of codes
+
+-- name: lock_links
+-- Lock sign-in links by the hash of their token.
+select token_hash, email, created_ms, expires_ms, used_ms from sign_in_links
+where token_hash = any ($1::bytea[]) order by token_hash for update
 
 -- name: lock_accounts
 -- Lock the accounts that new sessions refer to, in order, as the foreign key would lock them.
@@ -29,18 +36,24 @@ where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null 
 order by id for no key update
 
 -- name: insert_sign_ins
--- Insert sign-ins. If another node inserted one first, the unique violation makes the batch run again.
-insert into sign_ins (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
-select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[])
-    as made (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email) order by email
+-- Insert sign-in codes. If another node inserted one first, the unique violation makes the batch run again.
+insert into sign_in_codes (proof, code_expires_ms, attempts, email, browser)
+select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::text[], $5::bytea[])
+    as made (proof, code_expires_ms, attempts, email, browser) order by email, browser
 
 -- name: update_sign_ins
--- Update locked sign-ins.
-update sign_ins set proof = changed.proof, code_expires_ms = changed.code_expires_ms, attempts = changed.attempts,
-    sent_ms = changed.sent_ms, sent_day = changed.sent_day, sent_today = changed.sent_today
-from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[])
-    as changed (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, email)
-where sign_ins.email = changed.email
+-- Update locked sign-in codes.
+update sign_in_codes set proof = changed.proof, code_expires_ms = changed.code_expires_ms, attempts = changed.attempts
+from unnest($1::bytea[], $2::bigint[], $3::int[], $4::text[], $5::bytea[])
+    as changed (proof, code_expires_ms, attempts, email, browser)
+where sign_in_codes.email = changed.email and sign_in_codes.browser = changed.browser
+
+-- name: save_links
+-- Insert sign-in links, or mark them as used.
+insert into sign_in_links (token_hash, email, created_ms, expires_ms, used_ms)
+select * from unnest($1::bytea[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+    as changed (token_hash, email, created_ms, expires_ms, used_ms) order by token_hash
+on conflict (token_hash) do update set used_ms = excluded.used_ms
 
 -- name: save_sessions
 -- Insert sessions, or update the columns that can change.
@@ -51,11 +64,24 @@ on conflict (id) do update set
     seen_ms = excluded.seen_ms, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms
 
 -- name: prune_sign_ins
--- Delete sign-ins whose last code was sent long ago, and return how many. The ids are an array because with a join the
--- planner, which overestimates them, reads the whole table.
+-- Delete sign-in codes that ended, and return how many; and what nodes of the previous version left in their own table. The
+-- keys are arrays because with a join the planner, which overestimates them, reads the whole table.
 with gone as (
+    delete from sign_in_codes where ctid = any (array(
+        select ctid from sign_in_codes where code_expires_ms < $1 order by code_expires_ms limit $2 for update skip locked
+    )) returning 1
+), of_the_previous_version as (
     delete from sign_ins where email = any (array(
-        select email from sign_ins where sent_ms < $1 order by sent_ms limit $2 for update skip locked
+        select email from sign_ins where sent_ms < $1 - 172800000 order by sent_ms limit $2 for update skip locked
+    ))
+)
+select count(*) from gone
+
+-- name: prune_links
+-- Delete sign-in links that ended, and return how many.
+with gone as (
+    delete from sign_in_links where token_hash = any (array(
+        select token_hash from sign_in_links where expires_ms < $1 order by expires_ms limit $2 for update skip locked
     )) returning 1
 )
 select count(*) from gone

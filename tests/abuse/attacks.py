@@ -1,5 +1,6 @@
 """The attacks over plain HTTP/1.1. Each runs until it is cancelled, and leaves its connections open and silent."""
 
+import json
 import random
 from collections.abc import Awaitable, Callable
 
@@ -7,6 +8,8 @@ import trio
 
 from tests.abuse.ground import Ground, wait_closed
 
+VICTIM = "owner@example.com"
+"""The email whose codes are asked for and guessed."""
 LARGE_PAGE = "/openapi.json"
 HEAD = b"GET /healthz HTTP/1.1\r\nhost: node.example.com\r\n"
 DRIP_SECONDS = 0.2
@@ -138,6 +141,31 @@ async def churn(ground: Ground) -> None:
             await trio.sleep(random.choice((0, 0, 0.001, 0.01)))
 
     await _without_pause(ground, 32, one)
+
+
+async def code_guesses(ground: Ground) -> None:
+    """16 strangers at a time, each at an address of its own, who ask for a sign-in code of one email and guess at it."""
+
+    async def one(ground: Ground) -> None:
+        source = f"127.{random.randint(1, 200)}.{random.randint(0, 255)}.{random.randint(1, 254)}"
+        async with ground.connection(source=source) as stream:
+            await stream.send_all(_posted("/api/v1/auth/session", {"email": VICTIM}))
+            for number in range(4):
+                body = {"email": VICTIM, "code": f"{random.randrange(10**6):06d}"}
+                await stream.send_all(_posted("/api/v1/auth/session/complete", body, last=number == 3))
+                ground.counts["guesses"] += 1
+            await wait_closed(stream)
+
+    await _without_pause(ground, 16, one)
+
+
+def _posted(path: str, body: object, *, last: bool = False) -> bytes:
+    """A request in JSON with the headers of a page of the node."""
+    text = json.dumps(body).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: node.example.com\r\nsec-fetch-site: same-origin\r\ncontent-length: {len(text)}"
+    )
+    return f"{head}\r\nconnection: {'close' if last else 'keep-alive'}\r\n\r\n".encode() + text
 
 
 async def _without_pause(ground: Ground, number: int, one: Callable[[Ground], Awaitable[None]]) -> None:

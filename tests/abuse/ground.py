@@ -42,14 +42,16 @@ class Ground:
     def most_open(self) -> int:
         return self._most
 
-    async def connect(self, *, port: int | None = None, receive_bytes: int | None = None) -> trio.SocketStream:
-        """A connection that stays open until it is dropped, even if its task is cancelled. Raises OSError."""
+    async def connect(
+        self, *, port: int | None = None, receive_bytes: int | None = None, source: str = ATTACKER
+    ) -> trio.SocketStream:
+        """A connection from `source` that stays open until it is dropped, even if its task is cancelled. Raises OSError."""
         connection = trio.socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         if receive_bytes is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         try:
-            await connection.bind((ATTACKER, 0))
+            await connection.bind((source, 0))
             await connection.connect((self.host, port or self.port))
         except BaseException:
             connection.close()
@@ -65,9 +67,11 @@ class Ground:
         stream.socket.close()
 
     @asynccontextmanager
-    async def connection(self, *, receive_bytes: int | None = None) -> AsyncIterator[trio.SocketStream]:
+    async def connection(
+        self, *, receive_bytes: int | None = None, source: str = ATTACKER
+    ) -> AsyncIterator[trio.SocketStream]:
         """A connection that is dropped if the node ends it or the block completes, but not on cancellation."""
-        stream = await self.connect(receive_bytes=receive_bytes)
+        stream = await self.connect(receive_bytes=receive_bytes, source=source)
         try:
             yield stream
         except (trio.BrokenResourceError, trio.ClosedResourceError, ConnectionError):

@@ -3,14 +3,17 @@
 `make abuse` runs the full campaign. Here the node's time limits are shorter, so that a short attack reaches all of them.
 """
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.abuse.attacker import ATTACKS
+from tests.abuse.attacker import ATTACKS, Attacker
+from tests.abuse.attacks import VICTIM
 from tests.abuse.campaign import end_under, endure, mutate
 from tests.abuse.ground import RESET
 from tests.abuse.node import HOST, Certificate, Watched, watched
@@ -31,11 +34,13 @@ TOGETHER = (
     ("slow readers",),
     ("idle connections",),
     ("malformed flood", "churn", "http2 on the plain port"),
+    ("code guesses",),
     ("ping flood", "settings flood", "rapid reset"),
     ("unread http2",),
 )
 CAPPED: Settings = {"events.exempt_networks": "10.0.0.0/8", "http.connections": 300, "log.level": "warning"}
 PER_ADDRESS = 200
+LETTERS = 30
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +72,28 @@ def test_every_mutation_ends_in_an_answer_or_in_the_end_of_its_connection(node: 
     volleyed = mutate(node, SEED, range(MUTATIONS), deadline_seconds=30.0)
     assert not volleyed.faults, f"{volleyed}\n{volleyed.faults}"
     assert volleyed.tally.outcomes.total() == MUTATIONS
+
+
+def test_the_owner_of_an_email_signs_in_while_strangers_ask_for_its_codes_and_guess(
+    data_dir: Path, certificate: Certificate
+) -> None:
+    email = {"email": VICTIM}
+    with watched(data_dir, certificate, IMPATIENT) as node:
+        service = node.service
+        with httpx.Client(base_url=service.url, headers={"sec-fetch-site": "same-origin"}) as browser:
+            assert browser.post("/api/v1/auth/session", json=email).status_code == 200
+            [code] = re.findall(r"^\s*(\d{6})\s*$", service.get("/dev/outbox").text, re.MULTILINE)
+            attacker = Attacker.start(["code guesses"], HOST, service.port, node.tls_port)
+            try:
+                attacker.wait_begun()
+                until(lambda: service.get("/dev/outbox").text.count(VICTIM) > LETTERS, what="letters for strangers")
+                done = browser.post("/api/v1/auth/session/complete", json={**email, "code": code})
+                counts = attacker.fall_silent()
+            finally:
+                attacker.hang_up()
+        assert done.status_code == 200, done.text
+        assert counts["guesses"] > LETTERS
+        assert not node.complaints()
 
 
 @repeats("tests/acceptance/test_stopping.py")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from service.cli.main import main
@@ -37,6 +38,7 @@ COMMANDS = {
     "import-catalog": "all or nothing",
     "issue-key": "printed once",
     "revoke-key": "for good",
+    "sign-in-link": "works once",
     "set-tier": "tier",
     "seed-demo": "real ones stay",
     "list-slots": "slots",
@@ -227,11 +229,30 @@ def test_an_administrator_is_appointed_and_removed_beside_the_running_server(sho
     assert "note: there is no administrator" in shop.command("doctor")
 
 
+def test_an_operators_link_opens_a_session_beside_a_running_server(shop: Shop) -> None:
+    link = shop.command("sign-in-link", FIRST).strip()
+    assert link.startswith(f"{shop.service.url}/sign-in/link?token=sgn_"), "the address of the node that runs"
+    with httpx.Client(headers={"sec-fetch-site": "same-origin"}) as browser:
+        for _ in range(2):
+            assert "set-cookie" not in browser.get(link).headers, (
+                "opening the link, as mail scanners do, uses nothing up"
+            )
+        form = {"do": "use", "token": link.partition("token=")[2]}
+        done = browser.post(f"{shop.service.url}/sign-in/link", data=form)
+        assert (done.status_code, done.headers["location"]) == (303, "/dashboard?notice=signed_in")
+        assert browser.post(f"{shop.service.url}/sign-in/link", data=form).status_code == 400
+        cookie = {"cookie": done.headers["set-cookie"].partition(";")[0]}
+        dashboard = browser.get(f"{shop.service.url}/dashboard", headers=cookie)
+    assert FIRST in dashboard.text
+    assert link.partition("token=")[2] not in shop.service.log()
+
+
 def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
     cases = {
         ("revoke-key", "cs_user_none"): "there is no such key",
         ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",
+        ("sign-in-link", "no address"): "'no address' is not an email address",
     }
     beside = ("--data-dir", shop.service.data_dir)
     for done, words in zip(run_all(*((*case, *beside) for case in cases)), cases.values(), strict=True):

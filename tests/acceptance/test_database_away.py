@@ -20,6 +20,7 @@ from tests.acceptance.processes import SECRET, Service, Settings, children_of, s
 from tests.slow import repeats
 
 BACK_SECONDS = 2.0
+AWAY_SECONDS = 5.0
 CLIENTS = 12
 PAUSE_SECONDS = 0.02
 BOTS = "/api/v1/bots?limit=3"
@@ -33,6 +34,8 @@ SETTINGS: Settings = {
     "database.statement_seconds": 0.6,
     "database.command_seconds": 1.0,
     "actors.answer_seconds": 2.0,
+    "nodes.beat_seconds": 0.2,
+    "nodes.live_seconds": 1.0,
     "log.level": "warning",
 }
 
@@ -212,9 +215,10 @@ def test_a_full_disk_refuses_what_cannot_be_kept_and_serves_again_when_there_is_
             assert answer.headers["retry-after"] == "1"
             assert service.status("/healthz") == 200
             assert service.status(BOTS) == 200
+            until(lambda: service.status("/readyz") == 503, AWAY_SECONDS)
             ballast.unlink()
             until(lambda: service.post("/api/v1/auth/agent").status_code == 200, BACK_SECONDS)
-            until(service.is_ready, BACK_SECONDS)
+            until(service.is_ready, AWAY_SECONDS + BACK_SECONDS)
             sample = [*kept[:3], *kept[-3:]]
             assert [service.status(BOTS, key) for key in sample] == [200] * len(sample), (
                 "what was answered is kept, and nothing is charged twice"

@@ -52,6 +52,7 @@ SEEN_SECONDS = 1.0
 """Every node sees a revocation within these seconds."""
 PLENTY = 1_000_000
 
+OUR_PAGE = {"sec-fetch-site": "same-origin"}
 BOT = "/api/v1/bots/invoice-chaser"
 SETTINGS: Settings = {
     "server.secret": SECRET,
@@ -272,20 +273,21 @@ class SigningIn:
 
     world: World
     email: str
+    cookie: str
 
     @classmethod
     def begin(cls, world: World, email: str) -> "SigningIn":
-        sent = world.fleet.nodes[1].post("/api/v1/auth/session", {"email": email})
+        sent = world.fleet.nodes[1].http.post("/api/v1/auth/session", json={"email": email}, headers=OUR_PAGE)
         assert sent.status_code == 200, sent.text
-        return cls(world, email)
+        return cls(world, email, sent.headers["set-cookie"].partition(";")[0])
 
     def guess(self, url: str, code: str) -> Ask:
         body = {"email": self.email, "code": code}
-        return Ask(url, "/api/v1/auth/session/complete", body, {"sec-fetch-site": "same-origin"})
+        return Ask(url, "/api/v1/auth/session/complete", body, OUR_PAGE | {"cookie": self.cookie})
 
     @property
     def charged(self) -> int:
-        return self.world.ask(f"select attempts from sign_ins where email = '{self.email}'")[0]
+        return self.world.ask(f"select attempts from sign_in_codes where email = '{self.email}'")[0]
 
 
 Beginning = Callable[[World, str], Claiming | SigningIn]

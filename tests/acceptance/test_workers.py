@@ -1,10 +1,12 @@
 """Several workers share one port, and the death or replacement of one does not affect the others' clients."""
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import trio
 
@@ -17,7 +19,12 @@ from tests.acceptance.workers import answers, ask_by_new_connections, workers_of
 
 WORKERS = 2
 CONNECTIONS = 20
-SETTINGS = {"server.workers": WORKERS, "server.graceful_seconds": 3, "database.connections": CONNECTIONS}
+SETTINGS = {
+    "server.workers": WORKERS,
+    "server.ops_bind": "127.0.0.1:0",
+    "server.graceful_seconds": 3,
+    "database.connections": CONNECTIONS,
+}
 BACK_SECONDS = 15.0
 """Seconds to start an interpreter on a busy machine."""
 
@@ -69,6 +76,18 @@ def test_it_says_once_where_it_listens_and_each_worker_answers_there(service: Se
 def answered(service: Service, number: int) -> bool:
     service.close()  # each request uses a new connection
     return any(f" worker={number} " in line and "service.access" in line for line in service.log().splitlines())
+
+
+def test_operators_see_all_workers_on_a_private_address_and_visitors_see_no_metrics(service: Service) -> None:
+    (url,) = re.findall(r"serving operators on (http://127\.0\.0\.1:\d+)", service.log())
+    assert service.status("/metrics") == 404
+    page = httpx.get(f"{url}/metrics").text
+    assert re.findall(r'^catalog_worker_up\{worker="(\d)"\} 1\.0$', page, re.MULTILINE) == ["1", "2"]
+    nodes = re.findall(r'^catalog_node_info\{node="(\w+)",version="[^"]+",worker="(\d)"\} 1\.0$', page, re.MULTILINE)
+    assert [number for _, number in nodes] == ["1", "2"]
+    assert len({node for node, _ in nodes}) == WORKERS
+    assert httpx.get(f"{url}/readyz").json() == {"status": "ok", "workers": 2, "ready": 2, "problems": {}}
+    assert httpx.get(f"{url}/api/v1/bots").status_code == 404
 
 
 def test_a_key_of_one_worker_works_at_once_on_all(service: Service) -> None:

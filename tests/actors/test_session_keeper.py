@@ -6,8 +6,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS
 from actors.credentials import code_from, digest, is_session_token
-from actors.sessions.actor import SessionKeeper, StartedSession
-from actors.sessions.messages import CodeSent, Kept
+from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
+from actors.sessions.messages import Kept
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.supervision import running
@@ -19,6 +19,7 @@ from tests.fakes import HandClock, Script, SeededEntropy, now, together
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 SECRET = b"server secret"
 ANN = "ann@example.com"
+NETWORK = "203.0.113.7"
 
 
 def keeper(
@@ -39,9 +40,16 @@ def last_code(memory: Memory) -> str:
     return code_from(SECRET, list(memory.messages.values())[-1].nonce)
 
 
+async def asked(sessions: SessionKeeper) -> str:
+    """Ask for a code; returns the browser's token."""
+    started = await sessions.start_sign_in(ANN, None, NETWORK)
+    assert isinstance(started, StartedSignIn)
+    return started.browser
+
+
 async def signed_in(sessions: SessionKeeper, memory: Memory) -> StartedSession:
-    assert await sessions.start_sign_in(ANN) == CodeSent()
-    begun = await sessions.complete_sign_in(ANN, last_code(memory), "A browser")
+    browser = await asked(sessions)
+    begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, NETWORK, "A browser")
     assert isinstance(begun, StartedSession)
     return begun
 
@@ -53,7 +61,9 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
         begun = await signed_in(sessions, memory)
     assert is_session_token(begun.token)
     assert memory.sessions[begun.session.id].token_hash == digest(begun.token)
-    for secret in (begun.token, begun.token[4:], last_code(memory)):
+    [(_, browser_hash)] = memory.sign_ins
+    assert len(browser_hash) == 32
+    for secret in (begun.token, begun.token[4:], last_code(memory), "brw_", NETWORK):
         assert secret not in repr(memory) + repr(begun)
     [message] = memory.messages.values()
     assert (message.recipient, message.template, message.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
@@ -63,9 +73,11 @@ async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock
     memory = Memory()
     nodes = [keeper(memory, number) for number in (1, 2)]
     async with running(nodes):
-        await nodes[0].start_sign_in(ANN)
+        browser = await asked(nodes[0])
         code = last_code(memory)
-        answers = await together(*(now(node.complete_sign_in, ANN, code, "A browser") for node in nodes))
+        answers = await together(
+            *(now(node.complete_sign_in, ANN, code, browser, NETWORK, "A browser") for node in nodes)
+        )
     assert sorted(type(answer).__name__ for answer in answers) == ["Refused", "StartedSession"]
     assert len(memory.sessions) == 1
 
@@ -74,9 +86,9 @@ async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_
     memory = Memory()
     sessions = keeper(memory)
     async with running([sessions]):
-        await sessions.start_sign_in(ANN)
+        browser = await asked(sessions)
         memory.after = Script([OutcomeUnknown()])
-        begun = await sessions.complete_sign_in(ANN, last_code(memory), "A browser")
+        begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, NETWORK, "A browser")
     assert isinstance(begun, StartedSession)
     assert list(memory.sessions) == [begun.session.id]
     assert len(memory.audits) == 1
@@ -134,9 +146,11 @@ async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockC
     memory = Memory()
     sessions = keeper(memory)
     async with running([sessions]):
-        await sessions.start_sign_in(ANN)
+        browser = await asked(sessions)
         memory.before = Script([StorageUnavailable("away")])
-        [answer] = await together(now(sessions.complete_sign_in, ANN, last_code(memory), ""))
+        [answer] = await together(now(sessions.complete_sign_in, ANN, last_code(memory), browser, NETWORK, ""))
         assert isinstance(answer, StorageUnavailable)
         with trio.fail_after(1):
-            assert isinstance(await sessions.complete_sign_in(ANN, last_code(memory), ""), StartedSession)
+            assert isinstance(
+                await sessions.complete_sign_in(ANN, last_code(memory), browser, NETWORK, ""), StartedSession
+            )

@@ -24,8 +24,9 @@ CORS_PATHS = re.compile(
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""
 
-SESSION_COOKIE = re.compile(
-    r"__Host-session=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
+COOKIE = re.compile(
+    r"__Host-(session=sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|session=; Path=/; Max-Age=0|"
+    r"sign-in=brw_[0-9A-Za-z]{43}; Path=/; Max-Age=600); HttpOnly; SameSite=Lax; Secure"
 )
 SECURITY = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
 PAGE = "text/html; charset=utf-8"
@@ -72,7 +73,7 @@ def _check_head(response: Response) -> None:
     assert response.header("server") is None, "the server's name is nobody's business"
     assert response.header("access-control-allow-credentials") is None
     for cookie in response.all("set-cookie"):
-        assert SESSION_COOKIE.fullmatch(cookie), "the only cookie is that of a session"
+        assert COOKIE.fullmatch(cookie), "the only cookies are those of a session and of a browser that signs in"
         assert response.header("cache-control") == "no-store"
     assert len(response.all("set-cookie")) <= 1
 

@@ -11,7 +11,7 @@ import pytest
 
 from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
-from tests.api.callers import CALLERS
+from tests.api.callers import CALLERS, OUR_PAGE
 from tests.api.sponsors import CAMPAIGN, NEXT_WEEK, PROFILE, uuid
 from tests.api.world import World, open_world
 
@@ -94,7 +94,7 @@ PLACES = {
         {"userCode": "WDJB-MJHT", "decision": "approve"},
         "400 invalid_code",
     ),
-    "startSignIn": Place("POST", "/api/v1/auth/session", PUBLIC, {"email": "ann@example.com"}),
+    "startSignIn": Place("POST", "/api/v1/auth/session", FROM_OUR_PAGE, {"email": "ann@example.com"}),
     "completeSignIn": Place(
         "POST",
         "/api/v1/auth/session/complete",
@@ -398,7 +398,7 @@ async def _public_answers(world: World, headers: dict[str, str], email: str) -> 
     claim |= {"code": await world.emailed_code(email)}
     completed = await client.post("/api/v1/auth/claim/complete", headers=headers, json=claim)
     device = await client.post("/api/v1/auth/device", headers=headers)
-    asked = await client.post("/api/v1/auth/session", headers=headers, json={"email": email})
+    asked = await client.post("/api/v1/auth/session", headers=headers | OUR_PAGE, json={"email": email})
     alive = await client.get("/healthz", headers=headers)
     ready = await client.get("/readyz", headers=headers)
     return {

@@ -346,15 +346,33 @@ async def test_an_address_completes_at_most_sixty_times_an_hour() -> None:
         assert [(await ann.complete("123456")).status for _ in range(4)] == [400] * 3 + [429]
 
 
-async def test_an_email_gets_only_so_many_letters_and_guesses_whatever_the_tokens_and_addresses() -> None:
-    settings = {"MINT__PER_HOUR": 100, "CLAIM__LETTERS_PER_EMAIL": 3, "CLAIM__GUESSES_PER_EMAIL": 4}
-    async with open_world(**settings) as world:
-        anns = [await claimant(world) for _ in range(5)]
-        starts = [(await ann.start(address=f"198.51.100.{place}")).status for place, ann in enumerate(anns)]
-        assert starts == [200] * 3 + [429] * 2
-        guesses = [(await ann.complete("000000")).status for ann in anns]
-        assert guesses == [400] * 4 + [429]
+async def test_letters_to_an_email_are_limited_by_network_and_guesses_cost_it_nothing() -> None:
+    async with open_world(CLAIM__LETTERS_PER_EMAIL=3, CLAIM__GUESSES_PER_EMAIL=5) as world:
+        anns = [await claimant(world) for _ in range(8)]
+        stranger, new, late = "198.51.100.1", "2001:db8::1", "2001:db8::ffff"
+        starts = [(await ann.start(address=stranger)).status for ann in anns[:4]]
+        assert starts == [200] * 3 + [429], "a network has a limit of its own"
+        assert (await anns[4].start(address=new)).status == 200, "a network's first letter passes"
+        refused = await anns[5].start(address=late)
+        assert refused.words == "429 rate_limited"
+        assert "from a network that is new to it today" in refused.json["message"]
+        for ann in anns * 7:
+            await ann.complete("000000")
+        code = await world.emailed_code(ANN)
+        assert len(code) == 12, "a code is long once many guesses are possible"
+        assert (await anns[4].complete(code)).words == "400 invalid_code", "its own guesses are used up"
         assert (await (await claimant(world)).start("other@example.com")).words == "200"
+
+
+async def test_made_up_tokens_and_guesses_lock_nobody_out() -> None:
+    async with open_world(CLAIM__COMPLETIONS_PER_HOUR=1_000) as world:
+        for number in range(100):
+            body = {"claimToken": f"clm_{number:032d}", "email": ANN, "code": "123456"}
+            for path in (START, COMPLETE):
+                answer = await world.client.post(path, json=body, address=f"198.51.100.{number}")
+                assert answer.words == "400 invalid_claim"
+        assert (await (await claimant(world)).claim()).words == "200"
+        assert {row.sent_today for row in world.memory.letters.values()} == {1}
 
 
 async def test_minting_starting_and_completing_have_budgets_of_their_own() -> None:

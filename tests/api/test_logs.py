@@ -9,6 +9,7 @@ import pytest
 
 from actors.mailbox import request_id
 from service.observability.logs import JsonLines, Line, TextLines, set_up
+from tests.api.browsers import Browser
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World
 
@@ -116,20 +117,22 @@ async def test_no_secret_of_a_whole_life_is_logged(world: World, log: io.StringI
 
 async def test_no_secret_of_a_session_is_logged(world: World, log: io.StringIO) -> None:
     email = "ann.secret@example.com"
-    await world.client.post("/api/v1/auth/session", json={"email": email})
+    browser = Browser(world.client)
+    await browser.start(email)
+    [browser_token] = browser.cookies.values()
     code = await world.emailed_code(email)
     answers = []
     for tried in ("000000", code, code):
-        body = {"email": email, "code": tried}
-        answers.append(await world.client.post("/api/v1/auth/session/complete", headers=OUR_PAGE, json=body))
+        answers.append(await browser.complete(email, tried))
     assert [answer.status for answer in answers] == [400, 200, 400]
     token = (answers[1].header("set-cookie") or "").partition("=")[2].partition(";")[0]
     await world.client.get("/api/v1/auth/sessions", headers=cookie(token))
+    await world.client.get(f"/{browser_token}")
     await world.client.get(f"/{token}", headers=cookie(token) | {"Authorization": token, "X-Request-Id": token})
     await world.client.post("/sign-in", headers=OUR_PAGE, body=f"do=complete&email={email}&code={code}".encode())
     await world.client.post("/sign-out", headers=OUR_PAGE | cookie(token), body=b"do=sign-out")
     text = log.getvalue()
-    for secret in (token, token[4:], code, email):
+    for secret in (token, token[4:], browser_token, browser_token[4:], code, email):
         assert secret not in text
     assert answers[1].json["id"] in text, "the session's id says whose request it was"
 

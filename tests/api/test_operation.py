@@ -1,13 +1,16 @@
 """Health, readiness and metrics."""
 
 from collections.abc import Iterable
+from typing import NoReturn
 
 import pytest
 import trio
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from actors.values import StorageUnavailable
 from service.api.operations import OPERATIONS
+from storage.memory.nodes import MemoryNodes
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
 
@@ -91,6 +94,29 @@ async def test_all_that_is_wrong_is_said_at_once(world: World) -> None:
         "the actor keys",
         "the actor quota",
     ]
+
+
+async def test_a_node_that_cannot_write_is_not_ready_although_the_database_answers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> NoReturn:
+        await trio.lowlevel.checkpoint()
+        raise StorageUnavailable("cannot execute UPDATE in a read-only transaction")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryNodes, "heartbeat", refuse)
+        await trio.sleep(world.services.config.nodes.live_seconds + 0.5)
+        problem = "the node has not been able to write to the database for 10 s"
+        assert problem in (await _unready(world)).json["message"]
+    await trio.sleep(world.services.config.nodes.beat_seconds)
+    assert (await world.client.get("/readyz")).words == "200"
+
+
+async def test_metrics_are_not_public_where_operators_have_their_own_address() -> None:
+    async with open_world(SERVER__OPS_BIND="127.0.0.1:0") as world:
+        response = await world.client.get("/metrics")
+        assert response.status == 404
+        assert b"catalog_" not in response.body
 
 
 async def test_probes_have_no_limit(world: World) -> None:

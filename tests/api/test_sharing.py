@@ -100,12 +100,10 @@ async def test_what_is_started_from_an_address_is_shared(world: World, budget: B
     assert sum(budgets.spend(budget, "203.0.113.7").allowed for _ in range(limit)) == limit // 2
 
 
-async def test_pages_and_letters_to_an_email_are_shared(world: World) -> None:
+async def test_pages_are_shared(world: World) -> None:
     await world.meet("n2")
     budgets = world.services.budgets
     assert sum(budgets.page("203.0.113.7").allowed for _ in range(120)) == 60
-    for budget, half in ((Budget.CLAIM_START, 10), (Budget.SIGN_IN_COMPLETE, 30)):
-        assert sum(budgets.email(budget, "ann@example.com").allowed for _ in range(2 * half)) == half
 
 
 async def test_devices_that_keep_their_pace_poll_in_peace_on_one_of_many_nodes(world: World) -> None:

@@ -1,7 +1,6 @@
 """Sign-in over HTTP: codes, cookies, lists and ends of sessions, on several nodes."""
 
 import re
-from typing import Any
 
 import pytest
 import trio
@@ -13,26 +12,32 @@ from actors.values import Tier
 from service.api.cookies import cookie_name, drop_cookie, keep_cookie, session_token
 from storage.memory.sessions import MemorySessions
 from tests.api.asgi import Response
+from tests.api.browsers import AGENT, COMPLETE, START, Browser
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, away, open_world
 
-START, COMPLETE, SESSIONS = "/api/v1/auth/session", "/api/v1/auth/session/complete", "/api/v1/auth/sessions"
+SESSIONS = "/api/v1/auth/sessions"
 ANN, BOB = "ann@example.com", "bob@example.com"
-BROWSER = OUR_PAGE | {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64)"}
 
 
-async def start(world: World, email: str = ANN, **rest: Any) -> Response:
-    return await world.client.post(START, json={"email": email}, **rest)
+@pytest.fixture
+def browser(world: World) -> Browser:
+    return Browser(world.client)
 
 
-async def complete(world: World, code: str, email: str = ANN) -> Response:
-    return await world.client.post(COMPLETE, headers=BROWSER, json={"email": email, "code": code})
+async def start(browser: Browser, email: str = ANN) -> Response:
+    return await browser.start(email)
+
+
+async def complete(browser: Browser, code: str, email: str = ANN) -> Response:
+    return await browser.complete(email, code)
 
 
 async def sign_in(world: World, email: str = ANN) -> str:
-    """The token in the browser's cookie."""
-    assert (await start(world, email)).json == {"sent": True}
-    return given(await complete(world, await world.emailed_code(email), email))
+    """The token in the session cookie of a new browser."""
+    browser = Browser(world.client)
+    assert (await start(browser, email)).json == {"sent": True}
+    return given(await complete(browser, await world.emailed_code(email), email))
 
 
 def given(response: Response) -> str:
@@ -53,9 +58,9 @@ async def listed(world: World, token: str) -> Response:
 # Signing in.
 
 
-async def test_a_newcomer_signs_in_and_has_an_account(world: World) -> None:
-    await start(world)
-    response = await complete(world, await world.emailed_code(ANN))
+async def test_a_newcomer_signs_in_and_has_an_account(world: World, browser: Browser) -> None:
+    await start(browser)
+    response = await complete(browser, await world.emailed_code(ANN))
     [session] = world.memory.sessions.values()
     assert response.json == {"id": session.id, "email": ANN, "expiresAt": world.now_ms + 30 * DAY_MS}
     assert response.header("cache-control") == "no-store"
@@ -70,9 +75,9 @@ async def test_a_newcomer_signs_in_and_has_an_account(world: World) -> None:
     assert record.request_id == response.header("x-request-id")
 
 
-async def test_an_email_is_one_however_it_is_written(world: World) -> None:
-    await start(world, "Ann@EXAMPLE.com")
-    assert (await complete(world, await world.emailed_code(ANN), "ANN@example.com")).json["email"] == ANN
+async def test_an_email_is_one_however_it_is_written(world: World, browser: Browser) -> None:
+    await start(browser, "Ann@EXAMPLE.com")
+    assert (await complete(browser, await world.emailed_code(ANN), "ANN@example.com")).json["email"] == ANN
 
 
 async def test_who_has_an_account_gets_into_it(world: World) -> None:
@@ -83,9 +88,9 @@ async def test_who_has_an_account_gets_into_it(world: World) -> None:
     assert (usage.json["tenantId"], usage.json["status"]) == (tenant_id, "upgraded")
 
 
-async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World) -> None:
-    await start(world)
-    header = (await complete(world, await world.emailed_code(ANN))).header("set-cookie") or ""
+async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World, browser: Browser) -> None:
+    await start(browser)
+    header = (await complete(browser, await world.emailed_code(ANN))).header("set-cookie") or ""
     value, *attributes = header.split("; ")
     assert re.fullmatch(r"__Host-session=sst_[0-9A-Za-z]{43}", value)
     assert sorted(attributes) == ["HttpOnly", "Max-Age=2592000", "Path=/", "SameSite=Lax", "Secure"]
@@ -111,40 +116,40 @@ def test_over_https_the_cookie_without_the_prefix_is_nobodys() -> None:
     assert session_token({"cookie": "session=t"}, "https://catalog.test") is None
 
 
-async def test_a_code_says_nothing_about_accounts(world: World) -> None:
+async def test_a_code_says_nothing_about_accounts(world: World, browser: Browser) -> None:
     world.key(tier=Tier.CLAIMED, email=ANN)
-    answers = [await start(world, email) for email in (ANN, BOB)]
+    answers = [await start(browser, email) for email in (ANN, BOB)]
     assert answers[0].body == answers[1].body
     assert [answer.status for answer in answers] == [200, 200]
 
 
-async def test_a_wrong_code_six_times_ends_it(world: World) -> None:
-    await start(world)
+async def test_a_wrong_code_six_times_ends_it(world: World, browser: Browser) -> None:
+    await start(browser)
     code = await world.emailed_code(ANN)
-    wrong = [await complete(world, other(code)) for _ in range(6)]
+    wrong = [await complete(browser, other(code)) for _ in range(6)]
     assert {answer.words for answer in wrong} == {"400 invalid_code"}
-    right = await complete(world, code)
+    right = await complete(browser, code)
     assert right.json == wrong[0].json, "nobody learns which of the codes was right"
     assert world.memory.sessions == {}
     await world.pass_seconds(60)
     assert await sign_in(world)
 
 
-async def test_a_code_opens_one_session(world: World) -> None:
-    await start(world)
+async def test_a_code_opens_one_session(world: World, browser: Browser) -> None:
+    await start(browser)
     code = await world.emailed_code(ANN)
-    given(await complete(world, code))
-    assert (await complete(world, code)).words == "400 invalid_code"
+    given(await complete(browser, code))
+    assert (await complete(browser, code)).words == "400 invalid_code"
     assert len(world.memory.sessions) == 1
 
 
-async def test_two_right_completions_at_once_open_one_session(world: World) -> None:
-    await start(world)
+async def test_two_right_completions_at_once_open_one_session(world: World, browser: Browser) -> None:
+    await start(browser)
     code = await world.emailed_code(ANN)
     answers: list[str] = []
 
     async def try_it() -> None:
-        answers.append((await complete(world, code)).words)
+        answers.append((await complete(browser, code)).words)
 
     async with trio.open_nursery() as nursery:
         for _ in range(2):
@@ -154,94 +159,92 @@ async def test_two_right_completions_at_once_open_one_session(world: World) -> N
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(599, "200"), (600, "400 invalid_code")])
-async def test_a_code_lives_for_ten_minutes(world: World, seconds: int, words: str) -> None:
-    await start(world)
+async def test_a_code_lives_for_ten_minutes(world: World, browser: Browser, seconds: int, words: str) -> None:
+    await start(browser)
     code = await world.emailed_code(ANN)
     await world.pass_seconds(seconds)
-    assert (await complete(world, code)).words == words
+    assert (await complete(browser, code)).words == words
 
 
-async def test_a_new_code_ends_the_old_one(world: World) -> None:
-    await start(world)
+async def test_a_new_code_ends_the_old_one(world: World, browser: Browser) -> None:
+    await start(browser)
     old = await world.emailed_code(ANN)
     await world.pass_seconds(60)
-    await start(world)
+    await start(browser)
     assert old != await world.emailed_code(ANN)
-    assert (await complete(world, old)).words == "400 invalid_code"
-    assert (await complete(world, await world.emailed_code(ANN))).words == "200"
+    assert (await complete(browser, old)).words == "400 invalid_code"
+    assert (await complete(browser, await world.emailed_code(ANN))).words == "200"
 
 
-async def test_codes_rest_for_a_minute_and_are_five_a_day(world: World) -> None:
+async def test_codes_rest_for_a_minute_and_are_five_a_day(world: World, browser: Browser) -> None:
     for number in range(5):
-        assert (await start(world)).status == 200, number
-        again = await start(world)
+        assert (await start(browser)).status == 200, number
+        again = await start(browser)
         assert (again.words, again.header("retry-after")) == ("429 rate_limited", "60")
         await world.pass_seconds(60)
-    refused = await start(world)
+    refused = await start(browser)
     assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", str(12 * 3_600 - 300))
-    assert (await start(world, BOB)).status == 200
+    assert (await start(browser, BOB)).status == 200
 
 
-async def test_a_code_for_one_email_is_none_for_another(world: World) -> None:
-    await start(world)
-    await start(world, BOB)
-    assert (await complete(world, await world.emailed_code(ANN), BOB)).words == "400 invalid_code"
+async def test_a_code_for_one_email_is_none_for_another(world: World, browser: Browser) -> None:
+    await start(browser)
+    await start(browser, BOB)
+    assert (await complete(browser, await world.emailed_code(ANN), BOB)).words == "400 invalid_code"
 
 
-async def test_a_code_to_claim_a_key_signs_nobody_in(world: World) -> None:
+async def test_a_code_to_claim_a_key_signs_nobody_in(world: World, browser: Browser) -> None:
     token = (await world.client.post("/api/v1/auth/agent")).json["claimToken"]
     await world.client.post("/api/v1/auth/claim", json={"claimToken": token, "email": ANN})
     code = await world.emailed_code(ANN)
-    await start(world)
+    await start(browser)
     assert code != await world.emailed_code(ANN)
-    assert (await complete(world, code)).words == "400 invalid_code"
+    assert (await complete(browser, code)).words == "400 invalid_code"
 
 
-async def test_no_other_site_signs_a_browser_in(world: World) -> None:
-    await start(world)
+async def test_no_other_site_signs_a_browser_in(world: World, browser: Browser) -> None:
+    await start(browser)
     body = {"email": ANN, "code": await world.emailed_code(ANN)}
+    kept = {"Cookie": browser.headers["Cookie"]}
     for headers in ({}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://example.com"}, {"Origin": "null"}):
-        response = await world.client.post(COMPLETE, headers=headers, json=body)
-        assert response.words == "403 forbidden"
-        assert response.header("set-cookie") is None
-    assert (await world.client.post(COMPLETE, headers={"Origin": "https://catalog.test"}, json=body)).words == "200"
+        for path in (START, COMPLETE):
+            response = await world.client.post(path, headers=kept | headers, json=body)
+            assert response.words == "403 forbidden"
+            assert response.header("set-cookie") is None
+    ours = kept | {"Origin": "https://catalog.test"}
+    assert (await world.client.post(COMPLETE, headers=ours, json=body)).words == "200"
 
 
-async def test_an_address_asks_for_twelve_codes_and_tries_sixty_an_hour(world: World) -> None:
-    starts = [(await start(world, f"person{number}@example.com")).status for number in range(13)]
+async def test_an_address_asks_for_twelve_codes_and_tries_sixty_an_hour(world: World, browser: Browser) -> None:
+    starts = [(await start(browser, f"person{number}@example.com")).status for number in range(13)]
     assert starts == [200] * 12 + [429]
-    tries = [(await complete(world, "123456", f"p{number}@example.com")).status for number in range(61)]
+    tries = [(await complete(browser, "123456", f"p{number}@example.com")).status for number in range(61)]
     assert tries == [400] * 60 + [429]
-    assert (await start(world, address="198.51.100.1")).status == 200
-
-
-async def test_one_email_is_guessed_at_only_so_often_from_wherever() -> None:
-    async with open_world(CLAIM__GUESSES_PER_EMAIL=3, CLAIM__LETTERS_PER_EMAIL=1) as world:
-        assert [(await complete(world, "123456")).status for _ in range(4)] == [400] * 3 + [429]
-        assert [(await start(world)).status for _ in range(2)] == [200, 429]
+    browser.address = "198.51.100.1"
+    assert (await start(browser)).status == 200
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"email": ANN}, {"email": "ann", "code": "123456"}, {"email": ANN, "code": 123456}]
 )
 async def test_a_body_that_is_none_is_400(world: World, body: object) -> None:
-    assert (await world.client.post(COMPLETE, headers=BROWSER, json=body)).words == "400 invalid_request"
+    assert (await Browser(world.client).post(COMPLETE, body)).words == "400 invalid_request"
 
 
-async def test_spaces_around_a_code_are_forgiven(world: World) -> None:
-    await start(world)
-    assert (await complete(world, f" {await world.emailed_code(ANN)}\n")).words == "200"
+async def test_spaces_around_a_code_are_forgiven(world: World, browser: Browser) -> None:
+    await start(browser)
+    assert (await complete(browser, f" {await world.emailed_code(ANN)}\n")).words == "200"
 
 
-async def test_without_its_database_nobody_is_signed_in_and_no_cookie_is_given(world: World) -> None:
-    await start(world)
+async def test_without_its_database_nobody_is_signed_in_and_no_cookie_is_given(world: World, browser: Browser) -> None:
+    await start(browser)
     code = await world.emailed_code(ANN)
     before, world.memory.before = world.memory.before, away
-    refused = await complete(world, code)
+    refused = await complete(browser, code)
     assert (refused.words, refused.header("set-cookie")) == ("503 service_unavailable", None)
-    assert (await start(world, BOB)).words == "503 service_unavailable"
+    assert (await start(browser, BOB)).words == "503 service_unavailable"
     world.memory.before = before
-    assert (await complete(world, code)).words == "200"
+    assert (await complete(browser, code)).words == "200"
 
 
 # Sessions.
@@ -256,7 +259,7 @@ async def test_sessions_are_listed_the_last_used_first(world: World) -> None:
     assert [item["current"] for item in items] == [False, True]
     assert items[0] == {
         "id": items[0]["id"],
-        "agent": BROWSER["User-Agent"],
+        "agent": AGENT["User-Agent"],
         "createdAt": world.now_ms,
         "seenAt": world.now_ms,
         "expiresAt": world.now_ms + 30 * DAY_MS,
@@ -265,11 +268,10 @@ async def test_sessions_are_listed_the_last_used_first(world: World) -> None:
     assert [item["current"] for item in (await listed(world, second)).json["items"]] == [True, False]
 
 
-async def test_a_name_of_a_browser_is_cut_and_cleaned(world: World) -> None:
-    await start(world)
-    headers = OUR_PAGE | {"User-Agent": "A\tB" + "\x80" + "x" * 500}
+async def test_a_name_of_a_browser_is_cut_and_cleaned(world: World, browser: Browser) -> None:
+    await start(browser)
     body = {"email": ANN, "code": await world.emailed_code(ANN)}
-    await world.client.post(COMPLETE, headers=headers, json=body)
+    await browser.post(COMPLETE, body, User_Agent="A\tB" + "\x80" + "x" * 500)
     [session] = world.memory.sessions.values()
     assert session.agent == "AB" + "x" * 198
 

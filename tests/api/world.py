@@ -157,7 +157,7 @@ class World:
         """The code in the last mail to `email`."""
         await self.settled()
         mail = [mail for mail in self.postbox.mails if mail.recipient == email][-1]
-        [code] = re.findall(r"^\d{6}$", mail.text, re.MULTILINE)
+        [code] = re.findall(r"^\d{6}(?:\d{6})?$", mail.text, re.MULTILINE)
         return str(code)
 
     def key(
@@ -285,13 +285,17 @@ def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
 
 
 @asynccontextmanager
-async def open_world(**settings: object) -> AsyncIterator[World]:
-    """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`."""
+async def open_world(
+    memory: Memory | None = None, number: int = 1, clock: HandClock | None = None, /, **settings: object
+) -> AsyncIterator[World]:
+    """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
+    different numbers may share `memory`, their database, and a clock."""
     named = {"SERVER__BASE_URL": BASE_URL, **settings}
     config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
-    clock, entropy = HandClock(NOON_MS), SeededEntropy()
+    clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
     # Heartbeats have their own tables, so a simulated failure affects only the tested request.
-    memory, catalog_memory, node_memory, postbox = Memory(), Memory(), Memory(), Postbox()
+    memory = Memory() if memory is None else memory
+    catalog_memory, node_memory, postbox = Memory(), Memory(), Postbox()
     catalog_store, sponsorship_store = MemoryCatalog(catalog_memory), Rows(memory)
     await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
 
@@ -312,7 +316,7 @@ async def open_world(**settings: object) -> AsyncIterator[World]:
         events=MemoryEvents(memory),
         nodes=MemoryNodes(node_memory),
     )
-    node = assemble(config, stores, Ports(NODE, clock, entropy, SECRETS, mail=postbox))
+    node = assemble(config, stores, Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox))
     services, metrics, limits = node.services, node.metrics, Limits.of(config)
     client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
     async with running(node.members, intensity=limits.intensity):

@@ -92,14 +92,15 @@ class Person(Addressee):
 
     async def once(self) -> None:
         email = f"person-{uuid.UUID(int=self.chance.getrandbits(128))}@example.com"
-        started = await self.ask("start to sign in", "/api/v1/auth/session", {"email": email})
+        started = await self.ask("start to sign in", "/api/v1/auth/session", {"email": email}, headers=OUR_PAGE)
         if started is None or started.status != 200:
             return
         code = await self.code_for(email)
         if code is None:
             return
         body = {"email": email, "code": code}
-        reply = await self.ask("sign in", "/api/v1/auth/session/complete", body, headers=OUR_PAGE)
+        browser = {**OUR_PAGE, "cookie": f"sign-in={token_of(started)}"}
+        reply = await self.ask("sign in", "/api/v1/auth/session/complete", body, headers=browser)
         if reply is None or reply.status != 200:
             return
         token = token_of(reply)
@@ -129,6 +130,6 @@ class Person(Addressee):
 
 
 def token_of(reply: Reply) -> str:
-    """Return the session token that a response sets."""
+    """Return the token in the cookie that a response sets."""
     cookie = reply.headers["set-cookie"]
     return cookie.partition(";")[0].partition("=")[2]

@@ -6,6 +6,7 @@ from math import inf
 
 import trio
 
+from service.observability.reports import Report
 from service.process.supervisor import WorkerFailed
 
 
@@ -20,6 +21,8 @@ class Plan:
     """Time from ready until it dies by itself."""
     end_seconds: float = 2.0
     """Time from `end` until it exits."""
+    report_seconds: float = 0.1
+    """Time to answer a question for its report."""
 
 
 class FakeWorker:
@@ -51,6 +54,12 @@ class FakeWorker:
         if self._plan.failure:
             raise WorkerFailed(self._plan.failure)
         self._launcher.note("ready", self.name)
+
+    async def report(self) -> Report:
+        await trio.sleep(self._plan.report_seconds)
+        if self.dead.is_set():
+            raise WorkerFailed("has ended")
+        return Report(f"metrics of {self.name}", [])
 
     async def until_dead(self) -> str:
         await self.dead.wait()

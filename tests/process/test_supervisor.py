@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
+from service.observability.reports import REPORT_SECONDS
 from service.process.supervisor import Deaths, DiesTooOften, SupervisionLimits, Supervisor, WorkerFailed, supervised
 from tests.process.fake_workers import FakeLauncher, Plan
 
@@ -240,3 +241,35 @@ async def test_who_is_in_a_hurry_tells_all_again() -> None:
             async with supervised(launcher, 2, LIMITS) as supervisor:
                 nursery.start_soon(hurry)
         assert [whom for _, whom in launcher.when("told")].count("1a") == 2
+
+
+# Reports.
+
+
+async def test_all_workers_report_at_once_and_one_that_does_not_answer_costs_a_bounded_time() -> None:
+    plans = {"2a": Plan(report_seconds=1_000), "3a": Plan(report_seconds=1.5)}
+    async with (
+        launcher_of(lambda name: plans.get(name, Plan())) as launcher,
+        supervised(launcher, 4, replace(LIMITS, starts_at_once=4)) as supervisor,
+    ):
+        launcher.workers["4a"].dead.set()
+        began = trio.current_time()
+        reports = await supervisor.reports()
+        assert trio.current_time() - began == REPORT_SECONDS
+        assert {number: report and report.metrics for number, report in reports.items()} == {
+            1: "metrics of 1a",
+            2: None,
+            3: "metrics of 3a",
+            4: None,
+        }
+
+
+async def test_a_worker_that_restarts_is_reported_as_missing_and_then_as_its_successor() -> None:
+    async with launcher_of() as launcher, supervised(launcher, 2, LIMITS) as supervisor:
+        launcher.workers["2a"].kill()
+        await trio.sleep(0.5)
+        assert (await supervisor.reports())[2] is None
+        await trio.sleep(5)
+        report = (await supervisor.reports())[2]
+        assert report is not None
+        assert report.metrics == "metrics of 2b"

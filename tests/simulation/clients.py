@@ -16,7 +16,7 @@ from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, Kept
 from actors.values import OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete
-from tests.simulation.rules import LIFE_SECONDS, RULES
+from tests.simulation.rules import LIFE_SECONDS, NETWORKS, RULES
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -60,6 +60,8 @@ class Board:
     # For people: browsers that are or were signed in, and user codes shown by devices.
     browsers: list[Any] = field(default_factory=list)
     user_codes: list[str] = field(default_factory=list)
+    # Emails that somebody is signing in with.
+    asking: list[str] = field(default_factory=list)
 
     def numbered(self) -> int:
         """Return a number that no other client has drawn."""
@@ -75,6 +77,9 @@ class Client:
         self.name = name
         self.random = Random(f"{world.seed}-client-{name}")
         self._live = live
+        self.network = self.random.choice(NETWORKS)
+        self.browser: str | None = None
+        """The token that the client's browser got with its first code."""
 
     @property
     def awake(self) -> bool:

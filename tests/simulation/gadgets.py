@@ -137,6 +137,7 @@ CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (people.late, 1),
     (people.hoarder, 1),
     (people.flooder, 1),
+    (people.stranger, 2),
     (people.clerk, 2),
     (people.decider, 3),
     (people.mistyper, 1),

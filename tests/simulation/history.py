@@ -163,10 +163,11 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A code tried for an email."""
+    """A code tried for an email, in a browser with this token or with none."""
 
     email: str
     code: str
+    browser: str | None
 
 
 @dataclass(frozen=True, slots=True)

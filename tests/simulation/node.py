@@ -55,7 +55,7 @@ from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
-from tests.simulation.rules import DRAIN_SECONDS
+from tests.simulation.rules import DRAIN_SECONDS, NETWORKS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -357,14 +357,16 @@ class Node:
         return await self.intent("mint", None, self.keeper.mint)
 
     async def start_claim(self, token: str, email: str) -> CodeSent | Refused:
-        answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email))
+        answer = await self.intent(
+            "start", Start(token, email), lambda: self.keeper.start_claim(token, email, NETWORKS[0])
+        )
         if isinstance(answer, CodeSent):
             self.mailroom.sender.wake()
         return answer
 
     async def complete_claim(self, about: Complete, code: str) -> Claimed | Refused:
         answer = await self.intent(
-            "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code)
+            "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code, NETWORKS[0])
         )
         if isinstance(answer, Claimed):
             self.key_cache.forget([answer.key.hash], [answer.tenant.id])

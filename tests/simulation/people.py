@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.clock import SECOND_MS
+from actors.credentials import ENTROPY_BYTES, new_browser_token
 from actors.keys.actor import Issued
 from actors.keys.messages import Kept as KeptKey
-from actors.sessions.actor import StartedSession
+from actors.sessions.actor import StartedSession, StartedSignIn
 from actors.values import Code, OutboxMessage, Refused
 from tests.simulation.clients import Client, Holding
-from tests.simulation.rules import DEVICES, SESSIONS
+from tests.simulation.rules import DEVICES, NETWORKS, SESSIONS
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 SKEWS_SECONDS = 2.0
 """More than the difference between any two clocks."""
+PAUSE_SECONDS = SESSIONS.letters.pause_ms / SECOND_MS
 LIFE_SECONDS = SESSIONS.life_ms / SECOND_MS
 
 
@@ -36,11 +38,19 @@ class Browser:
 
 
 async def ask_code(me: Client, email: str, node: "Node | None" = None) -> Any:
-    return await me.ask("ask code", lambda node: node.reception.ask_code(email), node)
+    browser = me.browser
+    answer = await me.ask("ask code", lambda node: node.reception.ask_code(email, browser, me.network), node)
+    if isinstance(answer, StartedSignIn):
+        me.browser = answer.browser
+    return answer
 
 
 async def try_code(me: Client, email: str, code: str, node: "Node | None" = None) -> Any:
-    return await me.ask("sign in", lambda node: node.reception.sign_in(email, code), node)
+    return await try_code_in(me, me.browser, email, code, node)
+
+
+async def try_code_in(me: Client, browser: str | None, email: str, code: str, node: "Node | None" = None) -> Any:
+    return await me.ask("sign in", lambda node: node.reception.sign_in(email, code, browser, me.network), node)
 
 
 def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
@@ -51,13 +61,14 @@ def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
 async def code_for(me: Client, email: str) -> str | None:
     """Ask for codes until a letter arrives. It may be an older one that was late."""
     before = len(letters_to(me, email))
+    me.world.board.asking.append(email)
     for _ in range(3):
         await ask_code(me, email)
         for _ in range(8):
             await me.think(0.08)
             if len(letters_to(me, email)) > before:
                 return me.world.code_of(letters_to(me, email)[-1])
-        await trio.sleep(SESSIONS.codes.pause_ms / SECOND_MS)
+        await trio.sleep(PAUSE_SECONDS)
     return None
 
 
@@ -155,6 +166,20 @@ async def guesser(me: Client) -> None:
         await try_code(me, email, code)
 
 
+async def stranger(me: Client) -> None:
+    """Asks for codes of other people and guesses at them: in the own browser, without one, and with an invented one."""
+    email = me.random.choice(me.world.board.asking[-4:] or ["nobody@example.org"])
+    for _ in range(me.random.randint(1, 3)):
+        await ask_code(me, email)
+        tokens = [me.browser, None, new_browser_token(me.random.randbytes(ENTROPY_BYTES))]
+        guesses = [partial(try_code_in, me, me.random.choice(tokens), email, "000000") for _ in range(6)]
+        await me.at_once(*guesses)
+        for letter in letters_to(me, email)[-1:]:
+            # Even the right code is of no use in another browser.
+            await try_code_in(me, tokens[-1], email, me.world.code_of(letter))
+        await me.think(0.4)
+
+
 async def hurried(me: Client) -> None:
     """Sends the right code several times at once, and then asks for two codes and gives the first."""
     email = f"{me.name}-{me.random.randint(0, 3)}@example.org"
@@ -193,9 +218,11 @@ async def hoarder(me: Client) -> None:
 async def flooder(me: Client) -> None:
     """Asks for more codes than allowed per day, some too soon."""
     email = f"{me.name}-{me.random.randint(0, 9)}@example.org"
-    for _ in range(SESSIONS.codes.per_day + 2):
+    networks = [me.network] if me.chance(0.5) else NETWORKS
+    for _ in range(SESSIONS.letters.per_network + 2):
+        me.network = me.random.choice(networks)
         await me.at_once(*[partial(ask_code, me, email)] * me.random.choice((1, 1, 2)))
-        await trio.sleep(SESSIONS.codes.pause_ms / SECOND_MS)
+        await trio.sleep(PAUSE_SECONDS)
     for letter in letters_to(me, email)[-2:]:
         await try_code(me, email, me.world.code_of(letter))
 

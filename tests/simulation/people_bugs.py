@@ -7,7 +7,7 @@ from typing import Any
 
 import trio
 
-from actors import codes
+from actors import codes, letters
 from actors.codes import EmailedCode
 from actors.ids import fingerprint
 from actors.keys import actor as key_actor
@@ -17,15 +17,16 @@ from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
-from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from tests.simulation import device_bugs
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.reception import LinkedSessions
-from tests.simulation.rules import SESSIONS, Scene
+from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 
 _Batch: Any = state._Batch
-_guess, _send = codes.guess, codes.send
+_guess, _renew, _send = codes.guess, codes.renew, codes.send
+_count_id = letters.count_id
 _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
@@ -34,7 +35,7 @@ _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 def _used_again(unit: Any, row: sessions.SignIn) -> None:
     life_ms = SESSIONS.codes.life_ms
-    _keep_sign_in(unit, replace(row, code_expires_ms=row.sent_ms + life_ms) if not row.code_expires_ms else row)
+    _keep_sign_in(unit, replace(row, code_expires_ms=unit._now_ms + life_ms) if not row.code_expires_ms else row)
 
 
 def _uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
@@ -62,20 +63,42 @@ def _dead_at_once(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[E
 
 
 def _guesses_stay(row: Any, *rest: Any) -> Any:
-    sent = _send(row, *rest)
-    return sent if isinstance(sent, Refused) else replace(sent, attempts=row.attempts)
+    return replace(_renew(row, *rest), attempts=row.attempts)
 
 
 def _old_code_stays(row: Any, *rest: Any) -> Any:
-    sent = _send(row, *rest)
-    return sent if isinstance(sent, Refused) or row.proof is None else replace(sent, proof=row.proof)
+    return _renew(row, *rest) if row.proof is None else replace(_renew(row, *rest), proof=row.proof)
 
 
-def _ruled(**rules: int) -> Callable[..., Any]:
-    def ruled(row: Any, proof: bytes, now_ms: int, right: Any, to: str) -> Any:
-        return _send(row, proof, now_ms, replace(right, **rules), to)
+def _ruled(**wrong: Callable[[int], int]) -> Callable[..., Any]:
+    """Change the rules of letters, by name."""
+
+    def ruled(row: Any, now_ms: int, to: str, **rules: int) -> Any:
+        return _send(row, now_ms, to, **{name: wrong.get(name, int)(rule) for name, rule in rules.items()})
 
     return ruled
+
+
+# Letters.
+
+
+def _of_all_networks(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
+    return _count_id(secret, kind, email, network and NETWORKS[0])
+
+
+def _no_first_letter(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    right = SESSIONS.letters
+    return _send(
+        row, now_ms, to, pause_ms=pause_ms, per_day=right.per_mailbox if per_day == right.last_resort else per_day
+    )
+
+
+def _never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -> None:
+    """Remembers no network."""
+
+
+def _never_long(draft: letters.Draft) -> letters.Draft:
+    return draft
 
 
 # Sessions.
@@ -159,6 +182,37 @@ class _Unlocked(LinkedSessions):
         return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
 
 
+class _StaleGuesses(LinkedSessions):
+    """Reads sign-in codes before it locks them, so that guesses on another node in between are lost."""
+
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
+        found = self._snapshot(locks, now_ms).sign_ins
+        return await super().transact(batch_id, locks, lambda locked: decide(replace(locked, sign_ins=found)), now_ms)
+
+
+class _AnyBrowser(LinkedSessions):
+    """Takes a guess in a browser without a code for a guess at the code of another browser."""
+
+    def _snapshot(self, locks: LockSet, now_ms: int) -> Any:
+        snapshot = super()._snapshot(locks, now_ms)
+        for email, browser in locks.sign_ins:
+            others = [row for row in self._memory.sign_ins.values() if row.email == email]
+            if others and (email, browser) not in snapshot.sign_ins and email in locks.entering:
+                snapshot.sign_ins[email, browser] = others[-1]
+        return snapshot
+
+
+class _OneCodeForAll(LinkedSessions):
+    """A new code ends those of all other browsers."""
+
+    def _write(self, decision: Decision) -> None:
+        rows = self._memory.sign_ins
+        for email, browser in decision.changed.sign_ins:
+            for key in [key for key in rows if key[0] == email and key[1] != browser and decision.outbox]:
+                del rows[key]
+        super()._write(decision)
+
+
 class _Eager(LinkedSessions):
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         link, commit = self._memory, super().transact
@@ -196,10 +250,10 @@ class _ShortLock(LinkedSessions):
 
     def _write(self, decision: Decision) -> None:
         rows = decision.changed.sign_ins
-        for email, row in list(rows.items()):
-            before = self._memory.sign_ins.get(email)
-            if before is not None and before.sent_ms == row.sent_ms and row.code_expires_ms:
-                rows[email] = replace(row, attempts=min(row.attempts, before.attempts + 1))
+        for key, row in list(rows.items()):
+            before = self._memory.sign_ins.get(key)
+            if before is not None and before.proof == row.proof and row.code_expires_ms:
+                rows[key] = replace(row, attempts=min(row.attempts, before.attempts + 1))
         super()._write(decision)
 
 
@@ -222,16 +276,39 @@ _BUGS: Mapping[str, Bug] = {
     "guesses-once-a-batch": _bug("Several guesses in one batch count as one.", swapped(session_store=_ShortLock)),
     "code-without-end": _bug("A sign-in code does not expire.", replaced(state, "guess", _immortal_code)),
     "guesses-not-afresh": _bug(
-        "A new code inherits the guesses of the previous one.", replaced(state, "send", _guesses_stay)
+        "A new code inherits the guesses of the previous one.", replaced(state, "renew", _guesses_stay)
     ),
-    "old-code-stays": _bug("A new code does not replace the old one.", replaced(state, "send", _old_code_stays)),
-    "codes-without-pause": _bug("Codes are sent without a pause.", replaced(state, "send", _ruled(pause_ms=0))),
+    "old-code-stays": _bug("A new code does not replace the old one.", replaced(state, "renew", _old_code_stays)),
+    "codes-without-pause": _bug(
+        "Codes are sent without a pause.", replaced(letters, "send", _ruled(pause_ms=lambda _: 0))
+    ),
     "codes-without-day": _bug(
-        "The number of codes per day is not limited.", replaced(state, "send", _ruled(per_day=99))
+        "The number of codes per day is not limited.", replaced(letters, "send", _ruled(per_day=lambda _: 99))
     ),
     "codes-day-too-short": _bug(
         "One code fewer than allowed is sent per day.",
-        replaced(state, "send", _ruled(per_day=SESSIONS.codes.per_day - 1)),
+        replaced(letters, "send", _ruled(per_day=lambda most: most - 1)),
+    ),
+    "guess-of-another-browser": _bug(
+        "A guess without the browser's cookie counts against the owner's code.", swapped(session_store=_AnyBrowser)
+    ),
+    "guesses-lost-under-contention": _bug(
+        "A guess is not counted if another node counts one meanwhile.", swapped(session_store=_StaleGuesses)
+    ),
+    "code-ends-those-of-other-browsers": _bug(
+        "A stranger's code invalidates the owner's.", swapped(session_store=_OneCodeForAll)
+    ),
+    "letters-not-by-network": _bug(
+        "A stranger's letters delay and use up the owner's.", replaced(letters, "count_id", _of_all_networks)
+    ),
+    "first-letters-refused": _bug(
+        "Beyond the total, a new network gets no letter.", replaced(letters, "send", _no_first_letter)
+    ),
+    "network-never-known": _bug(
+        "A network that used a code is forgotten.", replaced(letters.LetterBook, "recognise", _never_known)
+    ),
+    "code-never-long": _bug(
+        "Codes stay short, however many are sent.", replaced(letters.Draft, "lengthened", _never_long)
     ),
     "session-never-slides": _bug("A use does not extend a session.", _in_batch("_touch", _never_slides)),
     "session-revived": _bug("A use extends a session that has ended meanwhile.", _in_batch("_touch", _revived)),

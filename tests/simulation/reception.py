@@ -15,8 +15,8 @@ from actors.devices.store import Decide as DecideDevices
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
-from actors.sessions.actor import SessionKeeper, StartedSession
-from actors.sessions.messages import CodeSent, Kept, Session, SignedIn
+from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
+from actors.sessions.messages import Kept, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
 from actors.sessions.state import LockSet as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
@@ -30,7 +30,7 @@ from storage.memory.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
 from tests.simulation.limits import BASE_URL
-from tests.simulation.register import Registered
+from tests.simulation.register import Registered, asking_from
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -106,15 +106,20 @@ class Reception:
 
     # Signing in.
 
-    async def ask_code(self, email: str) -> CodeSent | Refused:
-        answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email))
-        if isinstance(answer, CodeSent):
+    async def ask_code(self, email: str, browser: str | None, network: str) -> StartedSignIn | Refused:
+        """Ask for a code; `browser` is the token of the browser, if it has one."""
+        asking_from.set(network)
+        answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email, browser, network))
+        if isinstance(answer, StartedSignIn):
             self.node.mailroom.sender.wake()
         return answer
 
-    async def sign_in(self, email: str, code: str) -> StartedSession | Refused:
+    async def sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:
+        asking_from.set(network)
         return await self.node.intent(
-            "sign in", SignIn(email, code), lambda: self.sessions.complete_sign_in(email, code, "Browser")
+            "sign in",
+            SignIn(email, code, browser),
+            lambda: self.sessions.complete_sign_in(email, code, browser, network, "Browser"),
         )
 
     async def enter(self, token: str) -> Caller | Refused:

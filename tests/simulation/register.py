@@ -4,6 +4,7 @@ Messages are told apart by identity, so two equal ones are two. Judges nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,13 +23,18 @@ WATCHED = ("sessions", "devices")
 """The actors whose transactions are recorded."""
 
 
+asking_from: ContextVar[str] = ContextVar("asking_from", default="")
+"""The network of the client whose request a task handles."""
+
+
 @dataclass(slots=True, eq=False)
 class Asked:
-    """One message to an actor. `kept` has each transaction that stored it, with the decision."""
+    """One message to an actor, from a client in `network`. `kept` has each transaction that stored it, with the decision."""
 
     message: Any
     node: str
     began: int
+    network: str
     kept: list[tuple[int, Any]] = field(default_factory=list)
     answer: Any = None
     ended: int | None = None
@@ -46,6 +52,7 @@ class Kept:
     now_ms: int
     wall_ms: int
     messages: tuple[Any, ...]
+    networks: tuple[str, ...]
     answers: tuple[Any, ...]
     accounts: Mapping[str, str]
     full_keys: Mapping[str, int]
@@ -85,7 +92,7 @@ class Register:
     # Notes of nodes.
 
     def ask(self, node: str, message: Any) -> Asked:
-        asked = self.asked[id(message)] = Asked(message, node, self._world.history.tick())
+        asked = self.asked[id(message)] = Asked(message, node, self._world.history.tick(), asking_from.get())
         return asked
 
     def answered(self, asked: Asked, answer: Any) -> None:
@@ -120,6 +127,7 @@ class Register:
             decided.now_ms,
             self._world.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS),
             decided.messages,
+            tuple(self.asked[id(message)].network for message in decided.messages),
             decided.answers,
             accounts,
             full_keys,

@@ -11,6 +11,7 @@ from actors.clock import SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
 from actors.keys.state import KeyRules
+from actors.letters import LetterRules
 from actors.mail.actor import MailLimits
 from actors.mail.state import Retries
 from actors.quota.state import Caps
@@ -36,6 +37,7 @@ RULES = KeyRules(
     anonymous_life_ms=9 * SECOND_MS,
     codes=CodeRules(life_ms=5 * SECOND_MS, pause_ms=1 * SECOND_MS, per_day=3),
     repeat_ms=4 * SECOND_MS,
+    letters=LetterRules(per_network=99, per_mailbox=99, last_resort=99, short_codes=3),
     full_keys_per_account=4,
     scoped_keys_per_account=3,
 )
@@ -102,8 +104,13 @@ SESSIONS = SessionRules(
     life_ms=4 * SECOND_MS,
     touch_ms=700,
     per_account=3,
-    codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3, pause_ms=500, per_day=7),
+    codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3),
+    letters=LetterRules(
+        per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=6 * SECOND_MS
+    ),
 )
+NETWORKS = ("203.0.113.1", "203.0.113.2", "2001:db8::/64", "2001:db8:0:1::/64")
+"""The networks that people ask for codes from."""
 DEVICES = DeviceRules(
     life_ms=6 * SECOND_MS,
     interval_seconds=1,

@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ import trio
 
 from actors import codes
 from actors.clock import SECOND_MS
-from actors.credentials import code_from, code_proof, digest
+from actors.credentials import code_from, code_proof, digest, long_code
 from actors.events.state import EventRules
 from actors.values import BatchId, OutboxMessage
 from storage.memory.tables import Memory
@@ -212,7 +213,8 @@ class World:
         return None
 
     def code_of(self, letter: OutboxMessage) -> str:
-        return code_from(SECRET, letter.nonce)
+        short = partial(code_from, SECRET)
+        return long_code(short, letter.nonce) if letter.template.endswith("_long") else short(letter.nonce)
 
     # Observation from outside.
 

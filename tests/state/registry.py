@@ -25,13 +25,14 @@ from actors.keys.messages import (
 )
 from actors.keys.standing import count_live
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
+from actors.letters import Draft, LetterCount
 from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 ANN, BOB = "ann@example.org", "bob@example.org"
-RIGHT, WRONG = b"right", b"wrong"
+RIGHT, LONG, WRONG = b"right", b"long", b"wrong"
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Registry:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
+    letters: dict[bytes, LetterCount] = field(default_factory=dict)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
@@ -54,6 +56,7 @@ class Registry:
         self.last = decision = decide(self.snapshot(messages), messages, self.now_ms, self.rules)
         self.keys |= decision.changed.keys
         self.claims |= decision.changed.claims
+        self.letters |= decision.changed.letters
         self.accounts |= decision.changed.accounts
         self.tenants |= decision.changed.tenants
         for email in decision.dismissed:
@@ -81,7 +84,9 @@ class Registry:
         live = count_live((key for key in self.keys.values() if key.tenant_id in owners), self.now_ms)
         members = self.administrators
         admins = {each: members[each] for each in rows.admin_emails if each in members}
-        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, len(members) if rows.membership else 0)
+        count = len(members) if rows.membership else 0
+        letters = {each: self.letters[each] for each in rows.letter_ids if each in self.letters}
+        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, count, letters)
 
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
@@ -91,12 +96,12 @@ class Registry:
     def mint(self, name: str) -> Mint:
         return Mint(self.key(name, Kind.ANONYMOUS, expires_ms=self.now_ms + self.rules.anonymous_life_ms), token(name))
 
-    def start(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> StartClaim:
+    def start(self, name: str, email: str = ANN, proof: bytes = RIGHT, network: str = "home") -> StartClaim:
         message = OutboxMessage(f"let_{name}", email, "claim_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE)
-        return StartClaim(token(name), email, proof, message)
+        return StartClaim(token(name), email, Draft(message, proof, LONG, *count_ids(email, network)))
 
-    def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteClaim:
-        return CompleteClaim(token(name), email, proof, f"aud_{name}", "req-1")
+    def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT, network: str = "home") -> CompleteClaim:
+        return CompleteClaim(token(name), email, proof, count_ids(email, network)[0], f"aud_{name}", "req-1")
 
     def issue(
         self, name: str, email: str = ANN, scopes: tuple[Scope, ...] | None = None, by: str | None = None
@@ -150,6 +155,11 @@ class Registry:
             day=day_of(self.now_ms),
             day_used=requests,
         )
+
+
+def count_ids(email: str, network: str = "home") -> tuple[bytes, bytes]:
+    """The rows that count letters to an email: those of one network, and all."""
+    return f"{email} {network}".encode(), email.encode()
 
 
 def token(name: str) -> bytes:

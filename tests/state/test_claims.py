@@ -11,6 +11,7 @@ from actors.codes import CodeRules
 from actors.credentials import Kind
 from actors.keys.messages import Answer, Claim, Claimed, CodeSent, Kept
 from actors.keys.state import KeyRules, merged
+from actors.letters import LetterRules
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
 
@@ -61,7 +62,7 @@ def test_starting_sends_a_mail_and_remembers_the_code() -> None:
     registry = minted()
     start = registry.start("1")
     assert registry.one(start) == CodeSent()
-    assert registry.outbox == [start.message]
+    assert registry.outbox == [start.draft.message]
     assert registry.claims[token("1")] == Claim(
         token("1"),
         "k1",
@@ -641,3 +642,31 @@ def test_a_merge_never_multiplies_a_cap(second: Registry) -> None:
     second.act(second.complete("2"))
     assert second.tenants["t1"].month_used == 100_999
     assert second.keys["k2"].kind is Kind.ANONYMOUS
+
+
+# Letters.
+
+
+def test_made_up_tokens_cost_an_email_nothing() -> None:
+    registry = minted()
+    registry.act(*(registry.start(f"made up {n}") for n in range(60)))
+    registry.act(*(registry.complete(f"made up {n}", proof=WRONG) for n in range(60)))
+    assert (registry.letters, registry.outbox) == ({}, [])
+    assert [type(each) for each in registry.act(registry.start("1"), registry.complete("1"))] == [CodeSent, Claimed]
+
+
+def test_a_refused_letter_is_not_counted_for_its_email() -> None:
+    registry = minted()
+    registry.act(registry.start("1"), registry.start("1"))
+    assert [each.sent_today for each in registry.letters.values()] == [1, 1]
+
+
+def test_many_tokens_of_one_network_leave_another_network_its_first_letter() -> None:
+    registry = Registry(KeyRules(letters=LetterRules(per_network=3, per_mailbox=3, last_resort=4)))
+    registry.act(*(registry.mint(str(n)) for n in range(6)))
+    sent = [type(registry.one(registry.start(str(n), network="elsewhere"))) for n in range(4)]
+    assert sent == [CodeSent] * 3 + [Refused]
+    assert registry.one(registry.start("4")) == CodeSent()
+    assert refusal(registry.one(registry.start("5", network="late"))).code is Code.RATE_LIMITED
+    assert isinstance(registry.one(registry.complete("4")), Claimed)
+    assert registry.one(registry.start("5")) == CodeSent(), "the network that claimed is known"

@@ -9,7 +9,7 @@ from actors.keys.messages import Answer, Kept, TierSet
 from actors.keys.standing import count_live, is_live
 from actors.keys.state import LockSet, rows_to_lock
 from actors.values import Account, Code, Refused, Scope, Tenant, Tier
-from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, token
+from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, count_ids, token
 
 READ = (Scope.LIBRARY_READ,)
 
@@ -239,7 +239,8 @@ def test_a_batch_wants_its_rows_once_and_sorted() -> None:
             registry.mint("9"),
         ]
     )
-    assert rows == LockSet((token("1"), token("2"), token("3")), ("k5", "k7", "k8"), (ANN, BOB, "carl@example.org"))
+    emails, letters = (ANN, BOB, "carl@example.org"), tuple(sorted([*count_ids(ANN), count_ids(BOB)[0]]))
+    assert rows == LockSet((token("1"), token("2"), token("3")), ("k5", "k7", "k8"), emails, letter_ids=letters)
 
 
 def test_minting_locks_nothing() -> None:

@@ -9,17 +9,22 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
+from actors.letters import Draft, LetterCount, LetterRules
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    IssueLink,
     Kept,
+    LinkIssued,
     Message,
     Session,
     SignIn,
+    SignInLink,
     StartSignIn,
     Touch,
+    UseLink,
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
@@ -28,7 +33,8 @@ from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 ANN, BOB = "ann@example.com", "bob@example.com"
-RIGHT, WRONG = b"right", b"wrong"
+RIGHT, LONG, WRONG = b"right", b"long", b"wrong"
+HERS, THEIRS = b"her browser", b"their browser"
 
 
 @dataclass
@@ -45,17 +51,23 @@ class Book:
 
     def act(self, *messages: Message) -> list[Answer]:
         need, rows = rows_to_lock(messages), self.rows
+        links = {each: rows.links[each] for each in need.link_hashes if each in rows.links}
+        entering = {*need.entering, *(link.email for link in links.values())}
         found = Snapshot(
-            {email: rows.sign_ins[email] for email in need.emails if email in rows.sign_ins},
-            {email: rows.accounts[email] for email in need.entering if email in rows.accounts},
+            {key: rows.sign_ins[key] for key in need.sign_ins if key in rows.sign_ins},
+            {each: rows.letters[each] for each in need.letter_ids if each in rows.letters},
+            links,
+            {email: rows.accounts[email] for email in entering if email in rows.accounts},
             {
                 each.id: each
                 for each in rows.sessions.values()
-                if each.id in need.session_ids or (each.email in need.entering and each.is_live(self.now_ms))
+                if each.id in need.session_ids or (each.email in entering and each.is_live(self.now_ms))
             },
         )
         self.last = decision = decide(found, messages, self.now_ms, self.rules)
         rows.sign_ins |= decision.changed.sign_ins
+        rows.letters |= decision.changed.letters
+        rows.links |= decision.changed.links
         rows.accounts |= decision.changed.accounts
         rows.sessions |= decision.changed.sessions
         self.tenants += decision.tenants
@@ -68,11 +80,13 @@ class Book:
         [answer] = self.act(message)
         return answer
 
-    def start(self, email: str = ANN) -> StartSignIn:
+    def start(self, email: str = ANN, browser: bytes = HERS, network: str = "home") -> StartSignIn:
         message = OutboxMessage("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
-        return StartSignIn(email, RIGHT, message)
+        return StartSignIn(email, browser, Draft(message, RIGHT, LONG, place(email, network), place(email)))
 
-    def complete(self, name: str, email: str = ANN, proof: bytes = RIGHT) -> CompleteSignIn:
+    def complete(
+        self, name: str, email: str = ANN, proof: bytes = RIGHT, browser: bytes = HERS, network: str = "home"
+    ) -> CompleteSignIn:
         session = Session(
             f"ses_{name}",
             name.encode(),
@@ -82,7 +96,8 @@ class Book:
             self.now_ms,
             self.now_ms + self.rules.life_ms,
         )
-        return CompleteSignIn(session, proof, f"ten_{name}", self.audit(f"ses_{name}", "session.started"))
+        audit = self.audit(f"ses_{name}", "session.started")
+        return CompleteSignIn(session, browser, proof, place(email, network), f"ten_{name}", audit)
 
     def end(self, name: str, email: str = ANN) -> EndSession:
         return EndSession(f"ses_{name}", email, self.audit(f"ses_{name}", "session.ended"))
@@ -97,24 +112,22 @@ class Book:
         return answers[1].session
 
 
+def place(email: str, network: str = "") -> bytes:
+    """The id of the row that counts letters to an email, from one network or from all."""
+    return f"{email} {network}".encode()
+
+
 def code_of(answer: Answer) -> Code | None:
     return answer.code if isinstance(answer, Refused) else None
 
 
-def test_a_first_code_makes_a_row_for_the_email_and_nothing_else() -> None:
+def test_a_first_code_makes_a_row_for_the_browser_and_two_counts() -> None:
     book = Book()
     assert book.one(book.start()) == CodeSent()
+    ids = (place(ANN, "home"), place(ANN))
     assert book.rows == Snapshot(
-        {
-            ANN: SignIn(
-                ANN,
-                proof=RIGHT,
-                code_expires_ms=NOON + 10 * MINUTE_MS,
-                sent_ms=NOON,
-                sent_day=20_000,
-                sent_today=1,
-            )
-        }
+        {(ANN, HERS): SignIn(ANN, HERS, proof=RIGHT, code_expires_ms=NOON + 10 * MINUTE_MS)},
+        {each: LetterCount(each, sent_ms=NOON, sent_day=20_000, sent_today=1) for each in ids},
     )
 
 
@@ -148,7 +161,7 @@ def test_without_a_code_there_is_none_to_be_right() -> None:
 def test_attempts_are_counted_within_a_batch_and_a_spent_code_counts_no_more() -> None:
     book = Book()
     book.act(book.start(), *(book.complete(str(number), proof=WRONG) for number in range(5)))
-    assert book.rows.sign_ins[ANN].attempts == 5
+    assert book.rows.sign_ins[ANN, HERS].attempts == 5
     assert code_of(book.one(book.complete("6"))) is Code.INVALID_CODE
     assert book.last.changed == Snapshot(), "nothing is written where nothing changes"
 
@@ -217,20 +230,20 @@ def test_only_its_own_account_ends_a_session() -> None:
 
 
 def test_the_next_code_has_to_wait() -> None:
-    book = Book()
+    book = Book(SessionRules(letters=LetterRules(pause_ms=MINUTE_MS)))
     book.act(book.start())
     book.now_ms += 59 * SECOND_MS
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED
     book.now_ms += SECOND_MS
     assert book.one(book.start()) == CodeSent()
-    assert (book.outbox, book.rows.sign_ins[ANN].sent_today) == (2, 2)
+    assert (book.outbox, book.rows.letters[place(ANN, "home")].sent_today) == (2, 2)
 
 
 def test_who_had_the_codes_of_a_day_is_told_that_this_email_gets_no_more() -> None:
-    book = Book(SessionRules(codes=CodeRules(pause_ms=0, per_day=2)))
+    book = Book(SessionRules(letters=LetterRules(per_network=2)))
     *_, answer = book.act(book.start(), book.start(), book.start())
     assert isinstance(answer, Refused)
-    assert answer.message.startswith("No more codes can be sent to this email today.")
+    assert answer.message.startswith("No more codes can be sent to this email from your network today.")
 
 
 def test_a_code_dies_with_its_last_millisecond() -> None:
@@ -243,7 +256,7 @@ def test_a_code_dies_with_its_last_millisecond() -> None:
 
 
 def test_two_sign_ins_of_one_batch_make_one_account() -> None:
-    book = Book(SessionRules(codes=CodeRules(pause_ms=0)))
+    book = Book()
     answers = book.act(book.start(), book.complete("1"), book.start(), book.complete("2"))
     assert [code_of(answer) for answer in answers] == [None] * 4
     assert book.rows.accounts == {ANN: Account(ANN, "ten_1", NOON)}
@@ -270,21 +283,124 @@ def test_an_expired_session_keeps_its_own_end() -> None:
     assert code_of(book.one(Touch("ses_1"))) is Code.UNAUTHORIZED
 
 
+# Browsers, networks and links.
+
+
+def test_strangers_neither_replace_a_code_nor_use_up_its_guesses() -> None:
+    book = Book(SessionRules(letters=LetterRules(pause_ms=MINUTE_MS)))
+    book.act(book.start())
+    before = book.rows.sign_ins[ANN, HERS]
+    strangers = [book.start(browser=THEIRS, network="elsewhere")]
+    guesses = [book.complete(f"{n}", proof=WRONG, browser=browser) for n, browser in enumerate([THEIRS, b"none"] * 30)]
+    book.act(*strangers, *guesses)
+    assert book.rows.sign_ins[ANN, HERS] == before
+    assert code_of(book.one(book.complete("thief", browser=b"none"))) is Code.INVALID_CODE, "not even the right code"
+    assert isinstance(book.one(book.complete("ann")), Kept)
+
+
+def test_a_guess_without_a_code_writes_nothing() -> None:
+    book = Book()
+    book.one(book.complete("1", proof=WRONG, browser=THEIRS))
+    assert book.last.changed == Snapshot()
+
+
+def test_a_strangers_codes_neither_delay_nor_use_up_those_of_another_network() -> None:
+    book = Book(SessionRules(letters=LetterRules(per_network=2, pause_ms=MINUTE_MS)))
+    for _ in range(3):
+        book.one(book.start(browser=THEIRS, network="elsewhere"))
+        assert (code_of(book.one(book.start(browser=THEIRS, network="elsewhere")))) is Code.RATE_LIMITED
+        book.now_ms += MINUTE_MS
+    assert book.outbox == 2
+    assert book.one(book.start()) == CodeSent()
+
+
+def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_its_own() -> None:
+    book = Book(SessionRules(letters=LetterRules(per_network=5, per_mailbox=6, last_resort=8)))
+    book.act(book.start(), book.complete("1"))
+    book.act(*(book.start(browser=THEIRS, network="elsewhere") for _ in range(5)))
+    assert book.outbox == 6
+    asked = [("new", CodeSent), ("new", Refused), ("elsewhere", Refused), ("home", CodeSent), ("late", Refused)]
+    for network, kind in asked:
+        answer = book.one(book.start(browser=THEIRS, network=network))
+        assert isinstance(answer, kind), (network, answer)
+    assert isinstance(answer, Refused)
+    assert answer.message.startswith("No more codes can be sent to this email from a network that is new to it today.")
+    assert [book.one(book.start()) for _ in range(3)] == [CodeSent()] * 3
+    assert code_of(book.one(book.start())) is Code.RATE_LIMITED, "a known network has its own limit, too"
+
+
+def test_a_network_is_known_for_a_while() -> None:
+    book = Book(SessionRules(letters=LetterRules(per_mailbox=0, known_ms=DAY_MS)))
+    book.act(book.start(network="home"))
+    assert book.outbox == 1, "the first letter of a network passes"
+    book.one(book.complete("1", network="train"))
+    known = [(network, code_of(book.one(book.start(network=network)))) for network in ("home", "train", "train")]
+    assert known == [("home", Code.RATE_LIMITED), ("train", None), ("train", None)]
+    book.now_ms += DAY_MS
+    assert [code_of(book.one(book.start(network="train"))) for _ in range(2)] == [None, Code.RATE_LIMITED]
+
+
+def test_codes_get_longer_once_those_of_a_day_allow_many_guesses() -> None:
+    book = Book(SessionRules(letters=LetterRules(short_codes=2)))
+    book.act(book.start(), book.start())
+    assert book.rows.sign_ins[ANN, HERS].proof == RIGHT
+    book.act(book.start())
+    assert book.last.outbox[0].template == "sign_in_code_long"
+    assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
+    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+
+
+def link(book: Book, name: str = "1") -> IssueLink:
+    made = SignInLink(f"token {name}".encode(), ANN, book.now_ms, book.now_ms + 10 * MINUTE_MS)
+    return IssueLink(made, book.audit(ANN, "session.link_issued"))
+
+
+def use(book: Book, name: str, token: bytes = b"token 1") -> UseLink:
+    session = book.complete(name, email="").session
+    return UseLink(token, session, f"ten_{name}", book.audit(session.id, "session.started_by_link"))
+
+
+def test_a_link_signs_in_once_and_not_after_its_end() -> None:
+    book = Book()
+    answers = book.act(link(book), use(book, "1"), use(book, "2"), use(book, "3", b"another"))
+    assert [type(answer) for answer in answers] == [LinkIssued, Kept, Refused, Refused]
+    assert [each.email for each in book.rows.sessions.values()] == [ANN]
+    assert book.rows.accounts[ANN].tenant_id == "ten_1"
+    assert [(each.action, each.actor_email) for each in book.audits] == [
+        ("session.link_issued", None),
+        ("session.started_by_link", ANN),
+    ]
+    book.act(link(book, "2"))
+    book.now_ms += 10 * MINUTE_MS
+    assert code_of(book.one(use(book, "4", b"token 2"))) is Code.INVALID_CODE
+
+
+def test_a_session_from_a_link_makes_room_like_any_other() -> None:
+    book = Book(SessionRules(per_account=1))
+    book.sign_in("1")
+    book.act(link(book))
+    assert isinstance(book.one(use(book, "2")), Kept)
+    assert [each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)] == ["ses_2"]
+
+
 class Sessions(RuleBasedStateMachine):
     """Random batches under tight limits; every batch is also decided one by one."""
 
     def __init__(self) -> None:
         super().__init__()
-        tight = SessionRules(per_account=2, codes=CodeRules(attempts=2, per_day=3))
+        letters = LetterRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=5, last_resort=8)
+        tight = SessionRules(per_account=2, codes=CodeRules(attempts=2), letters=letters)
         self.book, self.single = Book(tight), Book(tight)
         self.made = 0
-        self.wrong: dict[str, int] = {}
+        self.wrong: dict[tuple[str, bytes], int] = {}
 
     emails = st.sampled_from([ANN, BOB])
+    browsers = st.sampled_from([HERS, HERS, THEIRS])
+    networks = st.sampled_from(["home", "home", "office", "elsewhere"])
     numbers = st.integers(1, 6)
     recipes = st.one_of(
-        st.tuples(st.just("start"), emails),
-        st.tuples(st.sampled_from(["right", "right", "wrong"]), emails),
+        st.tuples(st.just("start"), emails, browsers, networks),
+        st.tuples(st.sampled_from(["right", "right", "wrong"]), emails, browsers, networks),
         st.tuples(st.just("touch"), numbers),
         st.tuples(st.just("end"), numbers, emails),
     )
@@ -308,10 +424,10 @@ class Sessions(RuleBasedStateMachine):
         book = self.book
         self.made += 1
         match kind, *rest:
-            case "start", str(email):
-                return book.start(email)
-            case (("right" | "wrong"), str(email)):
-                return book.complete(str(self.made), email, RIGHT if kind == "right" else WRONG)
+            case "start", str(email), bytes(browser), str(network):
+                return book.start(email, browser, network)
+            case (("right" | "wrong"), str(email), bytes(browser), str(network)):
+                return book.complete(str(self.made), email, RIGHT if kind == "right" else WRONG, browser, network)
             case "touch", int(number):
                 return Touch(self.name(number))
             case "end", int(number), str(email):
@@ -325,14 +441,14 @@ class Sessions(RuleBasedStateMachine):
 
     def note(self, message: Message, answer: Answer) -> None:
         match message, answer:
-            case StartSignIn(email=email), CodeSent():
-                self.wrong[email] = 0
-            case CompleteSignIn(proof=proof, session=session), Kept():
-                assert (proof, self.wrong[session.email] < 2) == (RIGHT, True)
-                self.wrong[session.email] = 2
-            case CompleteSignIn(session=session), Refused(code):
+            case StartSignIn(email=email, browser=browser), CodeSent():
+                self.wrong[email, browser] = 0
+            case CompleteSignIn(proof=proof, session=session, browser=browser), Kept():
+                assert (proof, self.wrong[session.email, browser] < 2) == (RIGHT, True)
+                self.wrong[session.email, browser] = 2
+            case CompleteSignIn(session=session, browser=browser), Refused(code):
                 assert code is Code.INVALID_CODE
-                self.wrong[session.email] = self.wrong.get(session.email, 2) + 1
+                self.wrong[session.email, browser] = self.wrong.get((session.email, browser), 2) + 1
 
     @invariant()
     def no_account_has_too_many_sessions(self) -> None:

@@ -29,6 +29,7 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.state import KeyRules, decide, rows_to_lock
+from actors.letters import Draft
 from actors.quota.messages import Answer as QuotaAnswer
 from actors.quota.messages import Charge, Metered, Moved, Read
 from actors.quota.messages import Message as QuotaMessage
@@ -73,13 +74,18 @@ def mint(number: int) -> Mint:
     return Mint(key(number), hash_of(1_000 + number))
 
 
+def counts(number: int) -> tuple[bytes, bytes]:
+    """The rows that count the letters for one token, as if each came from a network of its own."""
+    return hash_of(10_000 + number), hash_of(20_000 + number)
+
+
 def start(number: int, email: str = EMAIL) -> StartClaim:
     letter = OutboxMessage(f"let_{number}", email, "claim_code", b"n" * 16, NOW, NOW + 600_000)
-    return StartClaim(hash_of(1_000 + number), email, b"proof", letter)
+    return StartClaim(hash_of(1_000 + number), email, Draft(letter, b"proof", b"long", *counts(number)))
 
 
 def complete(number: int, email: str = EMAIL) -> CompleteClaim:
-    return CompleteClaim(hash_of(1_000 + number), email, b"proof", f"aud_{number}", "req")
+    return CompleteClaim(hash_of(1_000 + number), email, b"proof", counts(number)[0], f"aud_{number}", "req")
 
 
 class Desk:
@@ -141,6 +147,18 @@ async def test_a_claim_moves_the_key_removes_its_expiry_and_gives_it_the_email(d
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
     assert resolved.key == replace(key(1), expires_ms=None)
     assert (resolved.tier, resolved.email) == (Tier.CLAIMED, EMAIL)
+
+
+async def test_letters_of_claims_are_counted_over_batches(desk: Desk) -> None:
+    for number in range(25):
+        await desk.keys(mint(number))
+    several = [start(number) for number in range(25)]
+    shared = [
+        replace(each, draft=replace(each.draft, network_id=hash_of(1), mailbox_id=hash_of(2))) for each in several
+    ]
+    sent = [answer for each in shared for answer in await desk.keys(each)]
+    assert [isinstance(answer, CodeSent) for answer in sent] == [True] * 20 + [False] * 5
+    assert await desk.keys(replace(shared[20], draft=replace(shared[20].draft, network_id=hash_of(3)))) == [CodeSent()]
 
 
 async def test_a_second_claim_by_the_same_email_adds_its_counts_to_the_account(desk: Desk) -> None:

@@ -5,7 +5,7 @@ import pytest
 from storage.pool import Connection, Database
 from storage.statements import statements
 
-SESSIONS, DEVICES, MAIL = statements("sessions"), statements("devices"), statements("mail")
+SESSIONS, LETTERS, DEVICES, MAIL = (statements(name) for name in ("sessions", "letters", "devices", "mail"))
 
 FILLED = """
 insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
@@ -13,6 +13,12 @@ values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
 insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
 insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
 select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 20000) as n;
+insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
+select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 20000) as n;
+insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
+select sha256(n::text::bytea), n, 0, 1, 0 from generate_series(1, 20000) as n;
+insert into sign_in_links (token_hash, email, created_ms, expires_ms)
+select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 20000) as n;
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 20000) as n;
 insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 20000) as n;
@@ -20,15 +26,22 @@ insert into devices (id, code_hash, user_code, agent, address, created_ms, expir
 select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 20000) as n;
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
 select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 20000) as n;
-analyze sign_ins, sessions, forms, devices, outbox;
+analyze sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;
 set plan_cache_mode = force_generic_plan
 """
 
 
 @pytest.mark.parametrize(
     "statement",
-    [SESSIONS.prune_sign_ins, SESSIONS.prune_sessions, DEVICES.prune, MAIL.prune],
-    ids=["sign-ins", "sessions", "devices", "letters"],
+    [
+        SESSIONS.prune_sign_ins,
+        LETTERS.prune,
+        SESSIONS.prune_links,
+        SESSIONS.prune_sessions,
+        DEVICES.prune,
+        MAIL.prune,
+    ],
+    ids=["sign-ins", "counts", "links", "sessions", "devices", "letters"],
 )
 async def test_pruning_reads_no_table_as_a_whole(database: Database, statement: str) -> None:
     async def work(connection: Connection) -> tuple[str, int]:

@@ -7,21 +7,27 @@ import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.codes import CodeRules
+from actors.credentials import digest
 from actors.keys.messages import GrantAdmin
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
+from actors.letters import Draft, LetterRules
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    IssueLink,
     Kept,
+    LinkIssued,
     Message,
     Session,
     SignedIn,
+    SignInLink,
     StartSignIn,
     Touch,
+    UseLink,
 )
 from actors.sessions.state import SessionRules, decide, rows_to_lock
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
@@ -33,9 +39,10 @@ from tests.fakes import now, together
 from tests.stores.conftest import Stores, stores_over
 
 NOW = 1_790_000_000_000
-RULES = SessionRules(per_account=3)
+RULES = SessionRules(per_account=3, letters=LetterRules(pause_ms=MINUTE_MS))
 ANN, BOB = "ann@example.com", "bob@example.com"
 RIGHT, WRONG = b"right", b"wrong"
+HERS, THEIRS = digest("her browser"), digest("their browser")
 
 
 def session(number: int, email: str = ANN, **changes: Any) -> Session:
@@ -47,14 +54,30 @@ def audit(number: int, action: str = "session.started") -> AuditRecord:
     return AuditRecord(f"aud_{number}", NOW, "session", f"ses_{number}", action, "session", f"ses_{number}", ANN)
 
 
-def start(number: int, email: str = ANN) -> StartSignIn:
-    return StartSignIn(
-        email, RIGHT, OutboxMessage(f"let_{number}", email, "sign_in_code", b"n" * 16, NOW, NOW + 600_000)
+def count_id(*parts: str) -> bytes:
+    return digest(" ".join(parts))
+
+
+def start(number: int, email: str = ANN, browser: bytes = HERS, network: str = "home") -> StartSignIn:
+    message = OutboxMessage(f"let_{number}", email, "sign_in_code", b"n" * 16, NOW, NOW + 600_000)
+    return StartSignIn(email, browser, Draft(message, RIGHT, b"long", count_id(email, network), count_id(email)))
+
+
+def complete(
+    number: int, email: str = ANN, proof: bytes = RIGHT, browser: bytes = HERS, network: str = "home"
+) -> CompleteSignIn:
+    place = count_id(email, network)
+    return CompleteSignIn(session(number, email), browser, proof, place, f"ten_{number}", audit(number))
+
+
+def issue(number: int, email: str = ANN) -> IssueLink:
+    return IssueLink(
+        SignInLink(count_id("link", str(number)), email, NOW, NOW + 600_000), audit(200 + number, "issued")
     )
 
 
-def complete(number: int, email: str = ANN, proof: bytes = RIGHT) -> CompleteSignIn:
-    return CompleteSignIn(session(number, email), proof, f"ten_{number}", audit(number))
+def use(number: int, link: int) -> UseLink:
+    return UseLink(count_id("link", str(link)), session(number, ""), f"ten_{number}", audit(number))
 
 
 def end(number: int, email: str = ANN) -> EndSession:
@@ -192,11 +215,73 @@ async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:
         await desk.sign_in(number, email, NOW + number)
         await desk.one(EndSession(f"ses_{number}", email, audit(10 + number)), NOW + number)
     sessions = desk.stores.sessions
-    for prune in (sessions.prune_sign_ins, sessions.prune_sessions):
-        assert [await prune(NOW + 1, 5), await prune(NOW + 3, 1), await prune(NOW + 3, 5)] == [0, 1, 1]
+    assert [await sessions.prune_sessions(NOW + at, most) for at, most in ((1, 5), (3, 1), (3, 5))] == [0, 1, 1]
+    assert [await sessions.prune_sign_ins(1, 2), await sessions.prune_sign_ins(1, 2)] == [2, 1], "used codes have ended"
     assert code_of(await desk.one(complete(9, ANN))) is Code.INVALID_CODE
     found = await sessions.resolve([session(number).token_hash for number in (1, 2, 3)])
     assert [each.session.id for each in found.values()] == ["ses_3"]
+
+
+async def test_codes_counts_and_links_are_pruned_after_their_end(desk: Desk) -> None:
+    await desk.act(start(1), start(2, BOB), complete(2, BOB), issue(1), issue(2, BOB))
+    sessions, known_ms = desk.stores.sessions, RULES.letters.known_ms
+    end_ms = NOW + 600_000
+    assert [await sessions.prune_sign_ins(at, 5) for at in (NOW, end_ms, end_ms + 1)] == [1, 0, 1]
+    assert [await sessions.prune_links(at, most) for at, most in ((end_ms, 5), (end_ms + 1, 1), (end_ms + 1, 5))] == [
+        0,
+        1,
+        1,
+    ]
+    ends = (NOW, NOW + 1, NOW + known_ms, NOW + known_ms + 1)
+    assert [await sessions.prune_letters(at, 5) for at in ends] == [0, 3, 0, 1]
+
+
+async def test_a_code_belongs_to_one_browser_and_only_its_guesses_count(desk: Desk) -> None:
+    await desk.one(start(1))
+    await desk.one(start(2, browser=THEIRS, network="elsewhere"))
+    for number in range(10, 20):
+        assert code_of(await desk.one(complete(number, proof=WRONG, browser=THEIRS))) is Code.INVALID_CODE
+        assert code_of(await desk.one(complete(number, browser=digest("none")))) is Code.INVALID_CODE
+    assert isinstance(await desk.one(complete(3)), Kept)
+    assert code_of(await desk.one(complete(4, browser=THEIRS))) is Code.INVALID_CODE
+
+
+async def test_letters_are_counted_by_network_over_batches(desk: Desk) -> None:
+    for minute in range(5):
+        assert await desk.one(start(minute), NOW + minute * MINUTE_MS) == CodeSent()
+    later = NOW + 5 * MINUTE_MS
+    assert code_of(await desk.one(start(6), later)) is Code.RATE_LIMITED
+    assert await desk.one(start(7, network="elsewhere"), later) == CodeSent()
+
+
+async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
+    rules = replace(RULES, letters=LetterRules(per_mailbox=1))
+    await desk.act(start(1), complete(1), rules=rules)
+    assert [code_of(each) for each in await desk.act(start(2), start(3), rules=rules)] == [None, None]
+    others = [start(4, network="elsewhere"), start(5, network="elsewhere")]
+    assert [code_of(each) for each in await desk.act(*others, rules=rules)] == [None, Code.RATE_LIMITED]
+
+
+async def test_a_link_signs_in_its_email_once(desk: Desk) -> None:
+    await desk.sign_in(1)
+    assert await desk.act(issue(1), issue(2, BOB)) == [LinkIssued(), LinkIssued()]
+    assert [code_of(each) for each in await desk.act(use(2, 1), use(3, 1), use(4, 9))] == [
+        None,
+        *[Code.INVALID_CODE] * 2,
+    ]
+    assert code_of(await desk.one(use(5, 1))) is Code.INVALID_CODE
+    assert {each.id for each in await desk.stores.sessions.of_email(ANN, NOW)} == {"ses_1", "ses_2"}
+    assert isinstance(await desk.one(use(6, 2)), Kept), "a link creates its account"
+    assert code_of(await desk.one(use(7, 2), NOW + 600_000)) is Code.INVALID_CODE
+
+
+async def test_what_nodes_of_the_previous_version_leave_is_pruned(database: Database) -> None:
+    sessions, two_days = stores_over(database).sessions, 2 * DAY_MS
+    rows = f"('{ANN}', '', 0, 0, {NOW - two_days - 1}, 0, 1), ('{BOB}', '', 0, 0, {NOW - two_days}, 0, 1)"
+    await database.transact(lambda connection: connection.execute(f"insert into sign_ins values {rows}"))
+    assert await sessions.prune_sign_ins(NOW, 5) == 0
+    left = await database.fetch("select email from sign_ins")
+    assert [row["email"] for row in left] == [BOB]
 
 
 # Nodes over one Postgres. They share a pool, but each transaction has its own connection.
@@ -227,6 +312,21 @@ async def test_guesses_on_two_nodes_are_all_counted(nodes: list[Desk]) -> None:
     assert code_of((await nodes[0].act(complete(99), rules=rules))[0]) is Code.INVALID_CODE
     one_more = SessionRules(codes=CodeRules(attempts=21))
     assert isinstance((await nodes[0].act(complete(99), rules=one_more))[0], Kept)
+
+
+async def test_one_link_that_is_used_on_two_nodes_at_once_signs_in_once(nodes: list[Desk]) -> None:
+    for number in range(8):
+        await nodes[0].one(issue(number, f"person{number}@example.com"))
+        answers = await together(*(now(desk.one, use(10 * number + at, number)) for at, desk in enumerate(nodes)))
+        assert sorted(code_of(answer) or "kept" for answer in answers) == [Code.INVALID_CODE, "kept"]
+
+
+async def test_letters_that_two_nodes_send_at_once_are_all_counted(nodes: list[Desk]) -> None:
+    several = [start(number, browser=digest(str(number)), network=f"network {number}") for number in range(5)]
+    rules = SessionRules(letters=LetterRules(per_mailbox=2, last_resort=7))
+    answers = await together(now(nodes[0].act, *several, rules=rules), now(nodes[1].act, *several, rules=rules))
+    sent = [code_of(answer) for batch in answers for answer in batch].count(None)
+    assert sent == 5, "the first letter of each network, whichever node sends it"
 
 
 async def test_two_first_codes_at_once_send_one_letter(nodes: list[Desk]) -> None:

@@ -18,7 +18,7 @@ from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over
 
-SESSIONS, DEVICES, MAIL = statements("sessions"), statements("devices"), statements("mail")
+SESSIONS, LETTERS, DEVICES, MAIL = (statements(name) for name in ("sessions", "letters", "devices", "mail"))
 SECONDS = 30
 
 FILLED = """
@@ -27,6 +27,12 @@ values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
 insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
 insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
 select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 30) as n;
+insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
+select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 30) as n;
+insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
+select sha256(n::text::bytea), n, 0, 1, 0 from generate_series(1, 30) as n;
+insert into sign_in_links (token_hash, email, created_ms, expires_ms)
+select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 30) as n;
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 30) as n;
 insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 30) as n;
@@ -78,12 +84,14 @@ async def beside(
 @pytest.mark.parametrize(
     ("statement", "table"),
     [
-        (SESSIONS.prune_sign_ins, "sign_ins"),
+        (SESSIONS.prune_sign_ins, "sign_in_codes"),
+        (LETTERS.prune, "letter_counts"),
+        (SESSIONS.prune_links, "sign_in_links"),
         (SESSIONS.prune_sessions, "sessions"),
         (DEVICES.prune, "devices"),
         (MAIL.prune, "outbox"),
     ],
-    ids=["sign-ins", "sessions", "devices", "letters"],
+    ids=["sign-ins", "counts", "links", "sessions", "devices", "letters"],
 )
 async def test_two_nodes_that_prune_at_once_neither_wait_nor_delete_twice(
     database: Database, statement: str, table: str

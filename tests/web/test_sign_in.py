@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS
+from actors.values import Agent
 from service.web.pages.sign_in import AFTERWARDS, local_path
-from tests.api.asgi import Client, Response
+from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, away
 
@@ -18,16 +19,28 @@ FORM = OUR_PAGE | {"Content-Type": "application/x-www-form-urlencoded", "Accept"
 
 
 async def post(
-    world: World, path: str, token: str | None = None, client: Client | None = None, **fields: str
+    world: World, path: str, session: str | None = None, browser: str | None = None, **fields: str
 ) -> Response:
-    headers = FORM if token is None else FORM | cookie(token)
-    return await (client or world.client).post(path, headers=headers, body=urlencode(fields).encode())
+    """Send a form. `browser` is the cookie of a browser that asked for a code, with its name."""
+    headers = FORM if session is None else FORM | cookie(session)
+    if browser is not None:
+        headers = headers | {"Cookie": browser}
+    return await world.client.post(path, headers=headers, body=urlencode(fields).encode())
 
 
-async def code_for(world: World, **fields: Any) -> str:
+async def code_for(world: World, **fields: Any) -> tuple[str, str]:
+    """The emailed code, and the cookie of the browser that asked for it."""
     shown = await post(world, "/sign-in", do="send", email=ANN, **fields)
     assert (shown.status, shown.header("cache-control")) == (200, "no-store")
-    return await world.emailed_code(ANN)
+    return await world.emailed_code(ANN), given(shown)
+
+
+def given(response: Response) -> str:
+    header = response.header("set-cookie") or ""
+    assert re.fullmatch(
+        r"__Host-sign-in=brw_\w{43}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure", header, re.ASCII
+    ), header
+    return header.partition(";")[0]
 
 
 def words(response: Response) -> str:
@@ -46,8 +59,8 @@ async def test_a_person_signs_in_without_a_script(world: World) -> None:
     assert "We sent a code to" in words(sent)
     assert f'name="email" value="{ANN}"' in words(sent)
     assert 'name="next" value="/sponsor?week=3"' in words(sent)
-    code = await world.emailed_code(ANN)
-    done = await post(world, "/sign-in", do="complete", email=ANN, code=code, next="/sponsor?week=3")
+    code, browser = await world.emailed_code(ANN), given(sent)
+    done = await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=code, next="/sponsor?week=3")
     assert (done.status, done.header("location")) == (303, "/sponsor?week=3&notice=signed_in")
     token = re.match(r"__Host-session=(sst_\w+);", done.header("set-cookie") or "")
     assert token
@@ -55,21 +68,68 @@ async def test_a_person_signs_in_without_a_script(world: World) -> None:
 
 
 async def test_a_wrong_code_leaves_the_person_where_the_code_is_asked_for(world: World) -> None:
-    code = await code_for(world)
+    code, browser = await code_for(world)
     wrong = f"{(int(code) + 1) % 1_000_000:06d}"
-    shown = await post(world, "/sign-in", do="complete", email=ANN, code=wrong)
+    shown = await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=wrong)
     assert shown.status == 400
     assert "The code is wrong or no longer valid." in words(shown)
     assert 'name="code"' in words(shown)
     assert 'role="alert"' in words(shown)
     assert shown.header("set-cookie") is None
-    assert (await post(world, "/sign-in", do="complete", email=ANN, code=code)).status == 303
+    assert (await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=code)).status == 303
+
+
+async def test_who_asked_in_another_browser_is_told_to_go_back_to_it(world: World) -> None:
+    code, _ = await code_for(world)
+    shown = await post(world, "/sign-in", do="complete", email=ANN, code=code)
+    assert shown.status == 400
+    assert "Open this page in the browser in which you asked for the code, or ask for a new one." in words(shown)
+    assert 'value="send"' in words(shown), "a new code is one click away"
+
+
+# Signing in with an operator's link.
+
+
+async def test_a_link_signs_in_with_a_click_and_not_by_being_opened(world: World) -> None:
+    token = await world.services.sessions.issue_link(ANN, Agent("cli", "uid 0"))
+    for _ in range(3):
+        shown = await world.client.get(f"/sign-in/link?token={token}")
+        assert (shown.status, shown.header("set-cookie")) == (200, None)
+        assert f'name="token" value="{token}"' in words(shown)
+    assert world.memory.sessions == {}
+    done = await post(world, "/sign-in/link", do="use", token=token)
+    assert (done.status, done.header("location")) == (303, "/dashboard?notice=signed_in")
+    assert (done.header("set-cookie") or "").startswith("__Host-session=sst_")
+    again = await post(world, "/sign-in/link", do="use", token=token)
+    assert (again.status, again.header("set-cookie")) == (400, None)
+    assert "This link is not valid, was used before, or is too old." in words(again)
+    assert [(each.action, each.actor_type) for each in world.memory.audits] == [
+        ("session.link_issued", "cli"),
+        ("session.started_by_link", "session"),
+    ]
+    assert token not in repr(world.memory)
+
+
+@pytest.mark.parametrize("token", ["", "sgn_", "sgn_" + "0" * 43, "x" * 2_000, '"><script>alert(1)</script>'])
+async def test_what_is_no_link_signs_nobody_in(world: World, token: str) -> None:
+    assert "<script>" not in (await world.client.get(f"/sign-in/link?{urlencode({'token': token})}")).body.decode()
+    refused = await post(world, "/sign-in/link", do="use", token=token)
+    assert (refused.status, refused.header("set-cookie")) == (400, None)
+    assert "<script>" not in refused.body.decode()
+
+
+async def test_a_link_ends_after_ten_minutes(world: World) -> None:
+    token = await world.services.sessions.issue_link(ANN, Agent("cli", "uid 0"))
+    await world.pass_seconds(600)
+    assert (await post(world, "/sign-in/link", do="use", token=token)).status == 400
 
 
 @pytest.mark.parametrize("gap", [" ", "-", "\u00a0"])
 async def test_a_code_may_have_gaps(world: World, gap: str) -> None:
-    code = await code_for(world)
-    assert (await post(world, "/sign-in", do="complete", email=ANN, code=f"{code[:3]}{gap}{code[3:]} ")).status == 303
+    code, browser = await code_for(world)
+    assert (
+        await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=f"{code[:3]}{gap}{code[3:]} ")
+    ).status == 303
 
 
 async def test_where_no_mail_leaves_the_outbox_is_linked_for_who_may_see_it(world: World) -> None:
@@ -89,8 +149,8 @@ async def test_a_form_whose_session_has_ended_leads_to_sign_in_and_says_that_it_
 
 
 async def test_a_form_that_is_sent_twice_asks_for_the_code_that_was_sent(world: World) -> None:
-    code = await code_for(world)
-    again = await post(world, "/sign-in", do="send", email=ANN)
+    code, browser = await code_for(world)
+    again = await post(world, "/sign-in", browser=browser, do="send", email=ANN)
     assert (again.status, again.header("retry-after")) == (429, "60")
     assert 'name="code"' in words(again)
     assert code not in words(again)
@@ -145,8 +205,8 @@ HOSTILE = [
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_nobody_is_led_to_another_site(world: World, hostile: str) -> None:
     assert local_path(hostile) == AFTERWARDS
-    code = await code_for(world, next=hostile)
-    done = await post(world, "/sign-in", do="complete", email=ANN, code=code, next=hostile)
+    code, browser = await code_for(world, next=hostile)
+    done = await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=code, next=hostile)
     assert done.header("location") == f"{AFTERWARDS}?notice=signed_in"
 
 

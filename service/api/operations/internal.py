@@ -4,6 +4,7 @@ The token of a checkout or receipt link grants access to it; an unknown token is
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -13,10 +14,12 @@ from actors.values import Agent, Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
-from service.api.policy import Access
+from service.api.operations.sessions import session_begun
+from service.api.policy import Access, Budget
 from service.config import Config
 from service.http.addresses import is_loopback
-from service.schemas.internal import CatalogSize, OutboxMail, OutboxMails, Purchase
+from service.schemas.internal import CatalogSize, LinkUse, OutboxMail, OutboxMails, Purchase
+from service.schemas.sessions import SessionBegun
 from service.tokens.links import Page
 
 CHECKOUT_AGENT = Agent("system", "checkout page")
@@ -59,6 +62,11 @@ def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
         attempts=message.attempts,
         lastError=message.last_error,
     )
+
+
+async def use_sign_in_link(services: Services, call: Call) -> Answer | Refused:
+    begun = await services.sessions.use_link(call.body.token, call.request.headers.get("user-agent", ""))
+    return begun if isinstance(begun, Refused) else session_begun(services, begun)
 
 
 async def view_checkout(services: Services, call: Call) -> Answer | Refused:
@@ -149,7 +157,9 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
     return Answer.of(purchase)
 
 
-def _row(name: str, path: str, handler: Handler, result: type[BaseModel], method: str = "GET") -> Operation:
+def _row(
+    name: str, path: str, handler: Handler, result: type[BaseModel], method: str = "GET", **rest: Any
+) -> Operation:
     return Operation(
         name=name,
         method=method,
@@ -160,12 +170,22 @@ def _row(name: str, path: str, handler: Handler, result: type[BaseModel], method
         handler=handler,
         result=result,
         access=Access.PUBLIC,
+        **rest,
     )
 
 
 INTERNAL = (
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
+    _row(
+        "useSignInLink",
+        "sign-in-link",
+        use_sign_in_link,
+        SessionBegun,
+        "POST",
+        body=LinkUse,
+        budget=Budget.SIGN_IN_COMPLETE,
+    ),
     _row("viewCheckout", "checkout/{token}", view_checkout, Purchase),
     _row("payCheckout", "checkout/{token}", pay_checkout, Purchase, "POST"),
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),

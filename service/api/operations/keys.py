@@ -4,11 +4,12 @@ from actors.credentials import is_claim_token
 from actors.keys.messages import Claimed, CodeSent
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.errors import too_fast, unavailable
+from service.api.errors import unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.usage import usage_of
 from service.api.policy import Access, Budget
+from service.http.addresses import limited_as
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage
 
 
@@ -30,9 +31,7 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimStart = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    if refused := too_fast(services.budgets.email(Budget.CLAIM_START, body.email)):
-        return refused
-    outcome = await services.keys.start_claim(body.claimToken, body.email)
+    outcome = await services.keys.start_claim(body.claimToken, body.email, limited_as(call.request.client))
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, CodeSent)
@@ -44,9 +43,8 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    if refused := too_fast(services.budgets.email(Budget.CLAIM_COMPLETE, body.email)):
-        return refused
-    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip())
+    network = limited_as(call.request.client)
+    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip(), network)
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, Claimed)
@@ -84,7 +82,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/claim",
         summary="Start an email claim",
-        description="Sends a 6-digit code to the email address. The response is the same whether or not it has other keys.",
+        description="Sends a code to the email address: 6 digits, or 12 after many requests in a day. The response is the "
+        "same whether or not it has other keys.",
         tag="Keys",
         handler=start_claim,
         result=ClaimSent,

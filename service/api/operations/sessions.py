@@ -2,15 +2,16 @@
 
 from functools import partial
 
-from actors.clock import DAY_MS, SECOND_MS
+from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS
+from actors.sessions.actor import StartedSession
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.cookies import drop_cookie, keep_cookie
-from service.api.errors import too_fast
+from service.api.cookies import browser_token, drop_cookie, keep_browser_cookie, keep_cookie
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
 from service.api.policy import Access, Budget
+from service.http.addresses import limited_as
 from service.schemas.sessions import (
     SessionBegun,
     SessionEnded,
@@ -24,23 +25,28 @@ from service.schemas.sessions import (
 
 async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInStart = call.body
-    if refused := too_fast(services.budgets.email(Budget.SIGN_IN_START, body.email)):
-        return refused
-    outcome = await services.sessions.start_sign_in(body.email)
+    request, base_url = call.request, services.base_url
+    browser = browser_token(request.headers, base_url)
+    outcome = await services.sessions.start_sign_in(body.email, browser, limited_as(request.client))
     if isinstance(outcome, Refused):
         return outcome
     services.mail.wake()
-    return Answer.of(SignInSent(sent=True))
+    seconds = services.config.claim.code_minutes * MINUTE_MS // SECOND_MS
+    return Answer.of(SignInSent(sent=True), keep_browser_cookie(outcome.browser, base_url, seconds))
 
 
 async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInComplete = call.body
-    if refused := too_fast(services.budgets.email(Budget.SIGN_IN_COMPLETE, body.email)):
-        return refused
-    user_agent = call.request.headers.get("user-agent", "")
-    begun = await services.sessions.complete_sign_in(body.email, body.code.strip(), user_agent)
-    if isinstance(begun, Refused):
-        return begun
+    headers, network = call.request.headers, limited_as(call.request.client)
+    browser = browser_token(headers, services.base_url)
+    begun = await services.sessions.complete_sign_in(
+        body.email, body.code.strip(), browser, network, headers.get("user-agent", "")
+    )
+    return begun if isinstance(begun, Refused) else session_begun(services, begun)
+
+
+def session_begun(services: Services, begun: StartedSession) -> Answer:
+    """The answer that gives a browser its session."""
     session = begun.session
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
     return Answer.of(
@@ -81,12 +87,16 @@ ROWS = (
         name="startSignIn",
         path="/api/v1/auth/session",
         summary="Request a sign-in code",
-        description="Sends a 6-digit code to the email address. The response is the same whether or not it has an "
-        "account. A new code replaces the previous one.",
+        description="Sends a code to the email address: 6 digits, or 12 after many requests in a day. The response is the "
+        "same whether or not it has an account. It sets a cookie, and only the browser that has it can use the code; a "
+        "program has to keep it and send it back. A new code replaces the previous one of the same browser. The request "
+        "must come from a page of this service, or carry its `Origin`.",
         handler=start_sign_in,
         result=SignInSent,
         body=SignInStart,
         example={"email": "agent-owner@example.com"},
+        same_origin=True,
+        headers=("Set-Cookie",),
         budget=Budget.SIGN_IN_START,
     ),
     _signing_in(
@@ -94,8 +104,9 @@ ROWS = (
         path="/api/v1/auth/session/complete",
         summary="Sign in with an emailed code",
         description="Starts a browser session and sets its cookie. Creates the account if the email address has none. "
-        "The request must come from a page of this service, so that other sites cannot sign a browser in. A code can "
-        "be used once.",
+        "The request must carry the cookie that `startSignIn` set; without it, or with that of another browser, the code "
+        "is invalid and no attempt is counted. The request must come from a page of this service, so that other sites "
+        "cannot sign a browser in. A code can be used once.",
         handler=complete_sign_in,
         result=SessionBegun,
         body=SignInComplete,

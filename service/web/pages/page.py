@@ -81,7 +81,7 @@ class OperationResult:
 
     @property
     def cookies(self) -> Headers:
-        """The headers that set or drop the session cookie."""
+        """The headers that set or drop cookies."""
         return [(name, value) for name, value in self.headers if name == "set-cookie"]
 
     def or_refused(self) -> Any:

@@ -1,6 +1,7 @@
-"""Signing in with an emailed code, in two steps on one page, and signing out."""
+"""Signing in with an emailed code, in two steps on one page, or with an operator's link, and signing out."""
 
 import re
+from dataclasses import replace
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
@@ -10,6 +11,7 @@ from service.web.pages.typed import code_of
 AFTERWARDS = "/dashboard"
 """The page after a sign-in without a target."""
 
+LINK_PATH = "/sign-in/link"
 LONGEST_PATH = 2_000
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
 
@@ -39,7 +41,8 @@ async def send(request: PageRequest) -> Template | FormError:
     result = await request.ask("startSignIn", body={"email": request.form.get("email", "").strip()})
     if result.refused is not None:
         return FormError(result.refused)
-    return _template(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
+    template = _template(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
+    return replace(template, headers=result.cookies)
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
@@ -59,6 +62,17 @@ def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: 
     return Template("sign_in.html", values)
 
 
+async def link(request: PageRequest) -> Template:
+    """A button that uses the link. Showing the page does not, because mail scanners and browsers open links on their own."""
+    token = request.form.get("token") or request.query.get("token", "")
+    return Template("sign_in_link.html", {"token": token})
+
+
+async def use_link(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("useSignInLink", body={"token": request.form.get("token", "")})
+    return result.see_other(AFTERWARDS, "signed_in")
+
+
 async def sign_out(request: PageRequest) -> Template | SeeOther:
     return SeeOther("/") if request.caller.signed_in is None else Template("sign_out.html")
 
@@ -72,5 +86,6 @@ async def leave(request: PageRequest) -> SeeOther:
 
 PAGES = (
     Page("/sign-in", sign_in, {"send": send, "complete": complete}),
+    Page(LINK_PATH, link, {"use": use_link}),
     Page("/sign-out", sign_out, {"sign-out": leave}),
 )

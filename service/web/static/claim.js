@@ -264,7 +264,7 @@
     clear();
     const digits = code.value.replace(/[\s-]/g, "");
     if (digits.length < 4) {
-      complain("The code is not complete.", "It is the 6-digit number in the mail.", code);
+      complain("The code is not complete.", "It is the number in the mail.", code);
       return;
     }
     setBusy(true);

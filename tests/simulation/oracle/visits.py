@@ -23,39 +23,63 @@ SUBJECT = digest("sign-in")
 
 @dataclass(slots=True, eq=False)
 class Codes:
-    """The codes sent to one email, each with the day it counted for, and the fate of the last."""
+    """The last code sent to one email for one browser, and its fate."""
 
-    sent: list[tuple[int, int]] = field(default_factory=list)
-    proof: bytes = b""
+    sent_ms: int
+    proof: bytes
     guesses: int = 0
     used: bool = False
 
-    def send(self, proof: bytes, now_ms: int) -> str:
-        rules = SESSIONS.codes
-        day = max([day_of(now_ms), *(day for _, day in self.sent)])
-        if self.sent and now_ms < self.sent[-1][0] + rules.pause_ms:
-            return waiting(self.sent[-1][0] + rules.pause_ms - now_ms)
-        if sum(sent_day == day for _, sent_day in self.sent) >= rules.per_day:
-            return waiting(DAY_MS - now_ms % DAY_MS)
-        self.sent.append((now_ms, day))
-        self.proof, self.guesses, self.used = proof, 0, False
-        return "sent"
+    @property
+    def ends_ms(self) -> int:
+        return 0 if self.used else self.sent_ms + SESSIONS.codes.life_ms
 
     def guess(self, proof: bytes, now_ms: int) -> bool:
-        rules = SESSIONS.codes
-        if not self.sent or self.used or now_ms >= self.sent[-1][0] + rules.life_ms or self.guesses >= rules.attempts:
+        if self.used or now_ms >= self.ends_ms or self.guesses >= SESSIONS.codes.attempts:
             return False
         self.guesses += 1
         self.used = proof == self.proof
         return self.used
 
-    def lost(self, proof: bytes, now_ms: int) -> str:
+    def lost(self, proof: bytes) -> str:
         """Why a code that was once right is no longer valid."""
         if proof != self.proof:
             return "older than another"
         if self.used:
             return "used"
         return "spent by guesses" if self.guesses >= SESSIONS.codes.attempts else "too late"
+
+
+@dataclass(slots=True, eq=False)
+class Letters:
+    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when."""
+
+    sent: list[tuple[int, int, str]] = field(default_factory=list)
+    known: dict[str, int] = field(default_factory=dict)
+
+    def send(self, network: str, now_ms: int) -> str:
+        rules, mine = SESSIONS.letters, [each for each in self.sent if each[2] == network]
+        if mine and now_ms < mine[-1][0] + rules.pause_ms:
+            return waiting(mine[-1][0] + rules.pause_ms - now_ms)
+        first = self._on_day(mine, now_ms) == 0
+        if self._on_day(mine, now_ms) >= rules.per_network:
+            return waiting(DAY_MS - now_ms % DAY_MS)
+        known = now_ms < self.known.get(network, 0)
+        if not known and self._on_day(self.sent, now_ms) >= (rules.last_resort if first else rules.per_mailbox):
+            return waiting(DAY_MS - now_ms % DAY_MS) + ", as a new network"
+        self.sent.append((now_ms, self._day(self.sent, now_ms), network))
+        return "sent"
+
+    def is_long(self) -> bool:
+        """Whether the last letter has a long code."""
+        return sum(day == self.sent[-1][1] for _, day, _ in self.sent) > SESSIONS.letters.short_codes
+
+    def _day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
+        """The day that counts now. It never goes back, whatever the clock of a node says."""
+        return max([day_of(now_ms), *(day for _, day, _ in sent)])
+
+    def _on_day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
+        return sum(day == self._day(sent, now_ms) for _, day, _ in sent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +100,8 @@ class Visits:
     """The expected answers and rows. `versions` has each state of a session with its first tick."""
 
     def __init__(self) -> None:
-        self.codes: dict[str, Codes] = {}
+        self.codes: dict[tuple[str, bytes], Codes] = {}
+        self.letters: dict[str, Letters] = {}
         self.seats: dict[str, Seat] = {}
         self.versions: dict[str, list[tuple[int, Seat]]] = {}
         self.met: Counter[str] = Counter()
@@ -90,8 +115,8 @@ class Visits:
         """Repeat a transaction; yield the differences."""
         self._kept, self._accounts, self._told, self._sent = kept, set(kept.accounts), [], []
         before = dict(self.seats)
-        for message, answer in kept.pairs:
-            expected, told = self._do(message), said(answer)
+        for (message, answer), network in zip(kept.pairs, kept.networks, strict=True):
+            expected, told = self._do(message, network), said(answer)
             if expected != told:
                 yield f"{kept.owner} answered {_named(message)} at {kept.now_ms} with {told}, and not with {expected}"
         yield from self._rows(memory)
@@ -101,32 +126,45 @@ class Visits:
 
     # One message.
 
-    def _do(self, message: sessions.Message) -> str:
+    def _do(self, message: sessions.Message, network: str) -> str:
         match message:
             case sessions.StartSignIn():
-                return self._start(message)
+                return self._start(message, network)
             case sessions.CompleteSignIn():
-                return self._complete(message)
+                return self._complete(message, network)
+            case sessions.IssueLink() | sessions.UseLink():
+                raise AssertionError("nobody here uses links")
             case sessions.Touch():
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
 
-    def _start(self, start: sessions.StartSignIn) -> str:
-        right = code_proof(SECRET, SUBJECT, start.email, code_from(SECRET, start.message.nonce))
-        answer = self.codes.setdefault(start.email, Codes()).send(right, self._kept.now_ms)
-        self._proofs.add(right)
+    def _start(self, start: sessions.StartSignIn, network: str) -> str:
+        message, now_ms = start.draft.message, self._kept.now_ms
+        letters = self.letters.setdefault(start.email, Letters())
+        answer, new, _ = letters.send(network, now_ms).partition(", as")
+        self.met["a letter was refused to a new network"] += bool(new)
         if answer == "sent":
-            self._sent.append(start.message)
+            code = code_from(SECRET, message.nonce)
+            if letters.is_long():
+                self.met["a code was long"] += 1
+                code += code_from(SECRET, b"long\0" + message.nonce)
+                message = replace(message, template="sign_in_code_long")
+            right = code_proof(SECRET, SUBJECT, start.email, code)
+            self.codes[start.email, start.browser] = Codes(now_ms, right)
+            self._proofs.add(right)
+            self._sent.append(message)
         return answer
 
-    def _complete(self, complete: sessions.CompleteSignIn) -> str:
+    def _complete(self, complete: sessions.CompleteSignIn, network: str) -> str:
         session, now_ms = complete.session, self._kept.now_ms
-        codes = self.codes.get(session.email)
+        codes = self.codes.get((session.email, complete.browser))
         if codes is None or not codes.guess(complete.proof, now_ms):
-            if codes is not None and complete.proof in self._proofs:
-                self.met[f"a right code was {codes.lost(complete.proof, now_ms)}"] += 1
+            if complete.proof in self._proofs:
+                lost = "of another browser" if codes is None else codes.lost(complete.proof)
+                self.met[f"a right code was {lost}"] += 1
             return "invalid_code"
+        self.letters[session.email].known[network] = now_ms + SESSIONS.letters.known_ms
         self.met[f"signed in at guess {codes.guesses}"] += 1
         changes: dict[str, Any] = {}
         if session.email not in self._accounts:
@@ -187,13 +225,29 @@ class Visits:
         for session_id in sorted({*stored, *self.seats}):
             if stored.get(session_id) != self.seats.get(session_id):
                 yield f"{kept.owner} left {session_id} as {stored.get(session_id)}, not as {self.seats.get(session_id)}"
-        if [letter.id for letter in kept.letters] != [letter.id for letter in self._sent]:
+        yield from self._codes_rows(memory)
+        if list(kept.letters) != self._sent:
             yield f"{kept.owner} put {kept.letters} into the outbox, not {self._sent}"
         if set(memory.accounts) != self._accounts:
             yield f"{kept.owner} left accounts {sorted(set(memory.accounts) ^ self._accounts)} wrongly"
         told = [recorded(audit) for audit in kept.audits]
         if told != self._told:
             yield f"{kept.owner} recorded {told}, not {self._told}"
+
+    def _codes_rows(self, memory: Memory) -> Iterator[str]:
+        """The guesses at each code are those of its own browser. A code that has ended may be gone."""
+        for key, codes in self.codes.items():
+            row = memory.sign_ins.get(key)
+            if row is not None:
+                told = (row.proof, row.attempts, row.code_expires_ms)
+                expected = (codes.proof, codes.guesses, codes.ends_ms)
+                if told != expected:
+                    yield f"{self._kept.owner} left the code of {key[0]} as {told}, not as {expected}"
+            elif self._kept.now_ms < codes.ends_ms:
+                yield f"{self._kept.owner} left no code of {key[0]}, which ends at {codes.ends_ms}"
+        for key in memory.sign_ins:
+            if key not in self.codes:
+                yield f"{self._kept.owner} left a code of {key[0]} that no letter brought"
 
 
 def waiting(wait_ms: int) -> str:
