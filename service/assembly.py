@@ -143,7 +143,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         quota=classes.quota(
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
-        mail=_mail_sender(config, base_url, stores.outbox, ports, limits),
+        mail=_mail_sender(config, links, stores.outbox, ports, limits),
         catalog=Catalog(stores.catalog, limits.catalog),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
@@ -168,11 +168,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     return services
 
 
-def _mail_sender(config: Config, base_url: str, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
+def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
     url, seconds = config.mail.smtp_url, config.mail.timeout_seconds
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
-        writer = MailRenderer(config.mail.sender, base_url, partial(code_from, ports.secrets.codes))
+        code_of = partial(code_from, ports.secrets.codes)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)

@@ -93,6 +93,7 @@ class Log(Section):
 
 class Mail(Section):
     smtp_url: str
+    notices_per_hour: Count
     sender: Annotated[str, Field(min_length=3, max_length=200, pattern=r"^[^\r\n]+$")]
     timeout_seconds: Seconds
     per_hour_total: Count

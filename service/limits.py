@@ -108,6 +108,7 @@ def session_rules(config: Config) -> SessionRules:
         life_ms=sessions.days * DAY_MS,
         touch_ms=sessions.touch_seconds * SECOND_MS,
         per_account=sessions.per_account,
+        notices_per_hour=config.mail.notices_per_hour,
         codes=code_rules(config),
         letters=letter_rules(
             config,
@@ -177,6 +178,7 @@ def key_rules(config: Config) -> KeyRules:
         letters=letter_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
+        notices_per_hour=config.mail.notices_per_hour,
     )
 
 

@@ -113,6 +113,7 @@ FRAMEWORKS = ("quart", "quart_trio", "werkzeug", "hypercorn")
 DRIVERS = ("asyncio", "asyncpg", "trio_asyncio")
 VALUES = (
     "actors.values",
+    "actors.notices",
     "actors.clock",
     "actors.times",
     "actors.weeks",

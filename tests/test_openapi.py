@@ -75,6 +75,7 @@ STATUSES = {
     "listAccountKeys": KEYED,
     "createAccountKey": KEYED | {409},
     "revokeAccountKey": KEYED | {404},
+    "endAll": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
@@ -103,6 +104,7 @@ CODES_OF_403 = {
     "recordEvents": {"key_expired", "quota_exhausted"},
     "createAccountKey": {"forbidden"},
     "revokeAccountKey": {"forbidden"},
+    "endAll": {"forbidden"},
 }
 ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"}
 ADMINISTRATOR = ACCOUNT | {"forbidden"}
@@ -207,7 +209,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
-        begins_or_ends = operation.name in ("startSignIn", "completeSignIn", "endSession") and status == "200"
+        begins_or_ends = operation.name in ("startSignIn", "completeSignIn", "endSession", "endAll") and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
@@ -279,6 +281,7 @@ def test_only_these_operations_take_a_body() -> None:
         "createBooking": True,
         "startBooking": True,
         "createAccountKey": False,
+        "endAll": False,
         "createScopedKey": True,
         "reviewCampaign": True,
         "createSlot": True,
@@ -364,15 +367,17 @@ FIELDS = {
     "ClaimComplete": ("claimToken email code", ""),
     "UsageDays": ("items", ""),
     "UsageDay": ("day used", ""),
-    "AccountKeyRequest": ("", "name"),
+    "AccountKeyRequest": ("", "name expiresAt admin"),
     "AccountKeyIssued": ("apiKey id keyPrefix", ""),
     "AccountKeys": ("items", ""),
-    "AccountKey": ("id keyPrefix kind createdAt", "scopes name lastUsedAt"),
-    "ScopedKeyRequest": ("name scopes", ""),
+    "AccountKey": ("id keyPrefix kind createdAt admin", "scopes name lastUsedAt expiresAt grantedBy"),
+    "ScopedKeyRequest": ("name scopes", "expiresAt"),
     "ScopedKeyIssued": ("apiKey id scopes", ""),
     "ScopedKeys": ("items", ""),
-    "ScopedKey": ("id keyPrefix scopes createdAt", "name"),
-    "KeyRevoked": ("revoked", ""),
+    "ScopedKey": ("id keyPrefix scopes createdAt", "name expiresAt grantedBy"),
+    "KeyRevoked": ("revoked revokedKeys", ""),
+    "EndAllRequest": ("", "keepCurrent"),
+    "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),
     "AccountTier": ("email tier tenantId", ""),
 }

@@ -7,11 +7,25 @@ from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
 from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
-from actors.devices.messages import Answer, Decide, Device, DeviceView, FreshKey, Look, Message, Poll, Redeemed, Start
+from actors.devices.messages import (
+    Answer,
+    ApprovedEnded,
+    Decide,
+    Device,
+    DeviceView,
+    EndApproved,
+    FreshKey,
+    Look,
+    Message,
+    Poll,
+    Redeemed,
+    Start,
+)
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
 from actors.ids import ID_BYTES, new_id
 from actors.mailbox import request_id
+from actors.notices import notice
 from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
@@ -79,7 +93,8 @@ class DeviceAuthorizer(Actor[Message, Answer]):
             return unknown_code()
         text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
         key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())
-        answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get()))
+        told = notice(self._id("let"), "new_key", "", self._clock.now_ms())
+        answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get(), told))
         assert isinstance(answer, Redeemed | Refused)
         return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
@@ -87,12 +102,17 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         """The device login with the user code that was typed in a session."""
         return await self.ask_for(Look(read_code(typed), agent.id), DeviceView, Refused)
 
-    async def decide(self, typed: str, agent: Agent, *, approve: bool) -> DeviceView | Refused:
-        """Approve or deny the device login with the user code that was typed in a session, for the session's account."""
+    async def decide(self, typed: str, agent: Agent, *, approve: bool, admin: bool = False) -> DeviceView | Refused:
+        """Approve or deny the device login with the user code that was typed in a session, for the session's account. With
+        `admin`, its key carries administration."""
         assert agent.type == "session", "a person decides, in a browser"
         assert agent.email is not None, "a session belongs to an account"
-        message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get())
+        message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get(), admin)
         return await self.ask_for(message, DeviceView, Refused)
+
+    async def end_approved(self, email: str) -> ApprovedEnded:
+        """Expire the approved device logins of the account of `email`, so that they get no key."""
+        return await self.ask_for(EndApproved(email), ApprovedEnded)
 
     # The batch.
 

@@ -6,7 +6,7 @@ None of them contains a device code or a key in clear: intents hash them first.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.values import Refused
+from actors.values import OutboxMessage, Refused
 
 
 class Status(StrEnum):
@@ -29,7 +29,7 @@ class Device:
 
     `user_code` is 8 letters without the hyphen. `agent` and `address` describe the asking program to the person who
     approves. `polled_ms` is the last poll that was not early. `email` and `session_id` are the account and session that
-    decided.
+    decided. `admin` says whether that person gave administration to the key.
     """
 
     id: str
@@ -46,6 +46,7 @@ class Device:
     session_id: str | None = None
     decided_ms: int | None = None
     key_id: str | None = None
+    admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class FreshKey:
     tenant_id: str
     created_ms: int
     name: str | None = None
+    admin: bool = False
 
 
 # Messages.
@@ -82,12 +84,14 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Poll for approval. If approved, `key` is issued; its tenant and name are set then."""
+    """Poll for approval. If approved, `key` is issued; its tenant and name, and the recipient of `notice`,
+    are set then."""
 
     code_hash: bytes
     key: FreshKey
     audit_id: str
     request_id: str = ""
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """Approve or deny the device login with this user code, for the account of `email`."""
+    """Approve or deny the device login with this user code, for the account of `email`. With `admin`, the key carries
+    administration."""
 
     user_code: str
     session_id: str
@@ -108,9 +113,17 @@ class Decide:
     approve: bool
     audit_id: str
     request_id: str = ""
+    admin: bool = False
 
 
-Message = Start | Poll | Look | Decide
+@dataclass(frozen=True, slots=True)
+class EndApproved:
+    """Expire the approved device logins of an account that have not fetched their key."""
+
+    email: str
+
+
+Message = EndApproved | Start | Poll | Look | Decide
 
 
 # Answers.
@@ -130,4 +143,11 @@ class Redeemed:
     key: FreshKey
 
 
-Answer = DeviceView | Redeemed | Refused
+@dataclass(frozen=True, slots=True)
+class ApprovedEnded:
+    """Committed: the device logins that this message expired."""
+
+    count: int
+
+
+Answer = ApprovedEnded | DeviceView | Redeemed | Refused

@@ -11,9 +11,11 @@ from typing import Any
 
 from actors.devices.messages import (
     Answer,
+    ApprovedEnded,
     Decide,
     Device,
     DeviceView,
+    EndApproved,
     Guesses,
     Look,
     Message,
@@ -23,6 +25,7 @@ from actors.devices.messages import (
     Status,
 )
 from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfWork
+from actors.notices import Ending, telling
 from actors.times import SECOND_MS
 from actors.values import Code, Refused
 
@@ -37,12 +40,14 @@ NAME_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """The rows that a batch needs. The store follows devices and emails to accounts, and these to tenants."""
+    """The rows that a batch needs. The store follows devices and emails to accounts, and these to tenants. `approved_of`
+    are emails whose approved devices are locked."""
 
     code_hashes: tuple[bytes, ...] = ()
     user_codes: tuple[str, ...] = ()
     session_ids: tuple[str, ...] = ()
     emails: tuple[str, ...] = ()
+    approved_of: tuple[str, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
@@ -61,6 +66,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 rows["user_codes"].add(user_code)
                 rows["session_ids"].add(session_id)
                 rows["emails"].add(email)
+            case EndApproved(email=email):
+                rows["approved_of"].add(email)
     return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()})
 
 
@@ -87,6 +94,8 @@ class _Batch(UnitOfWork):
             case Decide():
                 found = self._guessed(message)
                 return found if isinstance(found, Refused) else self._decide(message, found)
+            case EndApproved():
+                return self._end_approved(message)
 
     # Requests of the program.
 
@@ -133,10 +142,13 @@ class _Batch(UnitOfWork):
             self._expire(device)
             return _expired()
         name = device.agent[:NAME_LENGTH].strip() or None
-        key = replace(poll.key, tenant_id=account.tenant_id, name=name)
+        key = replace(poll.key, tenant_id=account.tenant_id, name=name, admin=device.admin)
         self._keep(replace(device, status=Status.REDEEMED, key_id=key.id))
         self.decision.keys.append(key)
         self._audit(poll, device, "key.issued", "key", key.id, {"deviceId": device.id})
+        how = "You approved it for a device, on the page that asks for a code."
+        told = telling(poll.notice, Ending.KEY, key.id, key.prefix, how=how)
+        self.decision.outbox += [replace(message, recipient=account.email) for message in told]
         return Redeemed(key)
 
     # Requests of the person.
@@ -190,10 +202,12 @@ class _Batch(UnitOfWork):
                 email=decide.email,
                 session_id=decide.session_id,
                 decided_ms=self._now_ms,
+                admin=decide.approve and decide.admin,
             )
         )
         self._forgive(decide.session_id)
-        self._audit(decide, device, f"device.{device.status}", "device", device.id, {"agent": device.agent})
+        changes = {"agent": device.agent} | ({"admin": "true"} if device.admin else {})
+        self._audit(decide, device, f"device.{device.status}", "device", device.id, changes)
         return DeviceView(device)
 
     def _decided_before(self, decide: Decide, device: Device) -> Answer:
@@ -202,6 +216,14 @@ class _Batch(UnitOfWork):
         if device.email == decide.email and approved == decide.approve:
             return DeviceView(device)
         return Refused(Code.INVALID_STATE, f"This request was already {'approved' if approved else 'denied'}.")
+
+    def _end_approved(self, order: EndApproved) -> ApprovedEnded:
+        devices = self._snapshot.devices | self.decision.changed.devices
+        approved = [each for each in devices.values() if each.email == order.email and each.status is Status.APPROVED]
+        ended = [device for device in approved if device.expires_ms > self._now_ms]
+        for device in ended:
+            self._expire(device)
+        return ApprovedEnded(len(ended))
 
 
 def unknown_code() -> Refused:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.devices.messages import OPEN, Answer, Decide, Device, FreshKey, Guesses, Poll, Status
 from actors.times import MINUTE_MS
-from actors.values import Account, AuditRecord
+from actors.values import Account, AuditRecord, OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Decision:
 
     changed: Snapshot = field(default_factory=Snapshot)
     keys: list[FreshKey] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
 

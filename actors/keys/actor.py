@@ -24,11 +24,13 @@ from actors.keys.messages import (
     Claimed,
     CodeSent,
     CompleteClaim,
+    EndKeys,
     GrantAdmin,
     Granter,
     Issue,
     Kept,
     Key,
+    KeysEnded,
     Membership,
     Message,
     Mint,
@@ -39,10 +41,14 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
+from actors.keys.standing import ADMIN_SCOPES
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.letters import Draft, count_id
+from actors.limits import WindowLimiter
 from actors.mailbox import request_id
+from actors.notices import notice
+from actors.times import HOUR_MS, SECOND_MS
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
 
 TEMPLATE = "claim_code"
@@ -91,6 +97,7 @@ class KeyKeeper(Actor[Message, Answer]):
         self._entropy = entropy
         self._secret = secret
         self.rules = rules
+        self._notices = WindowLimiter(HOUR_MS // SECOND_MS)
 
     # Intents.
 
@@ -125,7 +132,8 @@ class KeyKeeper(Actor[Message, Answer]):
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
         network_id = count_id(self._secret, TEMPLATE, email, network)
-        message = CompleteClaim(token_hash, email, proof, network_id, self._id("aud"), request_id.get())
+        told = self._notice("new_key", email)
+        message = CompleteClaim(token_hash, email, proof, network_id, self._id("aud"), request_id.get(), told)
         return await self.ask_for(message, Claimed, Refused)
 
     async def issue(
@@ -137,32 +145,43 @@ class KeyKeeper(Actor[Message, Answer]):
         name: str | None = None,
         granted_by: Granter | None = None,
         idempotency_key: str | None = None,
+        expires_ms: int | None = None,
+        admin: bool = False,
     ) -> Issued | Refused:
         """Create a key for the account of `email`: full, or limited to `scopes`. `granted_by` can grant only scopes
         that it holds at commit time. Without it, the account is created if it does not exist.
+
+        A full key carries administration only with `admin`, a scoped one with its scopes `admin:*`. A key ends at
+        `expires_ms`, and no later than the key that granted it.
 
         Each `idempotency_key` creates one full and one scoped key of an account, because their ids derive from it.
         """
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
-        key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name)
+        key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name, expires_ms=expires_ms)
+        key = replace(key, admin=admin if scopes is None else not ADMIN_SCOPES.isdisjoint(scopes))
         if idempotency_key is not None:
             key = replace(key, id=new_id("key", fingerprint(email, kind, idempotency_key)))
-        changes = {"scopes": None if scopes is None else list(scopes), "name": name}
-        changes = {field: value for field, value in changes.items() if value is not None}
+        scope_names = None if scopes is None else list(scopes)
+        facts = {"scopes": scope_names, "name": name, "expiresAt": expires_ms, "admin": key.admin or None}
+        changes = {field: value for field, value in facts.items() if value is not None}
         audit = self._audit(agent, "key.issued", "key", key.id, changes)
-        answer = await self.ask(Issue(key, email, audit, granted_by))
+        answer = await self.ask(Issue(key, email, audit, granted_by, self._notice("new_key", email)))
         assert isinstance(answer, Kept | Refused)
         return answer if isinstance(answer, Refused) else Issued(text, answer.key)
 
     async def revoke(
         self, key_id: str, agent: Agent, *, owner: str | None = None, full: bool = False
     ) -> Kept | Refused:
-        """Revoke a key for good. Revoking it again changes nothing. With `owner`, only a key of that tenant, and a full
-        one only with `full`."""
+        """Revoke a key for good, and the keys that it granted. Revoking it again changes nothing. With `owner`, only a
+        key of that tenant, and a full one only with `full`."""
         return await self.ask_for(
             Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
         )
+
+    async def end_keys(self, email: str, agent: Agent) -> KeysEnded:
+        """Revoke all keys of the account of `email`."""
+        return await self.ask_for(EndKeys(email, self._audit(agent, "keys.ended", "account", email)), KeysEnded)
 
     async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
         """Set the tier of the account of `email`: claimed or upgraded."""
@@ -173,7 +192,8 @@ class KeyKeeper(Actor[Message, Answer]):
 
     async def grant_admin(self, email: str, agent: Agent) -> Membership:
         """Make the account of `email` (normalised) an administrator, now or once it exists."""
-        return await self.ask_for(GrantAdmin(email, self._audit(agent, "admin.granted", "account", email)), Membership)
+        audit = self._audit(agent, "admin.granted", "account", email)
+        return await self.ask_for(GrantAdmin(email, audit, self._notice("new_administrator", email)), Membership)
 
     async def revoke_admin(self, email: str, agent: Agent) -> Membership:
         """Remove `email` from the administrators. Changes nothing if it is not one."""
@@ -183,7 +203,8 @@ class KeyKeeper(Actor[Message, Answer]):
         """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""
         several = tuple(dict.fromkeys(emails))
         audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
-        return await self.ask_for(BootstrapAdmins(several, audits), Membership)
+        notices = tuple(filter(None, (self._notice("new_administrator", email) for email in several)))
+        return await self.ask_for(BootstrapAdmins(several, audits, notices), Membership)
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
         """The live keys of an account's tenant, full and scoped, newest first. Raises `StorageUnavailable`."""
@@ -235,6 +256,13 @@ class KeyKeeper(Actor[Message, Answer]):
             scopes=scopes,
             name=name,
         )
+
+    def _notice(self, template: str, email: str) -> OutboxMessage | None:
+        """A notice to `email`; None if it has got too many in the last hour."""
+        now_ms = self._clock.now_ms()
+        if not self._notices.hit(email, self.rules.notices_per_hour, now_ms).allowed:
+            return None
+        return notice(self._id("let"), template, email, now_ms)
 
     def _audit(
         self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None

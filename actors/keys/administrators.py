@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from actors.keys.messages import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.unit_of_work import Decision, Snapshot
-from actors.values import Account, AuditRecord
+from actors.notices import Ending, telling
+from actors.values import Account, AuditRecord, OutboxMessage
 
 
 class Administrators:
@@ -30,7 +31,7 @@ class Administrators:
         return self._count + len(self._granted) - len(self._decision.dismissed)
 
     def grant(self, grant: GrantAdmin) -> Membership:
-        return self._membership([grant.email] if self._appoint(grant.email, grant.audit) else [])
+        return self._membership([grant.email] if self._appoint(grant.email, grant.audit, grant.notice) else [])
 
     def revoke(self, revoke: RevokeAdmin) -> Membership:
         if revoke.email not in self:
@@ -44,13 +45,15 @@ class Administrators:
     def bootstrap(self, bootstrap: BootstrapAdmins) -> Membership:
         if len(self):
             return self._membership([])
-        both = zip(bootstrap.emails, bootstrap.audits, strict=True)
-        return self._membership([email for email, audit in both if self._appoint(email, audit)])
+        notices = {notice.recipient: notice for notice in bootstrap.notices}
+        rows = zip(bootstrap.emails, bootstrap.audits, strict=True)
+        return self._membership([email for email, audit in rows if self._appoint(email, audit, notices.get(email))])
 
-    def _appoint(self, email: str, audit: AuditRecord) -> bool:
+    def _appoint(self, email: str, audit: AuditRecord, notice: OutboxMessage | None) -> bool:
         if email in self:
             return False
         self._granted[email] = self._now_ms
+        self._decision.outbox += telling(notice, Ending.ADMIN, email, email)
         self._note(email, audit)
         return True
 

@@ -18,10 +18,11 @@ def refused_grant(
     scopes = issue.key.scopes
     match issue.granted_by:
         case None:
-            return None
+            return _not_an_administrator(issue, admin=admin)
         case ByAccount():
             assert account is not None, "a signed-in person has an account"
-            return _lacking("This account", scopes or (), account_scopes(admin=admin))
+            lacking = _lacking("This account", scopes or (), account_scopes(admin=admin))
+            return lacking or _not_an_administrator(issue, admin=admin)
         case ByKey():
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
                 return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
@@ -33,6 +34,16 @@ def may_revoke(revoke: Revoke, key: Key) -> bool:
     if revoke.owner is None:
         return True
     return key.tenant_id == revoke.owner and (revoke.full or key.scopes is not None)
+
+
+def _not_an_administrator(issue: Issue, *, admin: bool) -> Refused | None:
+    """A full key carries administration only if an administrator asks for it. An operator may issue a scoped key in
+    advance: it takes effect once the account is an administrator's."""
+    if not issue.key.admin or issue.key.scopes is not None or admin:
+        return None
+    return Refused(
+        Code.FORBIDDEN, f"Only an administrator's key can carry administration, and {issue.email} is not one."
+    )
 
 
 def _lacking(who: str, given: Iterable[Scope], holds: Sequence[Scope]) -> Refused | None:

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from actors.codes import EmailedCode, Sendings
 from actors.credentials import Kind
 from actors.letters import Draft
-from actors.values import AuditRecord, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One API key at rest. `scopes` None means a full key; `expires_ms` is set for unclaimed anonymous keys only."""
+    """One API key at rest. `scopes` None means a full key.
+
+    `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
+    take effect while the account is an administrator's.
+    """
 
     id: str
     hash: bytes
@@ -25,6 +29,8 @@ class Key:
     name: str | None = None
     expires_ms: int | None = None
     revoked_ms: int | None = None
+    granter_id: str | None = None
+    admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class CompleteClaim:
     network_id: bytes
     audit_id: str
     request_id: str = ""
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +115,26 @@ class Issue:
     email: str
     audit: AuditRecord
     granted_by: Granter | None = None
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """Revoke a key by its id. With `owner`, a tenant's id, only a key of that tenant, and a full one only with `full`."""
+    """Revoke a key by its id, and all keys that it granted, directly or through others. With `owner`, a tenant's id, only
+    a key of that tenant, and a full one only with `full`."""
 
     key_id: str
     audit: AuditRecord
     owner: str | None = None
     full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndKeys:
+    """Revoke all keys of an account."""
+
+    email: str
+    audit: AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +152,7 @@ class GrantAdmin:
 
     email: str
     audit: AuditRecord
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +165,17 @@ class RevokeAdmin:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapAdmins:
-    """Make these emails the administrators if there are none; one audit record for each."""
+    """Make these emails the administrators if there are none; one audit record and at most one notice for
+    each."""
 
     emails: tuple[str, ...]
     audits: tuple[AuditRecord, ...]
+    notices: tuple[OutboxMessage, ...] = ()
 
 
-Message = Mint | StartClaim | CompleteClaim | Issue | Revoke | SetTier | GrantAdmin | RevokeAdmin | BootstrapAdmins
+Message = (
+    Mint | StartClaim | CompleteClaim | Issue | Revoke | EndKeys | SetTier | GrantAdmin | RevokeAdmin | BootstrapAdmins
+)
 
 
 # Answers.
@@ -161,10 +183,18 @@ Message = Mint | StartClaim | CompleteClaim | Issue | Revoke | SetTier | GrantAd
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Committed: the key as it is now, and the hashes of all keys that changed."""
+    """Committed: the key as it is now, the hashes of all keys that changed, and the ids of those revoked with it."""
 
     key: Key
     changed: tuple[bytes, ...] = ()
+    ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeysEnded:
+    """Committed: the keys that this message revoked."""
+
+    keys: tuple[Key, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,4 +226,4 @@ class Membership:
     administrators: int
 
 
-Answer = Kept | CodeSent | Claimed | TierSet | Membership | Refused
+Answer = Kept | KeysEnded | CodeSent | Claimed | TierSet | Membership | Refused

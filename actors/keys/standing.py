@@ -6,7 +6,7 @@ from actors.keys.messages import Key
 from actors.values import Scope
 
 ADMIN_SCOPES = frozenset({Scope.ADMIN_READ, Scope.ADMIN_WRITE})
-"""Scopes that take effect only while the key's account is an administrator (ADR 0005)."""
+"""Scopes that take effect only for a key that carries them, while its account is an administrator (ADR 0005)."""
 
 
 def account_scopes(*, admin: bool) -> tuple[Scope, ...]:
@@ -15,8 +15,10 @@ def account_scopes(*, admin: bool) -> tuple[Scope, ...]:
 
 
 def held_scopes(key: Key, *, admin: bool) -> tuple[Scope, ...]:
-    """The scopes that a key holds: those of its account, restricted to its own if it is a scoped key."""
-    return tuple(scope for scope in account_scopes(admin=admin) if key.scopes is None or scope in key.scopes)
+    """The scopes that a key holds: those of its account, restricted to its own if it is a scoped key. `ADMIN_SCOPES`
+    also need a key that carries them."""
+    scopes = account_scopes(admin=admin and key.admin)
+    return tuple(scope for scope in scopes if key.scopes is None or scope in key.scopes)
 
 
 def is_live(key: Key, now_ms: int) -> bool:

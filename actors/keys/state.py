@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from actors.codes import guess, renew, send, wrong_code
-from actors.keys.administrators import Administrators
-from actors.keys.granting import may_revoke, refused_grant
+from actors.keys.issuing import KeyIssuing
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
@@ -19,6 +18,7 @@ from actors.keys.messages import (
     Claimed,
     CodeSent,
     CompleteClaim,
+    EndKeys,
     GrantAdmin,
     Issue,
     Kept,
@@ -31,7 +31,8 @@ from actors.keys.messages import (
     StartClaim,
     TierSet,
 )
-from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, UnitOfWork, merged
+from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
+from actors.notices import Ending, telling
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
@@ -42,7 +43,8 @@ class LockSet:
     """The rows that a batch needs. The store follows claims to keys, and keys and accounts to tenants.
 
     `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
-    which only one batch may do at a time.
+    which only one batch may do at a time. `families` are keys that are locked with all keys that they granted, directly
+    or through others; `owners` are accounts of which all keys are locked. Revoked keys of neither are locked.
     """
 
     token_hashes: tuple[bytes, ...]
@@ -51,6 +53,8 @@ class LockSet:
     admin_emails: tuple[str, ...] = ()
     membership: bool = False
     letter_ids: tuple[bytes, ...] = ()
+    families: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
@@ -61,6 +65,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     admin_emails: set[str] = set()
     letter_ids: set[bytes] = set()
     membership = False
+    families: set[str] = set()
+    owners: set[str] = set()
     for message in messages:
         match message:
             case StartClaim(token_hash=token_hash, draft=draft):
@@ -73,14 +79,17 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
             case Issue(key=key, email=email, granted_by=granter):
                 emails.add(email)
                 key_ids.add(key.id)
-                if granter is not None:
+                if granter is not None or key.admin:
                     admin_emails.add(email)
                 if isinstance(granter, ByKey):
                     key_ids.add(granter.key_id)
             case SetTier(email=email):
                 emails.add(email)
             case Revoke(key_id=key_id):
-                key_ids.add(key_id)
+                families.add(key_id)
+            case EndKeys(email=email):
+                emails.add(email)
+                owners.add(email)
             case GrantAdmin(email=email) | RevokeAdmin(email=email):
                 emails.add(email)
                 admin_emails.add(email)
@@ -98,6 +107,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
         tuple(sorted(admin_emails)),
         membership,
         tuple(sorted(letter_ids)),
+        tuple(sorted(families)),
+        tuple(sorted(owners)),
     )
 
 
@@ -109,12 +120,8 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     return batch.decision
 
 
-class _Batch(UnitOfWork):
+class _Batch(KeyIssuing):
     """Answers the messages of one batch."""
-
-    def __init__(self, snapshot: Snapshot, now_ms: int, rules: KeyRules) -> None:
-        super().__init__(snapshot, now_ms, rules)
-        self._admins = Administrators(snapshot, self.decision, self._account, now_ms)
 
     def handle(self, message: Message) -> Answer:
         match message:
@@ -128,6 +135,8 @@ class _Batch(UnitOfWork):
                 return self._issue(message)
             case Revoke():
                 return self._revoke(message)
+            case EndKeys():
+                return self._end_keys(message)
             case SetTier():
                 return self._set_tier(message)
             case GrantAdmin():
@@ -204,7 +213,8 @@ class _Batch(UnitOfWork):
             target = merged(self._live_tenant(account.tenant_id), source, self._now_ms)
             self._keep_tenant(replace(source, merged_into=target.id))
         self._keep_tenant(target)
-        key = replace(key, tenant_id=target.id, expires_ms=None)
+        # A claimed key never carries administration: the claim token may come from somebody else.
+        key = replace(key, tenant_id=target.id, expires_ms=None, admin=False)
         self._keep_key(key)
         self._keep_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
         self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
@@ -223,47 +233,9 @@ class _Batch(UnitOfWork):
                 changes=json.dumps({"tenantId": [source.id, target.id]}),
             )
         )
+        how = "Somebody claimed it with the code that was mailed to you."
+        self.decision.outbox += telling(complete.notice, Ending.KEY, key.id, key.prefix, how=how)
         return Claimed(key, target, complete.email)
-
-    def _issue(self, issue: Issue) -> Answer:
-        account = self._account(issue.email)
-        refused = self._refused_grant(issue, account)
-        if refused is not None:
-            return refused
-        if account is None:
-            account = Account(issue.email, issue.key.tenant_id, self._now_ms)
-            self._keep_account(account)
-            self._keep_tenant(Tenant(account.tenant_id, Tier.CLAIMED))
-        if self._key(issue.key.id) is not None:
-            return Refused(
-                Code.IDEMPOTENCY_CONFLICT,
-                "A key was already created with this Idempotency-Key. Its text is shown only once; create another key if "
-                "you did not save it.",
-            )
-        scoped = issue.key.scopes is not None
-        most = self._rules.scoped_keys_per_account if scoped else self._rules.full_keys_per_account
-        if self._live_keys(account.tenant_id, scoped=scoped) >= most:
-            return self._key_limit(most, "scoped" if scoped else "full")
-        key = replace(issue.key, tenant_id=account.tenant_id)
-        self._keep_key(key)
-        self.decision.audits.append(issue.audit)
-        return Kept(key)
-
-    def _refused_grant(self, issue: Issue, account: Account | None) -> Refused | None:
-        giver = self._key(issue.granted_by.key_id) if isinstance(issue.granted_by, ByKey) else None
-        admin = issue.email in self._admins
-        return refused_grant(issue, account, giver, admin=admin, now_ms=self._now_ms)
-
-    def _revoke(self, revoke: Revoke) -> Answer:
-        key = self._key(revoke.key_id)
-        if key is None or not may_revoke(revoke, key):
-            return Refused(Code.NOT_FOUND, "There is no such key.")
-        if key.revoked_ms is None:
-            key = replace(key, revoked_ms=self._now_ms)
-            self._keep_key(key)
-            self.decision.touched_keys.append(key.hash)
-            self.decision.audits.append(revoke.audit)
-        return Kept(key, changed=(key.hash,))
 
     def _set_tier(self, order: SetTier) -> Answer:
         assert order.tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
@@ -277,9 +249,6 @@ class _Batch(UnitOfWork):
             self.decision.touched_tenants.append(tenant.id)
             self.decision.audits.append(replace(order.audit, target_id=tenant.id))
         return TierSet(tenant)
-
-    def _key_limit(self, most: int, what: str) -> Refused:
-        return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")
 
     def _announce(self, key: Key, tenant: Tenant) -> None:
         self.decision.touched_keys.append(key.hash)

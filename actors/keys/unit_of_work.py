@@ -20,6 +20,7 @@ class KeyRules:
     repeat_ms: int = 10 * MINUTE_MS
     full_keys_per_account: int = 10
     scoped_keys_per_account: int = 25
+    notices_per_hour: int = 20
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ Knows nothing of how mails travel. Only its results contain codes in clear.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.headerregistry import Address
@@ -79,12 +79,57 @@ was lost: the payer's bank has taken the money back. The payment is
 The booking counts as refunded, and its weeks are free again:
 {site}/admin/bookings
 """
+_NEW_KEY = """\
+Hello,
+
+Your account at
+{site}
+has a new API key: {label}...
+{how}
+
+If this was not you, open this link and end the key. It works for 30 days, and
+you need not be signed in:
+
+{link}
+
+Then check your account at {site}/dashboard
+"""
+_NEW_SESSION = """\
+Hello,
+
+Somebody signed in to your account at
+{site}
+on {at} UTC with this browser:
+
+{label}
+
+If this was not you, open this link and end the session. It works for 30 days,
+and you need not be signed in:
+
+{link}
+
+Then check your account at {site}/dashboard
+"""
+_NEW_ADMINISTRATOR = """\
+Hello,
+
+You are now an administrator of
+{site}
+
+If you do not want this, open this link to give it up. It works for 30 days,
+and you need not be signed in:
+
+{link}
+"""
 TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
     "dispute_opened": ("A payment is disputed", _DISPUTE_OPENED),
     "dispute_won": ("A dispute was won", _DISPUTE_WON),
     "dispute_lost": ("A dispute was lost", _DISPUTE_LOST),
+    "new_key": ("A new API key on your account", _NEW_KEY),
+    "new_session": ("A new sign-in to your account", _NEW_SESSION),
+    "new_administrator": ("You are now an administrator", _NEW_ADMINISTRATOR),
 }
 TEMPLATES |= {name + LONG: letter for name, letter in TEMPLATES.items()}
 """Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""
@@ -93,11 +138,13 @@ TEMPLATES |= {name + LONG: letter for name, letter in TEMPLATES.items()}
 @dataclass(frozen=True, slots=True)
 class MailRenderer:
     """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
-    short code from a message's nonce. Raises ValueError if the sender is not an address."""
+    short code from a message's nonce. `link_of` makes the link that ends what a message tells of, from its facts, its
+    recipient and its time. Raises ValueError if the sender is not an address."""
 
     sender: str
     site: str
     code_of: Callable[[bytes], str]
+    link_of: Callable[[Mapping[str, str], str, int], str]
 
     def __post_init__(self) -> None:
         sender_address(self.sender)
@@ -118,6 +165,9 @@ class MailRenderer:
             "until": f"{_moment(message.expires_ms):%H:%M}",
         }
         facts: dict[str, str] = json.loads(message.facts)
+        if "ends" in facts:
+            values["link"] = self.link_of(facts, message.recipient, message.created_ms)
+            values["at"] = f"{_moment(message.created_ms):%Y-%m-%d at %H:%M}"
         return Mail(
             message_id=message.id,
             sender=self.sender,

@@ -17,17 +17,21 @@ from actors.credentials import (
 )
 from actors.ids import ID_BYTES, new_id
 from actors.letters import Draft, count_id
+from actors.limits import WindowLimiter
 from actors.mailbox import request_id
+from actors.notices import notice
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    EndSessions,
     IssueLink,
     Kept,
     LinkIssued,
     Message,
     Session,
+    SessionsEnded,
     SignInLink,
     StartSignIn,
     Touch,
@@ -35,7 +39,7 @@ from actors.sessions.messages import (
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
-from actors.times import MINUTE_MS
+from actors.times import HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.values import Agent, AuditRecord, BatchId, Code, OutboxMessage, Refused
 
 SUBJECT = digest("sign-in")
@@ -87,6 +91,7 @@ class SessionKeeper(Actor[Message, Answer]):
         self._entropy = entropy
         self._secret = secret
         self.rules = rules
+        self._notices = WindowLimiter(HOUR_MS // SECOND_MS)
 
     # Intents.
 
@@ -126,7 +131,8 @@ class SessionKeeper(Actor[Message, Answer]):
         token, session, audit = self._session(email, agent_words, "session.started")
         proof = code_proof(self._secret, SUBJECT, email, code)
         network_id = count_id(self._secret, TEMPLATE, email, network)
-        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit)
+        told = self._notice(email)
+        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, told)
         return _started(token, await self.ask_for(message, Kept, Refused))
 
     async def issue_link(self, email: str, agent: Agent) -> str:
@@ -142,7 +148,7 @@ class SessionKeeper(Actor[Message, Answer]):
         if not is_sign_in_link_token(link_token):
             return unusable_link()
         token, session, audit = self._session("", agent_words, "session.started_by_link")
-        message = UseLink(digest(link_token), session, self._id("ten"), audit)
+        message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice(""))
         return _started(token, await self.ask_for(message, Kept, Refused))
 
     def _session(self, email: str, agent_words: str, action: str) -> tuple[str, Session, AuditRecord]:
@@ -160,6 +166,13 @@ class SessionKeeper(Actor[Message, Answer]):
         )
         return token, session, self._audit(Agent("session", session.id, email), action, "session", session.id)
 
+    def _notice(self, email: str) -> OutboxMessage | None:
+        """A notice to `email`; None if it has got too many in the last hour."""
+        now_ms = self._clock.now_ms()
+        if not self._notices.hit(email, self.rules.notices_per_hour, now_ms).allowed:
+            return None
+        return notice(self._id("let"), "new_session", email, now_ms)
+
     def touch(self, session: Session) -> bool:
         """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
         not wait for the commit. The next touch makes up for a lost one."""
@@ -172,6 +185,11 @@ class SessionKeeper(Actor[Message, Answer]):
         return await self.ask_for(
             EndSession(session_id, email, self._audit(agent, "session.ended", "session", session_id)), Kept, Refused
         )
+
+    async def end_all(self, email: str, agent: Agent, *, kept: str | None = None) -> int:
+        """End all sessions of the account of `email`, except the one with the id `kept`. Returns how many."""
+        audit = self._audit(agent, "sessions.ended", "account", email)
+        return len((await self.ask_for(EndSessions(email, kept, audit), SessionsEnded)).session_ids)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
         """The live sessions of an account, last used first. Raises `StorageUnavailable`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from actors.codes import EmailedCode
 from actors.letters import Draft
-from actors.values import AuditRecord, Refused, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ class CompleteSignIn:
     network_id: bytes
     tenant_id: str
     audit: AuditRecord
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,13 @@ class IssueLink:
 
 @dataclass(frozen=True, slots=True)
 class UseLink:
-    """Start `session` for the email of a sign-in link. The email of `session` and `audit` is not known before."""
+    """Start `session` for the email of a sign-in link. The email of `session`, `audit` and `notice` is not known before."""
 
     token_hash: bytes
     session: Session
     tenant_id: str
     audit: AuditRecord
+    notice: OutboxMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,16 @@ class EndSession:
     audit: AuditRecord
 
 
-Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession
+@dataclass(frozen=True, slots=True)
+class EndSessions:
+    """Revoke all sessions of the account of `email`, except `kept`."""
+
+    email: str
+    kept: str | None
+    audit: AuditRecord
+
+
+Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession | EndSessions
 
 
 # Answers.
@@ -139,8 +150,15 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionsEnded:
+    """Committed: the ids of the sessions that this message revoked."""
+
+    session_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LinkIssued:
     """Committed: the link works."""
 
 
-Answer = CodeSent | Kept | LinkIssued | Refused
+Answer = CodeSent | Kept | LinkIssued | SessionsEnded | Refused

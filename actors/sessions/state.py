@@ -10,16 +10,19 @@ from dataclasses import dataclass, field, replace
 
 from actors.codes import CodeRules, guess, renew, wrong_code
 from actors.letters import LetterBook, LetterCount, LetterRules
+from actors.notices import Ending, telling
 from actors.sessions.messages import (
     Answer,
     CodeSent,
     CompleteSignIn,
     EndSession,
+    EndSessions,
     IssueLink,
     Kept,
     LinkIssued,
     Message,
     Session,
+    SessionsEnded,
     SignIn,
     SignInLink,
     StartSignIn,
@@ -29,6 +32,9 @@ from actors.sessions.messages import (
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
+LABEL_LENGTH = 100
+"""Characters of a browser's name for itself in a mail."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
@@ -37,6 +43,7 @@ class SessionRules:
     life_ms: int = 30 * DAY_MS
     touch_ms: int = HOUR_MS
     per_account: int = 20
+    notices_per_hour: int = 20
     codes: CodeRules = field(default_factory=CodeRules)
     letters: LetterRules = field(default_factory=LetterRules)
 
@@ -66,8 +73,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in: their accounts and
-    live sessions are read, too. The store adds the emails of links to them."""
+    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in or end all sessions:
+    their accounts and live sessions are read, too. The store adds the emails of links to them."""
 
     sign_ins: tuple[tuple[str, bytes], ...]
     letter_ids: tuple[bytes, ...]
@@ -98,6 +105,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 link_hashes.add(token_hash)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
                 session_ids.add(session_id)
+            case EndSessions(email=email):
+                entering.add(email)
     return LockSet(
         tuple(sorted(sign_ins)),
         tuple(sorted(letter_ids)),
@@ -139,6 +148,8 @@ class _Batch:
                 return self._touch(message)
             case EndSession():
                 return self._end(message)
+            case EndSessions():
+                return self._end_all(message)
 
     def _start(self, start: StartSignIn) -> Answer:
         sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
@@ -163,7 +174,7 @@ class _Batch:
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
         self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
-        return self._begin(session, complete.tenant_id, complete.audit)
+        return self._begin(session, complete)
 
     def _issue_link(self, issue: IssueLink) -> Answer:
         self.decision.changed.links[issue.link.token_hash] = issue.link
@@ -176,17 +187,18 @@ class _Batch:
         if link is None or link.used_ms is not None or self._now_ms >= link.expires_ms:
             return unusable_link()
         self.decision.changed.links[link.token_hash] = replace(link, used_ms=self._now_ms)
-        session = replace(use.session, email=link.email)
-        return self._begin(session, use.tenant_id, replace(use.audit, actor_email=link.email))
+        return self._begin(replace(use.session, email=link.email), use)
 
-    def _begin(self, session: Session, tenant_id: str, audit: AuditRecord) -> Kept:
-        """Start a session. Creates its account, and ends surplus sessions."""
-        changes = self._make_account(session.email, tenant_id)
+    def _begin(self, session: Session, by: CompleteSignIn | UseLink) -> Kept:
+        """Start a session. Creates its account, ends surplus sessions, and tells the owner."""
+        changes = self._make_account(session.email, by.tenant_id)
         ended = self._make_room(session.email)
         if ended:
             changes["ended"] = ended
         self._keep_session(session)
-        self.decision.audits.append(replace(audit, changes=json.dumps(changes)))
+        self.decision.audits.append(replace(by.audit, actor_email=session.email, changes=json.dumps(changes)))
+        for message in telling(by.notice, Ending.SESSION, session.id, session.agent[:LABEL_LENGTH]):
+            self.decision.outbox.append(replace(message, recipient=session.email))
         return Kept(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
@@ -206,6 +218,20 @@ class _Batch:
         for each in ended:
             self._keep_session(self._ended(each))
         return [each.id for each in ended]
+
+    def _end_all(self, order: EndSessions) -> Answer:
+        known = self._snapshot.sessions | self.decision.changed.sessions
+        ended = [
+            each
+            for each in known.values()
+            if each.email == order.email and each.id != order.kept and each.is_live(self._now_ms)
+        ]
+        for each in ended:
+            self._keep_session(self._ended(each))
+        ids = tuple(each.id for each in ended)
+        if ids:
+            self.decision.audits.append(replace(order.audit, changes=json.dumps({"ended": ids})))
+        return SessionsEnded(ids)
 
     def _touch(self, touch: Touch) -> Answer:
         session = self._session(touch.session_id)

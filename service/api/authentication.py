@@ -82,10 +82,11 @@ class Caller:
 
     @property
     def admin(self) -> bool:
-        """Whether the account is an administrator. Always current on operations with `admin`."""
+        """Whether the caller may administer: its account is an administrator, and its key carries that. Always current
+        on operations with `admin`."""
         if self.signed_in is not None:
             return self.signed_in.admin
-        return self.resolved is not None and self.resolved.admin
+        return self.resolved is not None and self.resolved.admin and self.resolved.key.admin
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -136,6 +137,8 @@ async def authenticate(
     if resolved is None or resolved.key.revoked_ms is not None:
         return Refused(Code.INVALID_API_KEY, "This API key does not exist or has been revoked.")
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
+        if resolved.email is not None:
+            return Refused(Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.")
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")
     return Caller(address, resolved)
 

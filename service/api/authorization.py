@@ -18,5 +18,9 @@ def authorize(operation: Operation, caller: Caller) -> Refused | None:
     if lacking:
         return Refused(Code.INSUFFICIENT_SCOPE, f"This key does not have the required scope: {', '.join(lacking)}.")
     if operation.admin and not caller.admin:
+        if caller.resolved is not None and caller.resolved.admin:
+            return Refused(
+                Code.FORBIDDEN, "This key does not carry administration. Create one that does, on the dashboard."
+            )
         return Refused(Code.FORBIDDEN, "Only administrators can do this.")
     return None

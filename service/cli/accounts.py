@@ -29,12 +29,16 @@ def add_account_commands(commands: Commands) -> None:
         "email",
         "scopes",
         "name",
+        "admin",
     )
     issue.add_argument("--email", required=True, help="the account; created if it does not exist")
     issue.add_argument(
         "--scopes", metavar="A,B", help="scopes, separated by commas; without them the key is a full one"
     )
     issue.add_argument("--name", help="what the key is for")
+    issue.add_argument(
+        "--admin", action="store_true", help="carry administration; only for an administrator's full key"
+    )
     revoke = commands.add("revoke-key", revoke_key, "key")
     revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")
     link = commands.add("sign-in-link", sign_in_link, "email")
@@ -52,12 +56,16 @@ def add_account_commands(commands: Commands) -> None:
     dismiss.add_argument("email", metavar="EMAIL")
 
 
-async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None) -> None:
+async def issue_key(
+    config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None, admin: bool
+) -> None:
     address, wanted = _email(email), _scopes(scopes)
+    if admin and wanted is not None:
+        raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
         _check_name(name)
     async with _open_keys(config, data_dir) as keys:
-        issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name))
+        issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
 
@@ -65,8 +73,11 @@ async def issue_key(config: Config, data_dir: Path, *, email: str, scopes: str |
 async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
     async with _open_keys(config, data_dir) as keys:
         key_id = key if key.startswith("key_") else await _only(keys, key)
-        revoked = accepted(await keys.revoke(key_id, AGENT)).key
-        print(f"revoked {revoked.prefix}... ({revoked.id})")
+        outcome = accepted(await keys.revoke(key_id, AGENT))
+        print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
+        granted = [ended for ended in outcome.ended if ended != outcome.key.id]
+        if granted:
+            print(f"revoked the keys that it granted: {', '.join(granted)}")
 
 
 async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.values import Scope
 from service.schemas.fields import Milliseconds, Strict, absent, optional
+from service.schemas.keys import ExpiresAt
 from service.schemas.lists import whole_number
 from service.schemas.texts import NAME
 
@@ -36,9 +37,11 @@ class UsageDays(BaseModel):
 
 
 class AccountKeyRequest(Strict):
-    """Optional name of a new full key."""
+    """Optional name, end and administration of a new full key."""
 
     name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent()
+    expiresAt: ExpiresAt = absent()
+    admin: Annotated[bool, Field(description="Carry administration; only for administrators")] = absent()
 
 
 class AccountKeyIssued(BaseModel):
@@ -59,7 +62,10 @@ class AccountKey(BaseModel):
     )
     scopes: list[Scope] | None = optional()
     name: str | None = optional()
+    admin: bool = Field(description="Whether the key carries administration, while the account is an administrator's")
     createdAt: Milliseconds
+    expiresAt: int | None = optional("Epoch milliseconds; absent if the key does not expire")
+    grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
     lastUsedAt: int | None = optional("Epoch milliseconds; up to a minute late, absent if no use is known")
 
 
@@ -67,3 +73,16 @@ class AccountKeys(BaseModel):
     """The live keys of the account, full and scoped, newest first."""
 
     items: list[AccountKey]
+
+
+class EndAllRequest(Strict):
+    """Whether the session of this request ends, too."""
+
+    keepCurrent: Annotated[bool, Field(description="Keep the session of this request; true if absent")] = absent()
+
+
+class AllEnded(BaseModel):
+    """How much ended. A repeated request finds less."""
+
+    sessions: int
+    keys: int

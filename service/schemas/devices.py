@@ -70,6 +70,7 @@ class ApprovalDecision(Strict):
 
     userCode: UserCode
     decision: Literal["approve", "deny"]
+    admin: Annotated[bool, Field(description="The key carries administration; only for administrators")] = absent()
 
 
 class DeviceApproval(BaseModel):

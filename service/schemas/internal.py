@@ -1,6 +1,6 @@
 """Bodies and results of the operations that only pages of this service call. They are not part of the public API."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -36,6 +36,15 @@ class OutboxMail(BaseModel):
 
 class OutboxMails(BaseModel):
     mails: list[OutboxMail]
+
+
+class Ending(BaseModel):
+    """What the link of a mail ends. `ended` says whether this request did, or something before it."""
+
+    kind: Literal["key", "session", "admin"]
+    label: str
+    email: str
+    ended: bool = False
 
 
 class Purchase(BaseModel):

@@ -9,7 +9,7 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
-from service.schemas.fields import Milliseconds, Strict, optional
+from service.schemas.fields import Milliseconds, Strict, absent, optional
 from service.schemas.texts import NAME
 
 
@@ -35,6 +35,12 @@ Email = Annotated[
     AfterValidator(_address),
     WithJsonSchema({"type": "string", "format": "email", "maxLength": 254}),
 ]
+MOST_MILLISECONDS = 253_402_300_799_999
+"""The end of the year 9999."""
+ExpiresAt = Annotated[
+    int, Field(ge=0, le=MOST_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
+]
+"""When a new key ends. The operation checks that it lies ahead."""
 ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
 
 
@@ -86,6 +92,7 @@ class ScopedKeyRequest(Strict):
 
     name: Annotated[str, Field(min_length=1, max_length=64), NAME]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
+    expiresAt: ExpiresAt = absent()
 
 
 class ScopedKeyIssued(BaseModel):
@@ -104,6 +111,8 @@ class ScopedKey(BaseModel):
     scopes: list[Scope]
     createdAt: Milliseconds
     name: str | None = optional()
+    expiresAt: int | None = optional("Epoch milliseconds; absent if the key does not expire")
+    grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
 
 
 class ScopedKeys(BaseModel):
@@ -113,7 +122,12 @@ class ScopedKeys(BaseModel):
 
 
 class KeyRevoked(BaseModel):
+    """The key is revoked."""
+
     revoked: Literal[True]
+    revokedKeys: list[str] = Field(
+        description="Ids of the keys that this request revoked: the key itself and those that it granted"
+    )
 
 
 class TierOrder(Strict):

@@ -1,10 +1,18 @@
-"""Links to the pages of one booking. Anyone with a link can open its page; nobody can forge one."""
+"""Links to the pages of one booking, and those in mails that end a key, a session or an administratorship.
 
+Anyone with a link can open its page; nobody can forge one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from actors.bookings.records import Booking
+from actors.notices import Ending
+from actors.times import DAY_MS
 from service.tokens.signing import BadToken, TokenSigner
 
+ENDING = "end"
 LINK_PREFIX = "lnk_"
 """The prefix of every token, so that the log can mask it."""
 
@@ -16,8 +24,22 @@ class Page(StrEnum):
     RECEIPT = "receipt"
 
 
+ENDING_MS = 30 * DAY_MS
+"""How long a link in a mail can end what the mail tells of."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndingLink:
+    """What a link in a mail to `email` ends: its id, and its name for the reader."""
+
+    ending: Ending
+    target_id: str
+    label: str
+    email: str
+
+
 class Links:
-    """Makes links, and reads the booking from a link's token. Links do not expire."""
+    """Makes links, and reads their tokens. Links to bookings do not expire."""
 
     def __init__(self, base_url: str, secret: bytes) -> None:
         self.base_url = base_url
@@ -42,6 +64,21 @@ class Links:
         except BadToken:
             return None
         return str(booking_id) if token.startswith(LINK_PREFIX) else None
+
+    def ending_url(self, facts: Mapping[str, str], email: str, sent_ms: int) -> str:
+        """The page that ends what a mail tells of. `facts` are those of `actors.notices.telling`."""
+        values = (facts["ends"], facts["target"], facts["label"], email, sent_ms + ENDING_MS)
+        return f"{self.base_url}/end/{LINK_PREFIX}{self._signer.sign(ENDING, values)}"
+
+    def ending(self, token: str, now_ms: int) -> EndingLink | None:
+        """What a link ends; None if its token is not valid or too old."""
+        try:
+            ending, target_id, label, email, until_ms = self._signer.verify(ENDING, token.removeprefix(LINK_PREFIX))
+        except BadToken:
+            return None
+        if not token.startswith(LINK_PREFIX) or now_ms >= until_ms:
+            return None
+        return EndingLink(Ending(ending), target_id, label, email)
 
     def _url(self, page: Page, booking: Booking) -> str:
         return f"{self.base_url}/{page}/{LINK_PREFIX}{self._signer.sign(page, [booking.id])}"

@@ -29,7 +29,9 @@ class MemoryDevices(MemoryStore):
         devices = {
             device.id: device
             for device in tables.devices.values()
-            if device.code_hash in lock_set.code_hashes or device.user_code in lock_set.user_codes
+            if device.code_hash in lock_set.code_hashes
+            or device.user_code in lock_set.user_codes
+            or (device.status is Status.APPROVED and device.email in lock_set.approved_of)
         }
         approved = (device.email for device in devices.values() if device.status is Status.APPROVED)
         emails = {*lock_set.emails, *approved}
@@ -51,8 +53,9 @@ class MemoryDevices(MemoryStore):
         tables.keys.update((key.id, _full_key(key)) for key in decision.keys)
         tables.devices.update(changed.devices)
         tables.device_guesses.update(changed.guesses)
+        tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
 
 
 def _full_key(key: FreshKey) -> Key:
-    return Key(key.id, key.hash, key.prefix, Kind.USER, key.tenant_id, key.created_ms, name=key.name)
+    return Key(key.id, key.hash, key.prefix, Kind.USER, key.tenant_id, key.created_ms, name=key.name, admin=key.admin)

@@ -55,8 +55,16 @@ class MemoryKeys(MemoryStore):
         tables = self._memory
         claims = picked(tables.claims, lock_set.token_hashes)
         accounts = picked(tables.accounts, lock_set.emails)
-        key_ids = sorted({*lock_set.key_ids, *(claim.key_id for claim in claims.values())})
-        keys = picked(tables.keys, key_ids)
+        named = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in claims.values())}
+        owners = {accounts[email].tenant_id for email in lock_set.owners if email in accounts}
+        families = {key.tenant_id for key in picked(tables.keys, lock_set.families).values()}
+        keys = {
+            key.id: key
+            for key in sorted(tables.keys.values(), key=lambda key: key.id)
+            if key.id in named
+            or (key.revoked_ms is None and key.tenant_id in owners)
+            or (key.revoked_ms is None and key.tenant_id in families and key.granter_id is not None)
+        }
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
         tenants = picked(tables.tenants, tenant_ids)

@@ -3,7 +3,7 @@
 from actors.devices.messages import Device, FreshKey, Guesses, Status
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
-from actors.values import Account, BatchId
+from actors.values import Account, BatchId, OutboxMessage
 from storage.journal import decide_once
 from storage.pool import Connection, Store
 from storage.postgres.audit import append_audits
@@ -14,6 +14,7 @@ from storage.postgres.quota import SQL as QUOTA
 from storage.statements import statements
 
 SQL = statements("devices")
+MAIL = statements("mail")
 
 
 class PostgresDevices(Store):
@@ -31,7 +32,9 @@ class PostgresDevices(Store):
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
     """Lock in the order of the contract: devices, accounts, sessions, tenants, each sorted."""
     snapshot = Snapshot()
-    for row in await connection.fetch(SQL.lock_devices, list(lock_set.code_hashes), list(lock_set.user_codes)):
+    for row in await connection.fetch(
+        SQL.lock_devices, *map(list, (lock_set.code_hashes, lock_set.user_codes, lock_set.approved_of))
+    ):
         snapshot.devices[row["id"]] = record_of(Device, row)
     approved = (device for device in snapshot.devices.values() if device.status is Status.APPROVED)
     emails = {*lock_set.emails, *(device.email for device in approved)}
@@ -57,4 +60,5 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.insert_keys, columns(FreshKey, decision.keys))
     await write(connection, SQL.save_devices, columns(Device, changed.devices.values()))
     await write(connection, SQL.save_guesses, columns(Guesses, changed.guesses.values()))
+    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)

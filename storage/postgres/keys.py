@@ -20,7 +20,7 @@ SQL = statements("keys")
 MAIL = statements("mail")
 
 _BEFORE_SCOPES = ("id", "hash", "prefix", "kind", "tenant_id", "created_ms")
-_AFTER_SCOPES = ("name", "expires_ms", "revoked_ms")
+_AFTER_SCOPES = ("name", "expires_ms", "revoked_ms", "granter_id", "admin")
 
 
 class PostgresKeys(Store):
@@ -68,10 +68,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.admin_emails:
         for row in await connection.fetch(SQL.lock_administrators, list(lock_set.admin_emails)):
             snapshot.administrators[row["email"]] = row["granted_ms"]
-    key_ids = {*lock_set.key_ids, *(claim.key_id for claim in snapshot.claims.values())}
-    if key_ids:
-        for row in await connection.fetch(SQL.lock_keys, sorted(key_ids)):
-            snapshot.keys[row["id"]] = _key(row)
+    await _lock_keys(connection, lock_set, snapshot)
     tenant_ids = {account.tenant_id for account in snapshot.accounts.values()}
     tenant_ids |= {key.tenant_id for key in snapshot.keys.values()}
     if tenant_ids:
@@ -81,6 +78,24 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         for row in await connection.fetch(SQL.count_live, ordered, now_ms):
             snapshot.live_keys[row["tenant_id"], row["scoped"]] = row["live"]
     return snapshot
+
+
+async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
+    """Lock the named keys and those of claims, then the keys of owners, then the keys that others granted."""
+
+    def keep(rows: Sequence[Row]) -> None:
+        snapshot.keys.update((row["id"], _key(row)) for row in rows)
+
+    key_ids = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
+    if key_ids:
+        keep(await connection.fetch(SQL.lock_keys, sorted(key_ids)))
+    owners = sorted(snapshot.accounts[email].tenant_id for email in lock_set.owners if email in snapshot.accounts)
+    families = {snapshot.keys[key_id].tenant_id for key_id in lock_set.families if key_id in snapshot.keys}
+    for statement, tenant_ids in ((SQL.lock_keys_of, owners), (SQL.lock_granted, sorted(families))):
+        known = -1
+        while tenant_ids and len(snapshot.keys) > known:
+            known = len(snapshot.keys)
+            keep(await connection.fetch(statement, tenant_ids))
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -123,4 +138,4 @@ def _key(row: Row) -> Key:
 
 
 def _resolved(row: Row) -> Resolved:
-    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["admin"])
+    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["administers"])

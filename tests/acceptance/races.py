@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
@@ -116,9 +117,11 @@ class _Client:
 def accounts(service: Service) -> list[Account]:
     """Create sponsors, each with a profile and a campaign, and slots. The first sponsor is an administrator."""
     emails = [f"sponsor-{number}@example.com" for number in range(ACCOUNTS)]
-    with ThreadPoolExecutor(len(emails)) as pool:
-        keys = list(pool.map(lambda email: service.command("issue-key", "--email", email).strip(), emails))
     service.command("grant-admin", emails[0])
+    with ThreadPoolExecutor(len(emails)) as pool:
+        options = [("--admin",), *[()] * (len(emails) - 1)]
+        issue = partial(service.command, "issue-key", "--email")
+        keys = list(pool.map(lambda email, more: issue(email, *more).strip(), emails, options))
     racing = [Account(key) for key in keys]
     with httpx.Client(base_url=service.url, trust_env=False) as http:
         for number in range(SLOTS):

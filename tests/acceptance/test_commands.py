@@ -211,7 +211,10 @@ def test_an_administrator_is_appointed_and_removed_beside_the_running_server(sho
     assert "ok: administrators: 1" in shop.command("doctor")
     assert shop.command("grant-admin", "Second@Example.com") == "second@example.com is an administrator\n"
     assert shop.command("grant-admin", "second@example.com") == "second@example.com is already an administrator\n"
-    keys = {email: shop.command("issue-key", "--email", email).strip() for email in (FIRST, "second@example.com")}
+    emails = (FIRST, "second@example.com")
+    keys = {email: shop.command("issue-key", "--email", email, "--admin").strip() for email in emails}
+    for email, options in (("nobody@example.com", ["--admin"]), (FIRST, ["--admin", "--scopes", "admin:read"])):
+        assert "admin" in complaint(run("issue-key", "--email", email, *options, *beside))
 
     def upgrade(email: str) -> int:
         order = {"email": "second@example.com", "tier": "upgraded"}

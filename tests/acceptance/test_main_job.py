@@ -89,7 +89,8 @@ def test_a_key_that_was_claimed_by_mail_and_its_usage_outlive_a_restart(scene: S
         assert service.usage(key) == usage
         assert service.get("/api/v1/usecases/usecase-31", key).json()["slug"] == "usecase-31"
         assert service.usage(key)["requestsUsed"] == usage["requestsUsed"] + 1
-    assert len(scene.office.messages) == 1, "a letter that was taken is not sent again"
+    subjects = [message["Subject"] for message in scene.office.messages]
+    assert subjects.count("Your code to claim an API key") == 1, "a letter that was taken is not sent again"
 
 
 def test_without_an_smtp_server_the_code_stands_in_the_outbox_that_only_this_machine_sees(data_dir: Path) -> None:

@@ -23,7 +23,8 @@ def test_the_walk_through_leads_from_nothing_to_a_live_placement(data_dir: Path)
         script = _script().replace("http://127.0.0.1:8080", service.url)
         own = f"{sys.executable} -m service"
         script = script.replace(".venv/bin/python -m service", own)
-        script = re.sub(rf"^({re.escape(own)} .*)$", rf"\1 --data-dir {data_dir}", script, flags=re.MULTILINE)
+        command = rf"({re.escape(own)} [^)\n]*)"
+        script = re.sub(command, rf"\1 --data-dir {data_dir}", script)
         done = subprocess.run(
             ["bash", "-c", script], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
         )

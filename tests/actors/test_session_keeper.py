@@ -65,8 +65,9 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
     assert len(browser_hash) == 32
     for secret in (begun.token, begun.token[4:], last_code(memory), "brw_", NETWORK):
         assert secret not in repr(memory) + repr(begun)
-    [message] = memory.messages.values()
-    assert (message.recipient, message.template, message.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
+    code, notice = memory.messages.values()
+    assert (code.recipient, code.template, code.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
+    assert (notice.recipient, notice.template) == (ANN, "new_session")
 
 
 async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock) -> None:

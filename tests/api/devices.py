@@ -32,6 +32,6 @@ async def looked(world: World, token: str, code: str) -> Response:
     return await world.client.get(f"{APPROVAL}?{urlencode({'userCode': code})}", headers=in_browser(token))
 
 
-async def decided(world: World, token: str, code: str, decision: str = "approve") -> Response:
-    body = {"userCode": code, "decision": decision}
+async def decided(world: World, token: str, code: str, decision: str = "approve", **rest: Any) -> Response:
+    body = {"userCode": code, "decision": decision, **rest}
     return await world.client.post(APPROVAL, headers=in_browser(token), json=body)

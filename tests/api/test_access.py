@@ -109,6 +109,7 @@ PLACES = {
     "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
     "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
     "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
+    "endAll": Place("POST", "/api/v1/account/end-all", PERSON),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),

@@ -112,10 +112,11 @@ async def test_the_list_has_all_live_keys_of_the_account_and_nobody_elses(world:
             "keyPrefix": scoped[:14],
             "kind": "scoped",
             "scopes": ["library:read"],
+            "admin": False,
             "createdAt": NOON_MS + SECOND_MS,
             "lastUsedAt": NOON_MS + SECOND_MS,
         },
-        {"id": world.id_of(claimed), "keyPrefix": claimed[:12], "kind": "anon", "createdAt": NOON_MS},
+        {"id": world.id_of(claimed), "keyPrefix": claimed[:12], "kind": "anon", "admin": True, "createdAt": NOON_MS},
     ]
 
 
@@ -226,8 +227,9 @@ async def test_scopes_of_administrators_are_granted_by_one_only(world: World, an
 async def test_a_person_revokes_any_key_of_the_account_and_again(world: World, ann: Browser) -> None:
     for key in (world.key_of(ANN), world.key_of(ANN, (Scope.LIBRARY_READ,))):
         assert (await world.client.get("/api/v1/bots", key)).words == "200"
-        for _ in range(2):
-            assert (await ann.ask("DELETE", f"{KEYS}/{world.id_of(key)}")).json == {"revoked": True}
+        first, again = [await ann.ask("DELETE", f"{KEYS}/{world.id_of(key)}") for _ in range(2)]
+        assert first.json == {"revoked": True, "revokedKeys": [world.id_of(key)]}
+        assert again.json == {"revoked": True, "revokedKeys": []}
         assert (await world.client.get("/api/v1/bots", key)).words == "401 invalid_api_key"
     assert len(world.memory.audits) == 2
 

@@ -28,6 +28,7 @@ PATHS = {
     "/api/v1/account/usage/days": "GET, HEAD",
     "/api/v1/account/keys": "GET, HEAD, POST",
     "/api/v1/account/keys/key_1": "DELETE",
+    "/api/v1/account/end-all": "POST",
     "/api/v1/usecases": "GET, HEAD, OPTIONS",
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
     "/api/v1/bots": "GET, HEAD, OPTIONS",

@@ -215,6 +215,7 @@ async def test_the_list_has_the_live_scoped_keys_of_the_account_the_newest_first
                 "scopes": ["library:read"],
                 "createdAt": world.now_ms - (3 - place) * SECOND_MS,
                 "name": name,
+                "grantedBy": world.id_of(ann),
             }
             for place, name in ((2, "third"), (0, "first"))
         ]
@@ -239,9 +240,9 @@ async def test_a_revoked_key_is_refused_at_once_and_revoking_it_again_is_200(wor
     created = (await create(world, ann, "library:read")).json
     assert (await world.client.get("/api/v1/bots", created["apiKey"])).words == "200", "the node remembers it"
     world.memory.listeners.clear()
-    for _ in range(2):
-        answer = await revoke(world, ann, created["id"])
-        assert (answer.words, answer.json) == ("200", {"revoked": True})
+    first, again = [await revoke(world, ann, created["id"]) for _ in range(2)]
+    assert (first.words, first.json) == ("200", {"revoked": True, "revokedKeys": [created["id"]]})
+    assert (again.words, again.json) == ("200", {"revoked": True, "revokedKeys": []})
     assert (await world.client.get("/api/v1/bots", created["apiKey"])).words == "401 invalid_api_key"
     assert [record.action for record in world.memory.audits] == ["key.issued", "key.revoked"]
 

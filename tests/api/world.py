@@ -16,6 +16,7 @@ from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.credentials import digest, new_key, new_session_token, prefix_of
 from actors.keys.messages import Key
+from actors.keys.standing import ADMIN_SCOPES
 from actors.mail.messages import Mail
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session
@@ -154,11 +155,11 @@ class World:
         await self.settled()
 
     async def emailed_code(self, email: str) -> str:
-        """The code in the last mail to `email`."""
+        """The code in the last mail to `email` that has one."""
         await self.settled()
-        mail = [mail for mail in self.postbox.mails if mail.recipient == email][-1]
-        [code] = re.findall(r"^\d{6}(?:\d{6})?$", mail.text, re.MULTILINE)
-        return str(code)
+        texts = [mail.text for mail in self.postbox.mails if mail.recipient == email]
+        codes = [code for text in texts for code in re.findall(r"^\d{6}(?:\d{6})?$", text, re.MULTILINE)]
+        return str(codes[-1])
 
     def key(
         self,
@@ -170,11 +171,12 @@ class World:
         revoked: bool = False,
         email: str | None = None,
         admin: bool = False,
+        carries_admin: bool = True,
         used: int = 0,
         used_today: int = 0,
         usecase_reads: int = 0,
     ) -> str:
-        """A key with its own tenant, stored with the given past."""
+        """A key with its own tenant, stored with the given past. `admin` makes its account an administrator."""
         self._made += 1
         now_ms, name = self.now_ms, f"made_{self._made}"
         if expires_in_ms is None and tier is Tier.ANONYMOUS:
@@ -200,6 +202,7 @@ class World:
             scopes=scopes,
             expires_ms=None if expires_in_ms is None else now_ms + expires_in_ms,
             revoked_ms=now_ms if revoked else None,
+            admin=carries_admin,
         )
         if email is not None:
             self.memory.accounts[email] = Account(email, f"ten_{name}", now_ms)
@@ -221,6 +224,7 @@ class World:
             created_ms=self.now_ms,
             scopes=scopes,
             revoked_ms=self.now_ms if revoked else None,
+            admin=scopes is None or not ADMIN_SCOPES.isdisjoint(scopes),
         )
         return text
 

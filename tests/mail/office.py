@@ -1,6 +1,6 @@
 """Helpers of these tests: an outbox in memory, a transport that follows a script, and senders."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 
 import trio
@@ -18,7 +18,13 @@ from tests.fakes import Script, Step
 
 BASE_MS = 1_763_640_000_000
 CODE = "042137"
-WRITER = MailRenderer("Catalog <no-reply@catalog.example>", "https://catalog.example", lambda nonce: CODE)
+
+
+def link_of(facts: Mapping[str, str], recipient: str, sent_ms: int) -> str:
+    return f"https://catalog.example/end/{facts['ends']}-{facts['target']}-{recipient}-{sent_ms}"
+
+
+WRITER = MailRenderer("Catalog <no-reply@catalog.example>", "https://catalog.example", lambda nonce: CODE, link_of)
 
 
 class Transport:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from actors.clock import MINUTE_MS
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.rendering import TEMPLATES, MailRenderer, as_message, sender_address
-from tests.mail.office import BASE_MS, CODE, WRITER
+from tests.mail.office import BASE_MS, CODE, WRITER, link_of
 
 
 def queued(
@@ -30,7 +30,9 @@ def test_a_claim_code_stands_on_a_line_of_its_own_and_not_in_the_subject() -> No
 
 
 def test_the_code_is_that_of_the_messages_nonce() -> None:
-    writer = MailRenderer("no-reply@catalog.example", "https://catalog.example", lambda nonce: f"<{nonce.decode()}>")
+    writer = MailRenderer(
+        "no-reply@catalog.example", "https://catalog.example", lambda nonce: f"<{nonce.decode()}>", link_of
+    )
     assert "<nonce>" in writer.write(queued()).text.splitlines()
 
 
@@ -134,4 +136,4 @@ def test_a_sender_is_an_address_with_or_without_a_name(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "catalog", "a@b, c@d", "Catalog <>", "katalög@example.com", "a@b\r\nBcc: c@d"])
 def test_any_other_sender_is_a_clear_error_at_start(text: str) -> None:
     with pytest.raises(ValueError, match=r"mail\.sender must be"):
-        MailRenderer(text, "https://catalog.example", lambda nonce: CODE)
+        MailRenderer(text, "https://catalog.example", lambda nonce: CODE, link_of)

@@ -19,7 +19,7 @@ from actors.bookings.store import Decide, SoldPlacement
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.ids import fingerprint
-from actors.keys import state as key_state
+from actors.keys import granting as key_granting
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
 from storage.memory.ledger import MemoryLedger
@@ -428,6 +428,6 @@ BUGS: Mapping[str, Bug] = {
     "scopes-not-asked": _bug("A scoped key may do anything.", replaced(authorization, "authorize", _membership_only)),
     "owner-not-asked": _bug("Any account may use any booking.", replaced(UnitOfWork, "booking", _any_owner)),
     "scopes-out-of-nothing": _bug(
-        "A key may grant scopes that it lacks.", replaced(key_state._Batch, "_refused_grant", _anything)
+        "A key may grant scopes that it lacks.", replaced(key_granting, "_lacking", _anything)
     ),
 }

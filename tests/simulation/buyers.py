@@ -36,7 +36,7 @@ async def full_key(me: Client, email: str) -> Holding | None:
     """Return a full key of the account: an existing one, or a new one."""
     known = me.world.board.office_keys.setdefault(email, [])
     if len(known) < 2:
-        holding = await me.issue(email)
+        holding = await me.issue(email, admin=email.startswith("admin-") and me.chance(0.7))
         if holding is None:
             return known[0] if known else None
         known.append(holding)

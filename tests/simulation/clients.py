@@ -164,8 +164,10 @@ class Client:
             await self.think(0.3)
         return None
 
-    async def issue(self, email: str, *, scoped: bool = False, node: "Node | None" = None) -> Holding | None:
-        issued = await self.ask("issue", lambda node: node.issue(email, scoped=scoped), node)
+    async def issue(
+        self, email: str, *, scoped: bool = False, admin: bool = False, node: "Node | None" = None
+    ) -> Holding | None:
+        issued = await self.ask("issue", lambda node: node.issue(email, scoped=scoped, admin=admin), node)
         if not isinstance(issued, Issued):
             return None
         self.world.board.emails.append(email)

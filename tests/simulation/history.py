@@ -80,8 +80,10 @@ class SetTo:
 
 @dataclass(frozen=True, slots=True)
 class IssueFor:
-    """`granted_by` is the id of the key that grants the new key its scopes; an operator needs none. All requests with
-    one idempotency `key` have one `name`, and no other request has it."""
+    """`admin` asks for a full key that carries administration. `granted_by` is the id of the key that grants the new key
+    its scopes; an operator needs none. All requests with one idempotency `key` have one `name`, and no other request has
+    it.
+    """
 
     email: str
     scoped: bool
@@ -89,6 +91,7 @@ class IssueFor:
     name: str | None = None
     granted_by: str | None = None
     key: str | None = None
+    admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

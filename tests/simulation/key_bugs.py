@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 import trio
 
 from actors.clock import day_of
+from actors.keys import actor as key_actor
+from actors.keys import granting as key_granting
+from actors.keys import issuing as key_issuing
 from actors.keys import state as key_state
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
@@ -27,6 +30,7 @@ from actors.values import AuditRecord, BatchId, Contended, OutcomeUnknown, Stora
 from storage.memory.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
+from tests.simulation.rules import Scene
 
 D = TypeVar("D")
 
@@ -177,6 +181,22 @@ def _live_before_the_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
     return live
 
 
+def _without_families(messages: Any) -> LockSet:
+    rows = _rows_to_lock(messages)
+    return replace(rows, key_ids=(*rows.key_ids, *rows.families), families=())
+
+
+_rows_to_lock = key_state.rows_to_lock
+
+
+def _appoint_claimed(unit: Any, key: Any, tenant: Tenant) -> None:
+    unit._keep_key(replace(key, admin=True))
+    _announce(unit, key, tenant)
+
+
+_announce = key_state._Batch._announce
+
+
 # The key cache.
 
 
@@ -226,6 +246,25 @@ BUGS: Mapping[str, Bug] = {
     "limit-per-batch": Bug(
         "Keys of the same batch do not count towards the limit.",
         replaced(key_state._Batch, "_live_keys", _live_before_the_batch),
+    ),
+    "granted-keys-live-on": Bug(
+        "A key that another one granted outlives it.",
+        replaced(key_issuing, "_granted_by", lambda key_id, keys: iter(())),
+        Scene.SPONSORS,
+    ),
+    "family-not-locked": Bug(
+        "Only the revoked key is locked, and not those that it granted.",
+        replaced(key_actor, "rows_to_lock", _without_families),
+        Scene.SPONSORS,
+    ),
+    "claimed-keys-administer": Bug(
+        "Every key carries administration as soon as it is claimed.",
+        replaced(key_state._Batch, "_announce", _appoint_claimed),
+    ),
+    "administration-for-everybody": Bug(
+        "A full key carries administration, whoever asks for it.",
+        replaced(key_granting, "_not_an_administrator", lambda issue, *, admin: None),
+        Scene.SPONSORS,
     ),
     "change-not-noticed": Bug("A changed key stays in the cache.", swapped(key_cache=_Deaf)),
     "stale-look-up-kept": Bug("A look-up overtaken by a change is cached.", swapped(key_cache=_Unaware)),

@@ -386,10 +386,12 @@ class Node:
             self.key_cache.forget(tenants=[answer.tenant.id])
         return answer
 
-    async def issue(self, email: str, *, scoped: bool) -> Issued | Refused:
+    async def issue(self, email: str, *, scoped: bool, admin: bool = False) -> Issued | Refused:
         scopes = (Scope.LIBRARY_READ,) if scoped else None
         return await self.intent(
-            "issue", IssueFor(email, scoped), lambda: self.keeper.issue(email, Agent("cli", "sim"), scopes=scopes)
+            "issue",
+            IssueFor(email, scoped, admin=admin),
+            lambda: self.keeper.issue(email, Agent("cli", "sim"), scopes=scopes, admin=admin),
         )
 
     async def intent(self, kind: str, about: Any, ask: Callable[[], Awaitable[R]]) -> R:

@@ -77,8 +77,14 @@ class Registry:
         rows = rows_to_lock(messages)
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
         accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
-        key_ids = {*rows.key_ids, *(claim.key_id for claim in claims.values())}
+        key_ids = {*rows.key_ids, *rows.families, *(claim.key_id for claim in claims.values())}
         keys = {each: self.keys[each] for each in key_ids if each in self.keys}
+        whole = {accounts[each].tenant_id for each in rows.owners if each in accounts}
+        families = {keys[each].tenant_id for each in rows.families if each in keys}
+        for key in self.keys.values():
+            granted = key.tenant_id in families and key.granter_id is not None
+            if key.revoked_ms is None and (granted or key.tenant_id in whole):
+                keys[key.id] = key
         owners = {*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())}
         tenants = {each: self.tenants[each] for each in owners}
         live = count_live((key for key in self.keys.values() if key.tenant_id in owners), self.now_ms)

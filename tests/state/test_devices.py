@@ -12,6 +12,7 @@ from actors.devices import state
 from actors.devices.codes import ALPHABET, USER_CODE_BYTES, read_code, shown_code, user_code_from
 from actors.devices.messages import (
     Answer,
+    ApprovedEnded,
     Decide,
     Device,
     DeviceView,
@@ -86,6 +87,8 @@ def word(answer: Answer) -> str:
             return str(seen.status)
         case Redeemed():
             return "a key"
+        case ApprovedEnded(count=count):
+            return f"{count} ended"
 
 
 # Codes.

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.devices.messages import (
     Answer,
+    ApprovedEnded,
     Decide,
     Device,
     DeviceView,
@@ -213,6 +214,8 @@ def words(answer: Answer) -> str:
             return f"{seen.status} {seen.user_code}"
         case Redeemed(key=key):
             return f"a key of {key.tenant_id.removeprefix('ten_')}"
+        case ApprovedEnded(count=count):
+            return f"{count} ended"
 
 
 Devices.TestCase.settings = settings(

@@ -41,11 +41,13 @@ def registry() -> Registry:
         ((Scope.ADMIN_READ, Scope.LIBRARY_READ), True, (Scope.LIBRARY_READ, Scope.ADMIN_READ)),
     ],
 )
-def test_a_key_holds_its_scopes_and_those_of_administrators_only_while_its_account_is_one(
+def test_a_key_holds_its_scopes_and_those_of_administrators_only_if_it_carries_them_and_its_account_is_one(
     scopes: tuple[Scope, ...] | None, admin: bool, held: tuple[Scope, ...]
 ) -> None:
-    key = replace(Registry().key("1", Kind.USER), scopes=scopes)
+    key = replace(Registry().key("1", Kind.USER), scopes=scopes, admin=True)
     assert held_scopes(key, admin=admin) == held
+    without = tuple(scope for scope in held if scope not in BOTH_ADMIN)
+    assert held_scopes(replace(key, admin=False), admin=admin) == without
 
 
 # Granting.
@@ -77,7 +79,8 @@ def test_a_scoped_key_does_not_grant_a_full_one(registry: Registry) -> None:
 
 @pytest.mark.parametrize("by", ["1", "2"])
 def test_admin_scopes_are_granted_only_while_the_account_is_an_administrator(registry: Registry, by: str) -> None:
-    registry.keys["k2"] = replace(registry.keys["k2"], scopes=tuple(Scope))
+    registry.keys["k2"] = replace(registry.keys["k2"], scopes=tuple(Scope), admin=True)
+    registry.keys["k1"] = replace(registry.keys["k1"], admin=True)
     grant = registry.issue("4", scopes=BOTH_ADMIN, by=by)
     assert codes(registry.act(grant)) == [Code.INSUFFICIENT_SCOPE]
     registry.act(registry.grant_admin(BOB))
@@ -90,6 +93,7 @@ def test_admin_scopes_are_granted_only_while_the_account_is_an_administrator(reg
 
 def test_a_removal_earlier_in_the_batch_holds_for_a_grant_behind_it(registry: Registry) -> None:
     registry.act(registry.grant_admin())
+    registry.keys["k1"] = replace(registry.keys["k1"], admin=True)
     answers = registry.act(
         registry.issue("4", scopes=BOTH_ADMIN, by="1"),
         registry.revoke_admin(),
@@ -169,8 +173,8 @@ def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -
 
 def test_an_owner_revokes_own_scoped_keys_and_again(registry: Registry) -> None:
     first = registry.one(registry.revoke("2", owner="t1"))
-    assert first == Kept(registry.keys["k2"], changed=(b"2",))
-    assert registry.one(registry.revoke("2", owner="t1")) == first
+    assert first == Kept(registry.keys["k2"], changed=(b"2",), ended=("k2",))
+    assert registry.one(registry.revoke("2", owner="t1")) == replace(first, ended=())
     assert [record.action for record in registry.audits].count("key.revoked") == 1
 
 

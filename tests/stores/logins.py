@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from actors.credentials import Kind
-from actors.devices.messages import Answer, Decide, Device, DeviceView, FreshKey, Look, Poll, Redeemed, Start
+from actors.devices.messages import (
+    Answer,
+    ApprovedEnded,
+    Decide,
+    Device,
+    DeviceView,
+    FreshKey,
+    Look,
+    Poll,
+    Redeemed,
+    Start,
+)
 from actors.devices.state import DeviceRules, decide, rows_to_lock
 from actors.keys.messages import Issue, Key
 from actors.keys.state import KeyRules
@@ -140,3 +151,5 @@ def word(answer: Answer) -> str:
             return str(seen.status)
         case Redeemed():
             return "a key"
+        case ApprovedEnded(count=count):
+            return f"{count} ended"

@@ -65,11 +65,17 @@ def with_something(path: str) -> Callable[[World], Awaitable[str]]:
     return address
 
 
+async def _ending(world: World) -> str:
+    facts = {"ends": "key", "target": "key_unknown", "label": "cs_user_abcd"}
+    return world.services.links.ending_url(facts, ANN, world.now_ms).removeprefix(world.services.base_url)
+
+
 ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/usecases/{slug}": at("/usecases/case-04"),
     "/bots/{slug}": at("/bots/bot-00"),
     "/checkout/{token}": _checkout,
     "/receipt/{token}": _receipt,
+    "/end/{token}": _ending,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),

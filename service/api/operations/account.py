@@ -6,16 +6,19 @@ from actors.clock import DAY_MS
 from actors.keys.messages import Key
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
+from service.api.cookies import drop_cookie
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
-from service.api.operations.scoped_keys import revoke
+from service.api.operations.scoped_keys import refused_end, revoke
 from service.api.policy import Access
 from service.schemas.account import (
     AccountKey,
     AccountKeyIssued,
     AccountKeyRequest,
     AccountKeys,
+    AllEnded,
+    EndAllRequest,
     UsageDay,
     UsageDays,
     UsageDaysQuery,
@@ -42,22 +45,43 @@ def _account_key(key: Key, used_ms: int | None) -> AccountKey:
         kind=key.kind.value,
         scopes=None if key.scopes is None else list(key.scopes),
         name=key.name,
+        admin=key.admin,
         createdAt=key.created_ms,
+        expiresAt=key.expires_ms,
+        grantedBy=key.granter_id,
         lastUsedAt=used_ms,
     )
 
 
 async def create_key(services: Services, call: Call) -> Answer | Refused:
-    body: AccountKeyRequest | None = call.body
+    body: AccountKeyRequest = call.body or AccountKeyRequest()
     caller = call.caller
+    if refused := refused_end(services, body.expiresAt):
+        return refused
     issued = await services.keys.issue(
         caller.email,
         caller.agent,
-        name=None if body is None else body.name,
+        name=body.name,
         granted_by=caller.granter,
         idempotency_key=call.idempotency_key,
+        expires_ms=body.expiresAt,
+        admin=bool(body.admin),
     )
+    services.mail.wake()
     return respond(issued, lambda new: AccountKeyIssued(apiKey=new.api_key, id=new.key.id, keyPrefix=new.key.prefix))
+
+
+async def end_all(services: Services, call: Call) -> Answer | Refused:
+    """Sessions end first, because they can create keys. Repeating the request ends what an interrupted one left."""
+    body: EndAllRequest = call.body or EndAllRequest()
+    caller = call.caller
+    kept = None if body.keepCurrent is False else caller.agent.id
+    sessions = await services.sessions.end_all(caller.email, caller.agent, kept=kept)
+    await services.devices.end_approved(caller.email)
+    keys = (await services.keys.end_keys(caller.email, caller.agent)).keys
+    services.key_cache.forget(key.hash for key in keys)
+    dropped = [] if kept else [drop_cookie(services.base_url)]
+    return Answer.of(AllEnded(sessions=sessions, keys=len(keys)), *dropped)
 
 
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
@@ -94,7 +118,8 @@ ROWS = (
         method="POST",
         path="/api/v1/account/keys",
         summary="Create a full key",
-        description="Creates a key with all the rights of the account. The key is returned only once. The body is optional. "
+        description="Creates a key with all the rights of the account, except administration unless `admin` asks for it. The "
+        "key is returned only once. The body is optional. "
         "A repeated Idempotency-Key is refused and creates no second key.",
         handler=create_key,
         result=AccountKeyIssued,
@@ -111,9 +136,23 @@ ROWS = (
         path="/api/v1/account/keys/{id}",
         summary="Revoke a key of the account",
         description="Permanently revokes a full or scoped key of the account. It stops working on every node within a "
-        "second. Repeating the request has no effect.",
+        "second. The keys that it granted end with it. Repeating the request has no effect.",
         handler=revoke_key,
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),
+    ),
+    _deciding(
+        name="endAll",
+        method="POST",
+        path="/api/v1/account/end-all",
+        summary="End all sessions and keys",
+        description="Ends every key of the account, every device login that has not fetched its key, and every browser "
+        "session, except the one of this request unless `keepCurrent` is false. The body is optional.",
+        handler=end_all,
+        result=AllEnded,
+        body=EndAllRequest,
+        body_optional=True,
+        example={"keepCurrent": True},
+        headers=("Set-Cookie",),
     ),
 )

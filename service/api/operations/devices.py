@@ -49,7 +49,10 @@ async def start(services: Services, call: Call) -> Answer | Refused:
 
 async def poll(services: Services, call: Call) -> Answer | Refused:
     body: DeviceTokenRequest = call.body
-    return respond(await services.devices.poll(body.device_code), _token, NO_CACHE)
+    redeemed = await services.devices.poll(body.device_code)
+    if isinstance(redeemed, RedeemedKey):
+        services.mail.wake()
+    return respond(redeemed, _token, NO_CACHE)
 
 
 def _token(issued: RedeemedKey) -> DeviceToken:
@@ -69,8 +72,11 @@ async def look(services: Services, call: Call) -> Answer | Refused:
 
 async def decide(services: Services, call: Call) -> Answer | Refused:
     body: ApprovalDecision = call.body
-    approve = body.decision == "approve"
-    return respond(await services.devices.decide(body.userCode, call.caller.agent, approve=approve), _approval)
+    caller, approve = call.caller, body.decision == "approve"
+    if body.admin and not caller.admin:
+        return Refused(Code.FORBIDDEN, "Only an administrator's key can carry administration.")
+    decided = await services.devices.decide(body.userCode, caller.agent, approve=approve, admin=bool(body.admin))
+    return respond(decided, _approval)
 
 
 def _approval(view: DeviceView) -> DeviceApproval:
@@ -146,8 +152,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/device/approval",
         summary="Approve or deny a device login",
-        description="Approving gives the device a full key of the signed-in person's account. Repeating the same "
-        "decision has no effect.",
+        description="Approving gives the device a full key of the signed-in person's account, without administration "
+        "unless `admin` asks for it. Repeating the same decision has no effect.",
         tag="Device approval",
         handler=decide,
         result=DeviceApproval,

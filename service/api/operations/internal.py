@@ -14,11 +14,12 @@ from actors.values import Agent, Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
+from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
 from service.config import Config
 from service.http.addresses import is_loopback
-from service.schemas.internal import CatalogSize, LinkUse, OutboxMail, OutboxMails, Purchase
+from service.schemas.internal import CatalogSize, Ending, LinkUse, OutboxMail, OutboxMails, Purchase
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import Page
 
@@ -190,4 +191,6 @@ INTERNAL = (
     _row("payCheckout", "checkout/{token}", pay_checkout, Purchase, "POST"),
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
+    _row("viewEnding", "ending/{token}", view_ending, Ending),
+    _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
 )

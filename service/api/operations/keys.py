@@ -53,6 +53,7 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
         return outcome
     assert isinstance(outcome, Claimed)
     services.key_cache.forget([outcome.key.hash], [outcome.tenant.id])
+    services.mail.wake()
     tenant = await services.quota.read(outcome.tenant.id)
     if tenant is None:
         return unavailable()

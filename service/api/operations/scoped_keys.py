@@ -18,7 +18,13 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
     keys = await services.keys.scoped_keys(call.caller.owner)
     items = [
         ScopedKey(
-            id=key.id, keyPrefix=key.prefix, scopes=list(key.scopes or ()), createdAt=key.created_ms, name=key.name
+            id=key.id,
+            keyPrefix=key.prefix,
+            scopes=list(key.scopes or ()),
+            createdAt=key.created_ms,
+            name=key.name,
+            expiresAt=key.expires_ms,
+            grantedBy=key.granter_id,
         )
         for key in keys
     ]
@@ -28,6 +34,8 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
 async def create_key(services: Services, call: Call) -> Answer | Refused:
     body: ScopedKeyRequest = call.body
     caller = call.caller
+    if refused := refused_end(services, body.expiresAt):
+        return refused
     issued = await services.keys.issue(
         caller.email,
         caller.agent,
@@ -35,8 +43,16 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
         name=body.name,
         granted_by=caller.granter,
         idempotency_key=call.idempotency_key,
+        expires_ms=body.expiresAt,
     )
+    services.mail.wake()
     return respond(issued, lambda new: ScopedKeyIssued(apiKey=new.api_key, id=new.key.id, scopes=body.scopes))
+
+
+def refused_end(services: Services, expires_ms: int | None) -> Refused | None:
+    if expires_ms is None or expires_ms > services.clock.now_ms():
+        return None
+    return Refused(Code.INVALID_REQUEST, "The body is not valid: expiresAt: must lie in the future.")
 
 
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
@@ -52,7 +68,7 @@ async def revoke(services: Services, call: Call, *, full: bool = False) -> Answe
     if isinstance(outcome, Refused):
         return outcome
     services.key_cache.forget(outcome.changed)
-    return Answer.of(KeyRevoked(revoked=True))
+    return Answer.of(KeyRevoked(revoked=True, revokedKeys=list(outcome.ended)))
 
 
 _managing = partial(
@@ -80,8 +96,8 @@ ROWS = (
         path="/api/v1/sponsors/keys",
         summary="Create a scoped key",
         description="Creates a key with the given scopes. The key is returned only once. A key can grant only its own "
-        "scopes; a session can grant all. Administrator scopes need an administrator. A repeated Idempotency-Key is refused "
-        "and creates no second key.",
+        "scopes; a session can grant all. Administrator scopes need an administrator. A key ends with the key that granted "
+        "it. A repeated Idempotency-Key is refused and creates no second key.",
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
@@ -96,7 +112,7 @@ ROWS = (
         path="/api/v1/sponsors/keys/{id}",
         summary="Revoke a scoped key",
         description="Permanently revokes a scoped key of the account. It stops working on every node within a second. "
-        "Repeating the request has no effect. A key can revoke itself.",
+        "The keys that it granted end with it. Repeating the request has no effect. A key can revoke itself.",
         handler=revoke_key,
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),

@@ -51,6 +51,7 @@ async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
 
 def session_begun(services: Services, begun: StartedSession) -> Answer:
     """The answer that gives a browser its session."""
+    services.mail.wake()
     session = begun.session
     services.session_reader.expect(begun.token)
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from actors.clock import DAY_MS
 from actors.values import Code, Refused, Scope
 from service.web.pages.charts import Chart, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
@@ -19,6 +20,9 @@ SCOPES: Mapping[Scope, str] = {
     Scope.KEYS_MANAGE: "create and revoke scoped keys",
 }
 """The words for each scope, to follow "It can"."""
+
+LIVES = (7, 30, 90, 365)
+"""The lives of a new key to choose from, in days."""
 
 CHOSEN = "scope "
 """Prefix of the names of the scope checkboxes. Each needs its own name, because a form has one value per name."""
@@ -41,7 +45,10 @@ async def dashboard(request: PageRequest) -> Template:
             "span": len(days),
             "spans": SPANS,
             "keys": keys,
+            "prefixes": {key["id"]: key["keyPrefix"] for key in keys},
             "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
+            "lives": LIVES,
+            "administers": request.caller.admin,
             "sessions": sessions,
         },
     )
@@ -58,7 +65,10 @@ def _chart(days: list[dict[str, int]]) -> Chart:
 async def create_full(request: PageRequest) -> Template | SeeOther | FormError:
     """Create a full key. Only the answer to this form shows it."""
     name = request.form.get("full_name", "").strip()
-    return await _created(request, "createAccountKey", {"name": name} if name else {}, name)
+    body: dict[str, object] = {"name": name} if name else {}
+    if "full_admin" in request.form:
+        body["admin"] = True
+    return await _created(request, "createAccountKey", body | _end(request), name)
 
 
 async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError:
@@ -67,7 +77,13 @@ async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError
     scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
         return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key can do."))
-    return await _created(request, "createScopedKey", {"name": name, "scopes": scopes}, name)
+    return await _created(request, "createScopedKey", {"name": name, "scopes": scopes} | _end(request), name)
+
+
+def _end(request: PageRequest) -> dict[str, object]:
+    """The end of a new key, from its life in days."""
+    days = request.form.get("days", "")
+    return {"expiresAt": request.now_ms + int(days) * DAY_MS} if days in map(str, LIVES) else {}
 
 
 async def _created(
@@ -75,7 +91,13 @@ async def _created(
 ) -> Template | SeeOther | FormError:
     result = await request.ask(operation, body=body, idempotency_key=request.form.get("form_id"))
     if result.refused is None:
-        values = {"api_key": result.json["apiKey"], "name": name, "scopes": result.json.get("scopes")}
+        values = {
+            "api_key": result.json["apiKey"],
+            "name": name,
+            "scopes": result.json.get("scopes"),
+            "admin": body.get("admin", False),
+            "expires": body.get("expiresAt"),
+        }
         return Template("key_made.html", values)
     if result.refused.code is Code.IDEMPOTENCY_CONFLICT:
         return SeeOther("/dashboard", "key_created_already")
@@ -93,11 +115,17 @@ async def end_session(request: PageRequest) -> SeeOther | FormError:
     return result.see_other("/", "signed_out") if result.cookies else result.see_other("/dashboard", "session_ended")
 
 
-PAGES = (
-    Page(
-        "/dashboard",
-        dashboard,
-        {"create-full": create_full, "create-scoped": create_scoped, "revoke": revoke, "end-session": end_session},
-        who=Audience.ACCOUNT,
-    ),
-)
+async def end_all(request: PageRequest) -> SeeOther | FormError:
+    """End every session but this one, and every key."""
+    result = await request.ask("endAll", body={"keepCurrent": True})
+    return result.see_other("/dashboard", "all_ended")
+
+
+ACTIONS = {
+    "create-full": create_full,
+    "create-scoped": create_scoped,
+    "revoke": revoke,
+    "end-session": end_session,
+    "end-all": end_all,
+}
+PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT),)

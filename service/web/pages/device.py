@@ -11,7 +11,7 @@ from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOt
 async def device(request: PageRequest) -> Template:
     """The form for the code."""
     typed = request.form.get("user_code") or request.query.get("user_code", "")
-    return Template("device.html", {"typed": typed, "asked": None})
+    return Template("device.html", {"typed": typed, "asked": None, "administers": request.caller.admin})
 
 
 async def look(request: PageRequest) -> Template | FormError:
@@ -22,7 +22,7 @@ async def look(request: PageRequest) -> Template | FormError:
     result = await request.ask("getDeviceApproval", query={"userCode": typed})
     if result.refused is not None:
         return FormError(result.refused)
-    return Template("device.html", {"typed": typed, "asked": result.json})
+    return Template("device.html", {"typed": typed, "asked": result.json, "administers": request.caller.admin})
 
 
 async def approve(request: PageRequest) -> SeeOther | FormError:
@@ -35,7 +35,9 @@ async def deny(request: PageRequest) -> SeeOther | FormError:
 
 async def _decided(request: PageRequest, decision: str, notice: str) -> SeeOther | FormError:
     """Record the decision. Sending the same decision twice does no harm."""
-    body = {"userCode": request.form.get("user_code", ""), "decision": decision}
+    body: dict[str, object] = {"userCode": request.form.get("user_code", ""), "decision": decision}
+    if "admin" in request.form:
+        body["admin"] = True
     result = await request.ask("decideDevice", body=body)
     return result.see_other("/device", notice)
 

@@ -20,6 +20,7 @@ NOTICES: Mapping[str, str] = {
     "reserved": "The weeks are held for you. Pay before the hold runs out.",
     "booking_cancelled": "The booking is cancelled, and its weeks are free again.",
     "key_revoked": "The key is revoked. Requests that use it are refused from now on.",
+    "all_ended": "All keys and all other sessions of your account are ended.",
     "session_ended": "The session is ended. That browser has to sign in again.",
     "campaign_approved": "The campaign is approved. It is shown in the weeks that are paid for.",
     "campaign_rejected": "The campaign is rejected. The sponsor can read your note.",

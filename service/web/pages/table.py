@@ -10,6 +10,7 @@ from service.web.pages.claim import PAGES as CLAIM
 from service.web.pages.dashboard import PAGES as DASHBOARD
 from service.web.pages.deliveries import PAGES as DELIVERIES
 from service.web.pages.device import PAGES as DEVICE
+from service.web.pages.ending import PAGES as ENDING
 from service.web.pages.home import PAGES as HOME
 from service.web.pages.ops import PAGES as OPS
 from service.web.pages.outbox import PAGES as OUTBOX
@@ -31,6 +32,7 @@ PAGES: tuple[Page, ...] = (
     *CAMPAIGNS,
     *BOOKINGS,
     *CHECKOUT,
+    *ENDING,
     *REVIEWING,
     *SLOTS,
     *DELIVERIES,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from actors.keys.actor import Issued
 from actors.keys.messages import Key
 from actors.values import Code, Refused, Scope
 from service.api.authentication import Caller
@@ -35,7 +36,8 @@ ADMINISTRATION = (Scope.ADMIN_READ, Scope.ADMIN_WRITE)
 
 
 def _given(key: Key) -> tuple[Scope, ...]:
-    return tuple(Scope) if key.scopes is None else key.scopes
+    scopes = tuple(Scope) if key.scopes is None else key.scopes
+    return scopes if key.admin else tuple(scope for scope in scopes if scope not in ADMINISTRATION)
 
 
 def _memberships(case: Case, operation: Operation, email: str) -> set[bool]:
@@ -79,9 +81,10 @@ def who_may_is_let_in(case: Case) -> Iterator[str]:
         match refused.code:
             case Code.FORBIDDEN:
                 email = case.accounts.get(key.tenant_id, "")
-                fair = bool(set(needed) & set(ADMINISTRATION)) and False in _memberships(case, operation, email)
+                allowed = key.admin and False not in _memberships(case, operation, email)
+                fair = bool(set(needed) & set(ADMINISTRATION)) and not allowed
             case Code.INSUFFICIENT_SCOPE:
-                fair = any(scope not in _given(key) for scope in needed)
+                fair = any(scope not in (key.scopes or Scope) for scope in needed)
             case Code.INVALID_API_KEY:
                 fair = any(each.began < operation.ended and not each.fruitless for each in case.revokes.get(key.id, []))
             case _:
@@ -97,6 +100,12 @@ def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
         made.setdefault(key.name, []).append(key)
     for operation in case.of("issue"):
         about = operation.about
+        if about.admin and not operation.unknown and not operation.fruitless:
+            forbidden = isinstance(operation.result, Refused) and operation.result.code is Code.FORBIDDEN
+            if forbidden is (False not in _memberships(case, operation, about.email)) and (
+                forbidden or isinstance(operation.result, Issued)
+            ):
+                yield f"{about.email} asked for a key that carries administration and got {operation.result}"
         giver = case.memory.keys.get(about.granted_by or "")
         if giver is None:
             continue
@@ -147,7 +156,20 @@ def memberships_are_as_answered(case: Case) -> Iterator[str]:
                 yield f"{commit.owner} changed the membership of {email} with {told.count(email)} records"
 
 
+def no_key_outlives_its_granter(case: Case) -> Iterator[str]:
+    """After each transaction."""
+    keys: dict[str, Key] = {}
+    for commit in case.world.log.commits:
+        changed = commit.of("keys")
+        keys.update((key_id, after) for key_id, (_, after) in changed.items())
+        for key in keys.values() if changed else ():
+            granter = keys.get(key.granter_id or "")
+            if granter is not None and granter.revoked_ms is not None and key.revoked_ms is None:
+                yield f"{commit.owner} left {key.id} alive, but {granter.id}, which granted it, is revoked"
+
+
 CHECKS = (
+    no_key_outlives_its_granter,
     only_who_may_is_let_in,
     who_may_is_let_in,
     no_key_gives_what_it_lacks,

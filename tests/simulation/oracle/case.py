@@ -82,6 +82,13 @@ def case_of(world: "World") -> Case:
     for operation in [*case.of("mint"), *case.of("issue")]:
         if isinstance(operation.result, Minted | Issued):
             case.of_texts[operation.result.api_key] = operation.result.key
+    own = dict(case.revokes)
+    for granted in world.memory.keys.values():
+        granter_id = granted.granter_id
+        while granter_id is not None:
+            # A revocation of the granter is one of the key, too.
+            case.revokes[granted.id] = [*case.revokes.get(granted.id, []), *own.get(granter_id, [])]
+            granter_id = world.memory.keys[granter_id].granter_id
     case.accounts = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     return case
 

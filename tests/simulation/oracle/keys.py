@@ -231,7 +231,10 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
     for email in sorted({each.about.email for each in case.of("start")}):
         asked = [each for each in case.of("start") if each.about.email == email and not each.fruitless]
         answered = sum(isinstance(each.result, CodeSent) for each in asked)
-        letters = sum(letter.recipient == email for letter in case.memory.messages.values())
+        letters = sum(
+            letter.recipient == email and letter.template.startswith("claim_code")
+            for letter in case.memory.messages.values()
+        )
         if not answered <= letters <= len(asked):
             yield f"{email} got {letters} messages; {answered} were answered as sent, {len(asked)} were requested"
 
@@ -242,6 +245,8 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             about = operation.about
             if operation.result.code is Code.IDEMPOTENCY_CONFLICT:
                 continue  # `one_key_for_each_idempotency_key` tells
+            if about.admin and operation.result.code is Code.FORBIDDEN:
+                continue  # `no_key_gives_what_it_lacks` tells
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
                 continue  # `no_key_gives_what_it_lacks` reports it
             if about.scoped:
@@ -332,7 +337,14 @@ def too_many_keys(world: "World", batch_id: BatchId) -> Iterator[str]:
                 yield f"{batch_id!r} left {tenant_id} with {live} live keys of {most}"
 
 
+def claimed_keys_carry_no_administration(case: Case) -> Iterator[str]:
+    for key in case.memory.keys.values():
+        if key.admin and key.kind is Kind.ANONYMOUS:
+            yield f"{key.id}, which anybody can mint, carries administration"
+
+
 CHECKS = (
+    claimed_keys_carry_no_administration,
     keys_are_as_they_were_given,
     every_claim_has_one_owner,
     codes_are_compared_at_most_five_times,

@@ -3,6 +3,7 @@
 Written from RFC 8628 and `docs/adr/`. It knows no batches and no overlays, and no clock but the decision time.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class Logins:
             case devices.Decide(user_code, session_id):
                 login_id = self._typed(user_code, session_id)
                 return self._decide(message, login_id) if login_id in self.logins else login_id
+            case devices.EndApproved(email):
+                return self._end_approved(email)
 
     def _start(self, start: devices.Start) -> str:
         taken = {login.user_code for login in self.logins.values()}
@@ -104,6 +107,13 @@ class Logins:
         self.met["recovered after slow_down"] += login.interval > DEVICES.interval_seconds
         login.polled_ms = self._kept.now_ms
         return "authorization_pending"
+
+    def _end_approved(self, email: str) -> str:
+        approved = [login for login in self.logins.values() if login.decided is not None and login.decided[0] == email]
+        ended = [login for login in approved if login.status == "approved" and login.ends_ms > self._kept.now_ms]
+        for login in ended:
+            login.status = "expired"
+        return f"{len(ended)} ended"
 
     def _redeem(self, login_id: str, poll: devices.Poll) -> str:
         login = self.logins[login_id]
@@ -204,6 +214,10 @@ class Logins:
         made = {key_id: (memory.keys[key_id].tenant_id, memory.keys[key_id].name) for key_id in kept.key_ids}
         if made != self._keys or any(memory.keys[key_id].kind is not Kind.USER for key_id in made):
             yield f"{kept.owner} made {made}, not {self._keys}"
+        letters = sorted((letter.recipient, json.loads(letter.facts)["target"]) for letter in kept.letters)
+        owners = {tenant_id: email for email, tenant_id in kept.accounts.items()}
+        if letters != sorted((owners[tenant_id], key_id) for key_id, (tenant_id, _) in self._keys.items()):
+            yield f"{kept.owner} told {letters} of {self._keys}"
         told = [recorded(audit) for audit in kept.audits]
         if told != self._told:
             yield f"{kept.owner} recorded {told}, not {self._told}"
@@ -222,6 +236,8 @@ def said(answer: Any) -> str:
             return described(device)
         case devices.Redeemed(key):
             return f"key {key.id} of {key.tenant_id}"
+        case devices.ApprovedEnded(count):
+            return f"{count} ended"
         case Refused(interval_seconds=int() as seconds):
             return f"{answer.code} {seconds}"
         case Refused(retry_after_seconds=int() as seconds):

@@ -1,11 +1,13 @@
 """Mail: each message arrives at least once or is given up for a reason, and no node sends what another has leased."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from actors.clock import SECOND_MS
 from actors.credentials import code_from
+from service.tokens.links import Links
 from tests.simulation.oracle.case import Case
 from tests.simulation.post import Handed
 from tests.simulation.rules import HEALED_SECONDS, MAIL, SECRET
@@ -27,12 +29,24 @@ def mails_say_what_letters_say(case: Case) -> Iterator[str]:
         letter, mail = case.memory.messages.get(handed.mail.message_id), handed.mail
         if letter is None or (letter.recipient, letter.created_ms) != (mail.recipient, mail.created_ms):
             yield f"{mail} was handed in for {letter}"
+        elif not letter.nonce and not _tells(mail.text, json.loads(letter.facts)):
+            yield f"{mail} does not tell {letter.facts}"
         elif letter.nonce and code_from(SECRET, letter.nonce) not in mail.text:
             yield f"{mail} does not have its code"
-        elif not all(fact in mail.text for fact in json.loads(letter.facts).values()):
-            yield f"{mail} does not tell {letter.facts}"
         elif case.now_ms(handed.node, handed.start) >= letter.expires_ms:
             yield f"{handed.node} handed in {mail} at {handed.start:.3f}, after its code had expired"
+
+
+def _tells(text: str, facts: dict[str, str]) -> bool:
+    """Return whether a notice's link ends its target, and any other mail has all its facts."""
+    return _target(text) == facts["target"] if "target" in facts else all(fact in text for fact in facts.values())
+
+
+def _target(text: str) -> str | None:
+    """The id of what the link in a mail ends."""
+    found = re.search(r"/end/(lnk_\S+)$", text, re.MULTILINE)
+    link = Links("", SECRET).ending(found[1], 0) if found else None
+    return None if link is None else link.target_id
 
 
 def nobody_sends_what_another_has(case: Case) -> Iterator[str]:

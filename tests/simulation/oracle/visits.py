@@ -138,6 +138,8 @@ class Visits:
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
+            case sessions.EndSessions():
+                raise AssertionError("nobody in the simulation ends all sessions")
 
     def _start(self, start: sessions.StartSignIn, network: str) -> str:
         message, now_ms = start.draft.message, self._kept.now_ms
@@ -181,6 +183,9 @@ class Visits:
         began_ms = session.created_ms
         self.seats[session.id] = Seat(session.email, session.token_hash, began_ms, began_ms + SESSIONS.life_ms)
         self._told.append(("session.started", session.id, session.id, changes))
+        if complete.notice is not None:
+            facts = {"ends": "session", "target": session.id, "label": session.agent}
+            self._sent.append(replace(complete.notice, recipient=session.email, facts=json.dumps(facts)))
         return self._as_kept(session.id)
 
     def _touch(self, session_id: str) -> str:

@@ -1,2 +1,2 @@
-update bookings set sessions = 'cs_1 cs_2', cancelled_ms = 1763000000018, disputed = true;
-insert into payment_reports values ('dp_1', 'pay_1', 'disputed', 1763000000019);
+insert into api_keys (id, hash, prefix, kind, tenant_id, scopes, name, created_ms, granter_id, admin) values
+    ('key_child', sha256('child'), 'cs_scoped_efgh', 'scoped', 'ten_ann', '{admin:read}', 'Child', 1763000000009, 'key_full', true);

@@ -1,0 +1,112 @@
+"""Issuing and revoking keys, on locked rows. A key ends no later than the key that granted it. Pure; source: ADR 0006."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from actors.ids import fingerprint, new_id
+from actors.keys.administrators import Administrators
+from actors.keys.granting import may_revoke, refused_grant
+from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Kept, Key, KeysEnded, Revoke
+from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
+from actors.notices import Ending, telling
+from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+
+
+class KeyIssuing(UnitOfWork):
+    """The messages of a batch that issue and revoke keys."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: KeyRules) -> None:
+        super().__init__(snapshot, now_ms, rules)
+        self._admins = Administrators(snapshot, self.decision, self._account, now_ms)
+
+    def _issue(self, issue: Issue) -> Answer:
+        account = self._account(issue.email)
+        giver = self._key(issue.granted_by.key_id) if isinstance(issue.granted_by, ByKey) else None
+        admin = issue.email in self._admins
+        refused = refused_grant(issue, account, giver, admin=admin, now_ms=self._now_ms)
+        if refused is not None:
+            return refused
+        if account is None:
+            account = Account(issue.email, issue.key.tenant_id, self._now_ms)
+            self._keep_account(account)
+            self._keep_tenant(Tenant(account.tenant_id, Tier.CLAIMED))
+        if self._key(issue.key.id) is not None:
+            return Refused(
+                Code.IDEMPOTENCY_CONFLICT,
+                "A key was already created with this Idempotency-Key. Its text is shown only once; create another key if "
+                "you did not save it.",
+            )
+        scoped = issue.key.scopes is not None
+        most = self._rules.scoped_keys_per_account if scoped else self._rules.full_keys_per_account
+        if self._live_keys(account.tenant_id, scoped=scoped) >= most:
+            return self._key_limit(most, "scoped" if scoped else "full")
+        key = replace(issue.key, tenant_id=account.tenant_id)
+        if giver is not None:
+            key = replace(key, granter_id=giver.id, expires_ms=_earlier(key.expires_ms, giver.expires_ms))
+        self._keep_key(key)
+        self.decision.audits.append(issue.audit)
+        self.decision.outbox += telling(issue.notice, Ending.KEY, key.id, key.prefix, how=_how(issue, giver))
+        return Kept(key)
+
+    def _revoke(self, revoke: Revoke) -> Answer:
+        key = self._key(revoke.key_id)
+        if key is None or not may_revoke(revoke, key):
+            return Refused(Code.NOT_FOUND, "There is no such key.")
+        ended = self._end([key, *_granted_by(key.id, self._keys())], revoke.audit)
+        hashes = (each.hash for each in ended if each.id != key.id)
+        key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
+        return Kept(key, (key.hash, *hashes), tuple(each.id for each in ended))
+
+    def _end_keys(self, order: EndKeys) -> Answer:
+        account = self._account(order.email)
+        assert account is not None, "a signed-in person has an account"
+        keys = (key for key in self._keys().values() if key.tenant_id == account.tenant_id)
+        return KeysEnded(self._end(keys, order.audit))
+
+    def _end(self, keys: Iterable[Key], audit: AuditRecord) -> tuple[Key, ...]:
+        """Revoke those of `keys` that are not revoked yet. Each has a record; that of the key that `audit` names is
+        `audit` itself."""
+        ended = [replace(key, revoked_ms=self._now_ms) for key in keys if key.revoked_ms is None]
+        for key in ended:
+            self._keep_key(key)
+            self.decision.touched_keys.append(key.hash)
+            self.decision.audits.append(_record_of(key, audit))
+        return tuple(ended)
+
+    def _keys(self) -> Mapping[str, Key]:
+        return self._snapshot.keys | self.decision.changed.keys
+
+    def _key_limit(self, most: int, what: str) -> Refused:
+        return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")
+
+
+def _how(issue: Issue, giver: Key | None) -> str:
+    match issue.granted_by:
+        case None:
+            return "An operator of the service issued it."
+        case ByAccount():
+            return "Somebody who was signed in to your account created it."
+        case ByKey():
+            assert giver is not None, "an unknown key grants nothing"
+            return f"Your key {giver.prefix}... granted it."
+
+
+def _granted_by(key_id: str, keys: Mapping[str, Key]) -> Iterator[Key]:
+    """The keys that a key granted, directly or through others."""
+    for key in keys.values():
+        if key.granter_id == key_id:
+            yield key
+            yield from _granted_by(key.id, keys)
+
+
+def _record_of(key: Key, audit: AuditRecord) -> AuditRecord:
+    if key.id == audit.target_id:
+        return audit
+    changes = json.dumps({"endedWith": audit.target_id})
+    record_id = new_id("aud", fingerprint(audit.id, key.id))
+    return replace(audit, id=record_id, target_type="key", target_id=key.id, changes=changes)
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return min((each for each in (one, other) if each is not None), default=None)

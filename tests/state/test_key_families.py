@@ -1,0 +1,207 @@
+"""A key ends no later than the key that granted it, and never carries administration that nobody gave it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from actors.keys.messages import ByKey, EndKeys, Kept, Key, KeysEnded
+from actors.keys.standing import ADMIN_SCOPES, held_scopes, is_live
+from actors.keys.state import LockSet, rows_to_lock
+from actors.values import Code, Scope
+from tests.slow import shortened
+from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry
+from tests.state.test_keys import codes
+
+READ = (Scope.LIBRARY_READ,)
+MANAGE = (Scope.KEYS_MANAGE, Scope.LIBRARY_READ)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """Ann has claimed key 1, which granted key 2, which granted keys 3 and 4. An operator issued key 5."""
+    registry = Registry()
+    registry.claim("1")
+    registry.claim("9", BOB)
+    registry.act(
+        registry.issue("2", scopes=MANAGE, by="1"),
+        registry.issue("3", scopes=READ, by="2"),
+        registry.issue("4", scopes=READ, by="2"),
+        registry.issue("5", scopes=READ),
+    )
+    return registry
+
+
+def live(registry: Registry) -> set[str]:
+    return {name for name, key in registry.keys.items() if is_live(key, registry.now_ms)}
+
+
+# Revoking.
+
+
+def test_a_revoked_key_takes_all_keys_along_that_it_granted(registry: Registry) -> None:
+    answer = registry.one(registry.revoke("1"))
+    assert isinstance(answer, Kept)
+    assert set(answer.ended) == {"k1", "k2", "k3", "k4"}
+    assert set(answer.changed) == {b"1", b"2", b"3", b"4"} == set(registry.last.touched_keys)
+    assert live(registry) == {"k5", "k9"}
+
+
+def test_each_key_that_ends_has_a_record_which_names_the_revoked_key(registry: Registry) -> None:
+    registry.act(registry.revoke("2"))
+    records = {record.target_id: record for record in registry.audits if record.action == "key.revoked"}
+    assert records.keys() == {"k2", "k3", "k4"}
+    assert records["k3"].changes == records["k4"].changes == '{"endedWith": "k2"}'
+    assert len({record.id for record in records.values()}) == 3
+
+
+def test_siblings_and_granters_of_a_revoked_key_stay(registry: Registry) -> None:
+    registry.act(registry.revoke("3"))
+    assert live(registry) == {"k1", "k2", "k4", "k5", "k9"}
+
+
+def test_a_key_that_was_granted_in_the_same_batch_ends_too(registry: Registry) -> None:
+    registry.act(registry.issue("6", scopes=READ, by="2"), registry.revoke("1"))
+    assert "k6" not in live(registry)
+
+
+def test_revoking_locks_the_whole_family(registry: Registry) -> None:
+    assert rows_to_lock([registry.revoke("1")]) == LockSet((), (), (), families=("k1",))
+    assert registry.snapshot([registry.revoke("1")]).keys.keys() == {"k1", "k2", "k3", "k4"}
+
+
+def test_keys_that_a_key_granted_before_it_was_revoked_elsewhere_end_when_it_is_revoked_again(
+    registry: Registry,
+) -> None:
+    """A node of the previous version revokes one key alone."""
+    registry.keys["k2"] = replace(registry.keys["k2"], revoked_ms=NOON)
+    registry.act(registry.revoke("2"))
+    assert live(registry) == {"k1", "k5", "k9"}
+
+
+# Expiry.
+
+
+def test_a_granted_key_expires_no_later_than_its_granter(registry: Registry) -> None:
+    registry.keys["k2"] = replace(registry.keys["k2"], expires_ms=NOON + HOUR)
+    later, sooner = registry.issue("6", scopes=READ, by="2"), registry.issue("7", scopes=READ, by="2")
+    later = replace(later, key=replace(later.key, expires_ms=NOON + 2 * HOUR))
+    sooner = replace(sooner, key=replace(sooner.key, expires_ms=NOON + MINUTE))
+    registry.act(later, sooner, registry.issue("8", scopes=READ, by="2"))
+    ends = {name: registry.keys[name].expires_ms for name in ("k6", "k7", "k8")}
+    assert ends == {"k6": NOON + HOUR, "k7": NOON + MINUTE, "k8": NOON + HOUR}
+
+
+def test_an_expired_key_counts_no_longer(registry: Registry) -> None:
+    for number in range(20, 29):
+        issue = registry.issue(str(number))
+        registry.act(replace(issue, key=replace(issue.key, expires_ms=NOON + HOUR)))
+    assert codes(registry.act(registry.issue("30"))) == [Code.KEY_LIMIT]
+    registry.pass_ms(HOUR)
+    assert codes(registry.act(registry.issue("30"))) == [None]
+
+
+# All keys of an account.
+
+
+def test_all_keys_of_an_account_end_at_once_and_no_others(registry: Registry) -> None:
+    registry.act(registry.revoke("3"))
+    order = EndKeys(ANN, registry.audit("keys.ended", ANN))
+    assert rows_to_lock([order]) == LockSet((), (), (ANN,), owners=(ANN,))
+    answer = registry.one(order)
+    assert isinstance(answer, KeysEnded)
+    assert {key.id for key in answer.keys} == {"k1", "k2", "k4", "k5"}
+    assert live(registry) == {"k9"}
+    assert registry.one(order) == KeysEnded(())
+
+
+# Administration.
+
+
+def test_a_claimed_key_carries_no_administration(registry: Registry) -> None:
+    registry.act(registry.grant_admin(ANN))
+    registry.act(registry.mint("6"))
+    registry.keys["k6"] = replace(registry.keys["k6"], admin=True)
+    registry.act(registry.start("6"), registry.complete("6"))
+    assert registry.keys["k6"].tenant_id == "t1"
+    assert ADMIN_SCOPES.isdisjoint(held_scopes(registry.keys["k6"], admin=True))
+
+
+def test_only_an_administrator_gets_a_full_key_that_carries_administration(registry: Registry) -> None:
+    issues = [registry.issue("6", by="account"), registry.issue("7")]
+    issues = [replace(issue, key=replace(issue.key, admin=True)) for issue in issues]
+    assert codes(registry.act(*issues)) == [Code.FORBIDDEN] * 2
+    registry.act(registry.grant_admin(ANN))
+    assert codes(registry.act(*issues)) == [None, None]
+    registry.act(registry.revoke_admin(ANN))
+    assert held_scopes(registry.keys["k6"], admin=False) == held_scopes(registry.keys["k1"], admin=False)
+
+
+# Any order of grants, revocations and expiries.
+
+
+class Families(RuleBasedStateMachine):
+    """Nobody's key outlives its granter, whatever happens in whatever batches."""
+
+    @initialize()
+    def open(self) -> None:
+        self.registry = Registry()
+        self.registry.claim("0")
+        self.names = ["0"]
+        self.messages: list[object] = []
+
+    def _name(self, place: int) -> str:
+        return self.names[place % len(self.names)]
+
+    @rule(place=st.integers(0, 40), life=st.none() | st.integers(1, 5), together=st.booleans())
+    def grant(self, place: int, life: int | None, together: bool) -> None:
+        name = str(len(self.names))
+        issue = self.registry.issue(name, scopes=MANAGE, by=self._name(place))
+        ends = None if life is None else self.registry.now_ms + life * HOUR
+        self.names.append(name)
+        self._send(replace(issue, key=replace(issue.key, expires_ms=ends)), together=together)
+
+    @rule(place=st.integers(0, 40), together=st.booleans())
+    def revoke(self, place: int, together: bool) -> None:
+        self._send(self.registry.revoke(self._name(place)), together=together)
+
+    @rule(hours=st.integers(1, 3))
+    def wait(self, hours: int) -> None:
+        self._flush()
+        self.registry.pass_ms(hours * HOUR)
+
+    def _send(self, message: object, *, together: bool) -> None:
+        self.messages.append(message)
+        if not together:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self.messages:
+            self.registry.act(*self.messages)  # type: ignore[arg-type]
+            self.messages = []
+
+    @invariant()
+    def no_key_outlives_its_granter(self) -> None:
+        if hasattr(self, "registry"):
+            for key in self.registry.keys.values():
+                if is_live(key, self.registry.now_ms):
+                    assert all(is_live(each, self.registry.now_ms) for each in self._granters(key))
+
+    def _granters(self, key: Key) -> Iterator[Key]:
+        while key.granter_id is not None:
+            key = self.registry.keys[key.granter_id]
+            yield key
+
+
+Families.TestCase.settings = settings(
+    max_examples=shortened(150), stateful_step_count=40, derandomize=True, database=None, deadline=None
+)
+TestFamilies = Families.TestCase
+
+
+def test_the_granter_of_a_key_is_the_one_that_was_asked(registry: Registry) -> None:
+    assert registry.issue("6", by="2").granted_by == ByKey("k2")
+    assert [registry.keys[name].granter_id for name in ("k1", "k2", "k3", "k5")] == [None, "k1", "k2", None]
