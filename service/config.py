@@ -9,6 +9,7 @@ from service.config_sections import (
     Admin,
     Billing,
     Bookings,
+    Campaigns,
     Catalog,
     Claim,
     DatabaseSection,
@@ -52,6 +53,7 @@ class Config(Section):
     admin: Admin
     billing: Billing
     bookings: Bookings
+    campaigns: Campaigns
     events: Events
     catalog: Catalog
     actors: Actors

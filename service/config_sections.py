@@ -194,9 +194,22 @@ class Billing(Section):
 class Bookings(Section):
     hold_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
     open_holds: Count
+    holds_per_day: Count
+    cooldown_minutes: Annotated[int, Field(ge=0, le=7 * 24 * 60)]
     horizon_weeks: Annotated[int, Field(ge=1, le=520)]
     sweep_seconds: Seconds
     check_seconds: Annotated[float, Field(gt=0, le=1)]
+
+
+class Campaigns(Section):
+    per_account: Count
+    pending_per_account: Count
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        pending = self.pending_per_account
+        at_most("campaigns.pending_per_account", pending, "campaigns.per_account", self.per_account)
+        return self
 
 
 class Events(Section):
