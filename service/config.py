@@ -4,33 +4,26 @@ from typing import Self
 
 from pydantic import model_validator
 
+from service.config_bounds import Section, at_most, below
+from service.config_process import Actors, DatabaseSection, Http, Log, Nodes, Server, Tls
 from service.config_sections import (
     Account,
-    Actors,
     Admin,
     Billing,
     Bookings,
+    Campaigns,
     Catalog,
     Claim,
-    DatabaseSection,
     Device,
     Events,
-    Http,
     Keyless,
     Keys,
-    Log,
     Mail,
     Mint,
-    Nodes,
     Pages,
     Retention,
-    Section,
-    Server,
     Sessions,
     Tiers,
-    Tls,
-    at_most,
-    below,
 )
 
 
@@ -56,6 +49,7 @@ class Config(Section):
     bookings: Bookings
     account: Account
     retention: Retention
+    campaigns: Campaigns
     events: Events
     catalog: Catalog
     actors: Actors

@@ -146,7 +146,11 @@ def booking_rules(config: Config) -> BookingRules:
     return BookingRules(
         hold_ms=bookings.hold_minutes * MINUTE_MS,
         open_holds=bookings.open_holds,
+        holds_per_day=bookings.holds_per_day,
+        cooldown_ms=bookings.cooldown_minutes * MINUTE_MS,
         horizon_weeks=bookings.horizon_weeks,
+        campaigns=config.campaigns.per_account,
+        pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
     )
 

@@ -43,7 +43,7 @@ STATUSES = {
     "listCampaigns": KEYED,
     "createCampaign": KEYED | {409},
     "getCampaign": KEYED | {404},
-    "editCampaign": KEYED | {404},
+    "editCampaign": KEYED | {404, 409},
     "submitCampaign": KEYED | {404, 409},
     "withdrawCampaign": KEYED | {404, 409},
     "pauseCampaign": KEYED | {404, 409},
@@ -214,7 +214,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
     for status, response in described(operation)["responses"].items():
         names = response["headers"].keys()
         assert "X-Request-Id" in names
-        assert ("Retry-After" in names) == (status in ("429", "503"))
+        assert ("Retry-After" in names) == (status in ("429", "503") or "hold_limit" in response["description"])
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed

@@ -38,9 +38,10 @@ EXPORTED = (
 """The tables with rows of an account, in the order of an export."""
 
 SECRET = frozenset(
-    {"hash", "token_hash", "code_hash", "browser", "proof", "nonce", "user_code", "fingerprint", "facts"},
+    {"hash", "token_hash", "code_hash", "browser", "proof", "nonce", "user_code", "fingerprint", "facts"}
+    | {"payment_shared"},
 )
-"""Columns that an export leaves out: hashes, codes, and the links of mails."""
+"""Columns that an export leaves out: hashes, codes, the links of mails, and a mark that only a migration sets."""
 
 
 class AccountStore(Protocol):

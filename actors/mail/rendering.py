@@ -92,6 +92,35 @@ Your account was deleted, as you asked, at
 Its keys and sessions have ended, and its data is being erased. Records of
 payments stay as long as the law requires. This is the last mail about it.
 """
+_DISPUTE_OPENED = """\
+Hello,
+
+A payer has disputed the payment of booking {booking} ({slot})
+with the bank. The payment is {payment}.
+
+The booking keeps its weeks, but it is not shown until the dispute is closed.
+Answer the dispute at the payment processor. The booking is in this list:
+{site}/admin/bookings
+"""
+_DISPUTE_WON = """\
+Hello,
+
+The dispute about the payment of booking {booking} ({slot})
+was decided in your favour. The payment is {payment}.
+
+The booking is shown again in what is left of its weeks:
+{site}/admin/bookings
+"""
+_DISPUTE_LOST = """\
+Hello,
+
+The dispute about the payment of booking {booking} ({slot})
+was lost: the payer's bank has taken the money back. The payment is
+{payment}.
+
+The booking counts as refunded, and its weeks are free again:
+{site}/admin/bookings
+"""
 _NEW_KEY = """\
 Hello,
 
@@ -141,6 +170,9 @@ TEMPLATES = {
     "deletion_scheduled": ("Your account will be deleted", _DELETION_SCHEDULED),
     "deletion_undone": ("Your account is kept", _DELETION_UNDONE),
     "account_deleted": ("Your account was deleted", _ACCOUNT_DELETED),
+    "dispute_opened": ("A payment is disputed", _DISPUTE_OPENED),
+    "dispute_won": ("A dispute was won", _DISPUTE_WON),
+    "dispute_lost": ("A dispute was lost", _DISPUTE_LOST),
     "new_key": ("A new API key on your account", _NEW_KEY),
     "new_session": ("A new sign-in to your account", _NEW_SESSION),
     "new_administrator": ("You are now an administrator", _NEW_ADMINISTRATOR),

@@ -27,6 +27,8 @@ COUNTS_DAYS = 2
 """A node with a late clock must still count the letters and codes of its day."""
 
 DEVICES_DAYS = 1
+REPORTS_DAYS = 400
+"""A dispute is opened within 120 days of the payment and closed within months."""
 
 
 def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
@@ -39,6 +41,7 @@ def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.UNCONFIRMED_EMAILS: COUNTS_DAYS,
         Rows.UNPAID_BOOKINGS: rules.unpaid_bookings_days,
         Rows.PAYMENT_EVENTS: rules.payment_events_days,
+        Rows.PAYMENT_REPORTS: REPORTS_DAYS,
         Rows.USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
         Rows.DELETIONS: COUNTS_DAYS,

@@ -13,6 +13,7 @@ class Rows(StrEnum):
     UNCONFIRMED_EMAILS = "unconfirmed_emails"
     UNPAID_BOOKINGS = "unpaid_bookings"
     PAYMENT_EVENTS = "payment_events"
+    PAYMENT_REPORTS = "payment_reports"
     USAGE_DAYS = "usage_days"
     AUDIT = "audit"
     DELETIONS = "deletions"

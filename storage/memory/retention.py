@@ -101,6 +101,11 @@ def _payment_events(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.payment_events, oldest(handled, before_ms, limit))
 
 
+def _payment_reports(tables: Memory, before_ms: int, limit: int) -> int:
+    reported = ((report.reported_ms, report.id) for report in tables.payment_reports.values())
+    return _dropped(tables.payment_reports, oldest(reported, before_ms, limit))
+
+
 def _usage_days(tables: Memory, before_ms: int, limit: int) -> int:
     days = ((day, (tenant_id, day)) for tenant_id, day in tables.usage_days)
     return _dropped(tables.usage_days, oldest(days, day_of(before_ms), limit))
@@ -136,6 +141,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.UNCONFIRMED_EMAILS: _unconfirmed_emails,
     Rows.UNPAID_BOOKINGS: _unpaid_bookings,
     Rows.PAYMENT_EVENTS: _payment_events,
+    Rows.PAYMENT_REPORTS: _payment_reports,
     Rows.USAGE_DAYS: _usage_days,
     Rows.AUDIT: _audit,
     Rows.DELETIONS: _deletions,

@@ -12,7 +12,7 @@ from typing import TypeVar
 import trio
 
 from actors.accounts.messages import Deletion
-from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Slot, Sponsor
+from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
@@ -69,6 +69,7 @@ class Memory:
     booking_keys: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
     # The booking of a handled event, and when it was handled.
     payment_events: dict[str, tuple[str, int]] = field(default_factory=dict)
+    payment_reports: dict[str, PaymentReport] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.

@@ -14,6 +14,7 @@ PRUNING = {
     Rows.UNCONFIRMED_EMAILS: SQL.unconfirmed_emails,
     Rows.UNPAID_BOOKINGS: SQL.unpaid_bookings,
     Rows.PAYMENT_EVENTS: SQL.payment_events,
+    Rows.PAYMENT_REPORTS: SQL.payment_reports,
     Rows.USAGE_DAYS: SQL.usage_days,
     Rows.AUDIT: SQL.audit,
     Rows.DELETIONS: SQL.deletions,

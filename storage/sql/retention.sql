@@ -85,6 +85,15 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: payment_reports
+-- Delete what the processor reported about payments long ago.
+with gone as (
+    delete from payment_reports where id = any (array(
+        select id from payment_reports where reported_ms < $1 order by reported_ms limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: usage_days
 -- Delete the usage of days before that of the moment.
 with gone as (

@@ -112,6 +112,13 @@ SETTINGS: dict[str, Refusal] = {
         {"nodes.keep_seconds": 9},
         "nodes.live_seconds (10) must be at most nodes.keep_seconds (9)",
     ),
+    "no hold a day": ({"bookings.holds_per_day": 0}, "bookings.holds_per_day: "),
+    "a cool-down of more than a week": ({"bookings.cooldown_minutes": 10_081}, "bookings.cooldown_minutes: "),
+    "no campaign": ({"campaigns.per_account": 0}, "campaigns.per_account: "),
+    "more campaigns that wait than campaigns": (
+        {"campaigns.pending_per_account": 201},
+        "campaigns.pending_per_account (201) must be at most campaigns.per_account (200)",
+    ),
     "no shard": ({"events.shards": 0}, "events.shards: "),
     "the embedded database distributed": (
         {"database.distributed": "true"},

@@ -21,6 +21,7 @@ from service.seed.samples import load_demo
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Connection, Database, Target, open_database
+from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
 from tests.fakes import HandClock, Script, SeededEntropy, together
 
@@ -144,7 +145,7 @@ class InPostgres:
                 {row["tenant_id"]: Sponsor(**row) for row in await rows("sponsors", "tenant_id")},
                 {row["id"]: Slot(**row) for row in await rows("slots", "id")},
                 {row["id"]: Campaign(**row) for row in campaigns},
-                {row["id"]: Booking(**row) for row in await rows("bookings", "id")},
+                {row["id"]: record_of(Booking, row) for row in await rows("bookings", "id")},
                 {
                     (row["slot_id"], row["week_ms"]): row["booking_id"]
                     for row in await rows("slot_weeks", "slot_id, week_ms")

@@ -47,9 +47,10 @@ from generate_series(1, 20000) as n;
 insert into slot_weeks select 'left', n, 'bok_' || n from generate_series(19001, 20000) as n;
 insert into booking_keys select 'ten_1', 'bookings', n, '', 'bok_' || n, 1 from generate_series(1, 20000) as n;
 insert into payment_events select 'evt_' || n, 'bok_' || n, n from generate_series(1, 20000) as n;
+insert into payment_reports select 'dp_' || n, 'pay_' || n, 'disputed', n from generate_series(1, 20000) as n;
 insert into account_deletions (tenant_id, email, requested_ms, sent_ms)
 select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 20000) as n;
-analyze tenants, api_keys, claims, key_uses, usage_days, bookings, slot_weeks, booking_keys, payment_events;
+analyze tenants, api_keys, claims, key_uses, usage_days, bookings, slot_weeks, booking_keys, payment_events, payment_reports;
 analyze account_deletions, sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;
 set plan_cache_mode = force_generic_plan
 """

@@ -14,6 +14,8 @@ from actors.bookings.records import (
     Content,
     IdempotencyRecord,
     Mode,
+    PaymentReport,
+    PaymentState,
     Side,
     Slot,
 )
@@ -195,18 +197,21 @@ async def test_only_bookings_go_that_ended_without_money_and_their_keys_with_the
         assert await base.left("booking_keys", "booking_keys", "booking_id") == stayed
 
 
-async def test_old_payment_events_usage_and_audit_go(base: Base) -> None:
+async def test_old_payment_events_reports_usage_and_audit_go(base: Base) -> None:
     for name, at_ms in (("old", OLD), ("young", YOUNG)):
         row = {"id": name, "booking_id": "bok_1", "handled_ms": at_ms}
         await base.put("payment_events", "payment_events", name, ("bok_1", at_ms), **row)
+        report = PaymentReport(name, "pay_1", PaymentState.DISPUTED, at_ms)
+        await base.put("payment_reports", "payment_reports", name, report)
         day = at_ms // DAY_MS
         await base.put("usage_days", "usage_days", ("ten_1", day), 1, tenant_id="ten_1", day=day, used=1)
         record = AuditRecord(name, at_ms, "key", "key_1", "key.issued", "key", "key_1")
         await base.put("audits", "audit", name, record)
-    for rows in (Rows.PAYMENT_EVENTS, Rows.USAGE_DAYS, Rows.AUDIT):
+    for rows in (Rows.PAYMENT_EVENTS, Rows.PAYMENT_REPORTS, Rows.USAGE_DAYS, Rows.AUDIT):
         assert await base.prune(rows) == 1
         assert await base.prune(rows) == 0
     assert await base.left("payment_events", "payment_events") == ["young"]
+    assert await base.left("payment_reports", "payment_reports") == ["young"]
     assert await base.left("audits", "audit") == ["young"]
     assert len(await base.left("usage_days", "usage_days", "day")) == 1
 

@@ -35,6 +35,7 @@ create index usage_days_by_day on usage_days (day);
 create index bookings_unpaid on bookings (hold_ms)
     where status in ('expired', 'cancelled') and paid_ms is null and payment_id is null and payment_issue is null;
 create index payment_events_by_age on payment_events (handled_ms);
+create index payment_reports_by_age on payment_reports (reported_ms);
 
 -- Foreign keys look for rows that refer to a deleted one; an account's rows are found by their owner.
 create index booking_keys_of_booking on booking_keys (booking_id);
