@@ -52,19 +52,20 @@ def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
 
 
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
-    """Store a campaign, or answer a repetition. The audit is never deleted, so its record tells what a key created."""
+    """Store a campaign, or answer a repetition. The audit record tells what a key created. Once the record is pruned, a
+    repetition is known by the campaign itself, whose id has the key and the body in it."""
     created = unit.audited(message.origin.audit_id)
-    if created is None:
+    if created is None and unit.campaign(message.campaign.id, None) is None:
         refused = too_many_campaigns(unit, message.campaign.tenant_id, new=message.campaign)
         if refused is not None:
             return refused
         keep_new(unit, message.campaign, message.origin)
         return unit.campaign_view(message.campaign)
-    if created != message.campaign.id:
+    if created not in (None, message.campaign.id):
         return Refused(
             Code.IDEMPOTENCY_CONFLICT, "This Idempotency-Key was already used with a different body. Use a new one."
         )
-    known = unit.campaign(created, message.campaign.tenant_id)
+    known = unit.campaign(message.campaign.id, message.campaign.tenant_id)
     assert known is not None, "an audited campaign exists"
     return unit.campaign_view(known)
 

@@ -201,7 +201,7 @@ class Booking:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """The booking that an idempotency key led to; kept for ever (ADR 0017)."""
+    """The booking that an idempotency key led to; kept as long as the booking."""
 
     tenant_id: str
     operation: str

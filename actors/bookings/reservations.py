@@ -26,13 +26,13 @@ WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
     known = unit.recall(message.tenant_id, message.operation, message.key)
-    if known is not None:
+    booking = None if known is None else unit.booking(known.booking_id)
+    # Without its booking, the key has just been pruned with it, and is a new one.
+    if known is not None and booking is not None:
         if known.fingerprint != message.fingerprint:
             return Refused(
                 Code.IDEMPOTENCY_CONFLICT, "This idempotencyKey was already used with a different body. Use a new one."
             )
-        booking = unit.booking(known.booking_id)
-        assert booking is not None, "a key leads to a booking"
         return unit.view(booking)
     refused = _not_bookable_week(unit, message.week_start_ms)
     if refused is not None:

@@ -83,7 +83,7 @@ class Decision:
 
     Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
     contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
-    processor's event and a booking. `visible`: the public may see a difference.
+    processor's event and a booking, handled at `decided_ms`. `visible`: the public may see a difference.
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
@@ -94,6 +94,7 @@ class Decision:
     weeks_taken: dict[Week, str] = field(default_factory=dict)
     remembered: list[IdempotencyRecord] = field(default_factory=list)
     events: list[tuple[str, str]] = field(default_factory=list)
+    decided_ms: int = 0
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
     outbox: list[OutboxMessage] = field(default_factory=list)
@@ -107,7 +108,7 @@ class UnitOfWork:
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
         self.now_ms = now_ms
         self.rules = rules
-        self.decision = Decision()
+        self.decision = Decision(decided_ms=now_ms)
         self._snapshot = snapshot
         # An open booking holds all its weeks, also those before the first week that was read.
         self._held = {

@@ -50,6 +50,48 @@ works for this service will ever ask you for it.
 If you did not ask for this, ignore this message: nothing happens without the
 code.
 """
+_DELETION_CODE = """\
+Hello,
+
+Somebody who is signed in to your account asked to delete it, at
+{site}
+This is the code that confirms it:
+
+{code}
+
+It is valid for {minutes}, until {until} UTC. After the confirmation you have
+some days to change your mind.
+
+If you did not ask for this, do not enter or pass on the code, and end the
+sessions that you do not know at
+{site}/dashboard
+"""
+_DELETION_SCHEDULED = """\
+Hello,
+
+Your account will be deleted on {day}, at
+{site}
+Until then it works as before. Then its keys and sessions end, and its data is
+erased. Records of payments stay as long as the law requires.
+
+To keep the account, sign in before then and choose "Keep this account" at
+{site}/account/delete
+"""
+_DELETION_UNDONE = """\
+Hello,
+
+Your account is not going to be deleted. Somebody who is signed in to it undid
+the deletion, at
+{site}/account/delete
+"""
+_ACCOUNT_DELETED = """\
+Hello,
+
+Your account was deleted, as you asked, at
+{site}
+Its keys and sessions have ended, and its data is being erased. Records of
+payments stay as long as the law requires. This is the last mail about it.
+"""
 _DISPUTE_OPENED = """\
 Hello,
 
@@ -124,6 +166,10 @@ and you need not be signed in:
 TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
+    "deletion_code": ("Your code to delete your account", _DELETION_CODE),
+    "deletion_scheduled": ("Your account will be deleted", _DELETION_SCHEDULED),
+    "deletion_undone": ("Your account is kept", _DELETION_UNDONE),
+    "account_deleted": ("Your account was deleted", _ACCOUNT_DELETED),
     "dispute_opened": ("A payment is disputed", _DISPUTE_OPENED),
     "dispute_won": ("A dispute was won", _DISPUTE_WON),
     "dispute_lost": ("A dispute was lost", _DISPUTE_LOST),

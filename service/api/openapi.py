@@ -39,6 +39,7 @@ HEADERS: Mapping[str, Any] = {
     "RateLimit-Policy": _text("The limit of each window of the key."),
     "RateLimit": _text("Requests left in each window. The responding node counts the minute."),
     "Set-Cookie": _text("Sets or deletes the session cookie."),
+    "Content-Disposition": _text("Lets a browser save the response as a file."),
     "ETag": _text("Strong validator of a response without a key."),
     "X-Event-Dropped": _text(
         "Why the event was not recorded. Absent if it was.",

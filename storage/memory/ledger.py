@@ -123,7 +123,9 @@ class MemoryLedger:
         tables.booking_keys.update(
             ((known.tenant_id, known.operation, known.key), known) for known in decision.remembered
         )
-        tables.payment_events.update(decision.events)
+        tables.payment_events.update(
+            (event_id, (booking_id, decision.decided_ms)) for event_id, booking_id in decision.events
+        )
         tables.payment_reports.update(decision.reports)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)

@@ -181,7 +181,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.remembered:
         await connection.execute(SQL.insert_keys, *columns(IdempotencyRecord, decision.remembered))
     if decision.events:
-        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)))
+        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
     await write(connection, SQL.save_reports, columns(PaymentReport, decision.reports.values()))
     await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)

@@ -178,11 +178,9 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[]
 order by tenant_id, operation, key
 
 -- name: insert_events
--- Insert handled payment events. `handled_ms` is for people who inspect the table; no rule reads it.
+-- Insert handled payment events.
 insert into payment_events (id, booking_id, handled_ms)
-select id, booking_id, (extract(epoch from now()) * 1000)::bigint
-from unnest($1::text[], $2::text[]) as made (id, booking_id)
-order by id
+select id, booking_id, $3 from unnest($1::text[], $2::text[]) as made (id, booking_id) order by id
 
 -- name: save_reports
 -- Insert reports about payments, or overwrite them.

@@ -43,6 +43,25 @@ SETTINGS: dict[str, Refusal] = {
         "tls.bind: there is no port above 65535, as in 127.0.0.1:99999",
     ),
     "no port": ({"server.bind": "127.0.0.1:99999"}, "there is no port above 65535, as in 127.0.0.1:99999"),
+    "undone for no day": ({"account.undo_days": 0}, "account.undo_days: "),
+    "no export": ({"account.exports_per_hour": 0}, "account.exports_per_hour: "),
+    **{
+        f"short life, {name}": ({f"retention.{name}_days": days}, f"retention.{name}_days: ")
+        for name, days in {
+            "unclaimed_keys": 0,
+            "ended_keys": 29,
+            "unpaid_bookings": 29,
+            "payment_events": 34,
+            "audit": 89,
+            "sessions": 0,
+            "mails": 0,
+        }.items()
+    },
+    "short usage": ({"retention.usage_days": 89}, "retention.usage_days: "),
+    "bookings that outlive their audit": (
+        {"retention.unpaid_bookings_days": 731},
+        "retention.unpaid_bookings_days (731) must be at most retention.audit_days (730)",
+    ),
     "no worker": ({"server.workers": 0}, "server.workers: "),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),

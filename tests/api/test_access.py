@@ -74,6 +74,8 @@ START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey
 EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
 UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
 
+EVERYTHING = "library:read sponsor:read sponsor:write billing:write keys:manage"
+
 PLACES = {
     "mintKey": Place("POST", "/api/v1/auth/agent", PUBLIC),
     "startClaim": Place("POST", "/api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, "400 invalid_claim"),
@@ -110,6 +112,11 @@ PLACES = {
     "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
     "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
     "endAll": Place("POST", "/api/v1/account/end-all", PERSON),
+    "exportAccount": Place("GET", "/api/v1/account/export", account(EVERYTHING)),
+    "deleteAccount": Place("DELETE", "/api/v1/account", PERSON),
+    "getAccountDeletion": Place("GET", "/api/v1/account/deletion", PERSON),
+    "confirmAccountDeletion": Place("POST", "/api/v1/account/deletion", PERSON, {"code": "123456"}, "400 invalid_code"),
+    "undoAccountDeletion": Place("DELETE", "/api/v1/account/deletion", PERSON),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),

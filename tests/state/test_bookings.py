@@ -15,7 +15,7 @@ from actors.bookings.records import (
     PackageKind,
     YoutubeStatus,
 )
-from actors.bookings.state import LockSet, rows_to_lock
+from actors.bookings.state import LockSet, decide, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
 from actors.bookings.unit_of_work import BookingRules, Snapshot, UnitOfWork
 from actors.values import Code, Refused
@@ -257,6 +257,22 @@ def test_a_repeated_key_gives_the_same_booking_as_it_is_now(ledger: Ledger) -> N
     ledger.pass_ms(52 * WEEK_MS)
     assert booked(ledger.one(ledger.reserve("b5", key="k"))).id == "b1"
     assert len(ledger.remembered) == 1
+
+
+def test_a_key_whose_booking_was_pruned_meanwhile_is_a_new_one(ledger: Ledger) -> None:
+    ledger.one(ledger.reserve("b1", key="k"))
+    ledger.act(ledger.cancel("b1"))
+    [snapshot_key] = ledger.remembered
+    del ledger.bookings["b1"]
+    message = ledger.reserve("b2", key="k")
+    snapshot = Snapshot(
+        sponsors=dict(ledger.sponsors),
+        campaigns=dict(ledger.campaigns),
+        slots=dict(ledger.slots),
+        remembered={snapshot_key: ledger.remembered[snapshot_key]},
+    )
+    decision = decide(snapshot, [message], ledger.now_ms, ledger.rules)
+    assert booked(decision.answers[0]).id == "b2"
 
 
 def test_a_repeated_key_in_one_batch_gives_one_booking(ledger: Ledger) -> None:

@@ -76,7 +76,7 @@ class InMemory:
         self.memory.delivery_days[booking_id, day] = (impressions, clicks)
 
     async def pay(self, event_id: str, booking_id: str) -> None:
-        self.memory.payment_events[event_id] = booking_id
+        self.memory.payment_events[event_id] = booking_id, NOW
 
     async def picture(self) -> Picture:
         memory = self.memory
@@ -86,7 +86,7 @@ class InMemory:
             dict(memory.campaigns),
             dict(memory.bookings),
             dict(memory.slot_weeks),
-            dict(memory.payment_events),
+            {event_id: booking_id for event_id, (booking_id, _) in memory.payment_events.items()},
             dict(memory.delivery_days),
             {email: account.tenant_id for email, account in memory.accounts.items()},
             {tenant.id: tenant.tier for tenant in memory.tenants.values()},

@@ -63,7 +63,7 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
         keys = {(k.tenant_id, k.operation, k.key, k.fingerprint, k.booking_id) for k in below.booking_keys.values()}
         return {
             "keys": keys,
-            "events": set(below.payment_events.items()),
+            "events": {(event_id, booking_id) for event_id, (booking_id, _) in below.payment_events.items()},
             "reports": below.payment_reports,
             "mails": {message.id: message.facts for message in below.messages.values()},
         }
