@@ -83,6 +83,7 @@ class Code(StrEnum):
     CAMPAIGN_NOT_BOOKABLE = "campaign_not_bookable"
     PROFILE_REQUIRED = "profile_required"
     HOLD_LIMIT = "hold_limit"
+    CAMPAIGN_LIMIT = "campaign_limit"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     INVALID_STATE = "invalid_state"
     PAYLOAD_TOO_LARGE = "payload_too_large"

@@ -1,1 +1,1 @@
-"""HTTP service and composition root: the only code that uses Quart, Hypercorn and pydantic."""
+"""HTTP service and composition root: the only code that uses Quart, h2 and pydantic."""

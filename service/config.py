@@ -4,32 +4,27 @@ from typing import Self
 
 from pydantic import model_validator
 
+from service.config_bounds import Section, at_most, below
+from service.config_process import Actors, DatabaseSection, Http, Log, Nodes, Server, Tls
 from service.config_sections import (
-    Actors,
+    Account,
     Admin,
     Billing,
     Bookings,
+    Campaigns,
     Catalog,
     Claim,
-    DatabaseSection,
     Device,
     Events,
-    Http,
     Keyless,
     Keys,
-    Log,
     Mail,
     Mint,
-    Nodes,
     Pages,
     Passkeys,
-    Section,
-    Server,
+    Retention,
     Sessions,
     Tiers,
-    Tls,
-    at_most,
-    below,
 )
 from service.webauthn import rp_id_of
 
@@ -55,6 +50,9 @@ class Config(Section):
     admin: Admin
     billing: Billing
     bookings: Bookings
+    account: Account
+    retention: Retention
+    campaigns: Campaigns
     events: Events
     catalog: Catalog
     actors: Actors

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
@@ -16,6 +17,7 @@ from actors.letters import LetterRules
 from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
+from actors.retention.state import RetentionRules
 from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
@@ -50,6 +52,8 @@ class Limits:
     event_sweep_seconds: float
     event_shards: int
     nodes: NodeRules
+    accounts: AccountRules
+    retention: RetentionRules
     catalog: CatalogLimits
     placements: PlacementsLimits
 
@@ -77,6 +81,8 @@ class Limits:
             event_sweep_seconds=events.sweep_seconds,
             event_shards=events.shards,
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
+            accounts=account_rules(config),
+            retention=retention_rules(config),
             catalog=catalog_limits(config),
             placements=PlacementsLimits(config.bookings.check_seconds, config.bookings.horizon_weeks),
         )
@@ -89,6 +95,23 @@ def code_rules(config: Config) -> CodeRules:
         attempts=claim.code_attempts,
         pause_ms=claim.code_pause_seconds * SECOND_MS,
         per_day=claim.codes_per_day,
+    )
+
+
+def account_rules(config: Config) -> AccountRules:
+    return AccountRules(undo_ms=config.account.undo_days * DAY_MS, codes=code_rules(config))
+
+
+def retention_rules(config: Config) -> RetentionRules:
+    retention = config.retention
+    return RetentionRules(
+        unclaimed_keys_days=retention.unclaimed_keys_days,
+        ended_keys_days=retention.ended_keys_days,
+        unpaid_bookings_days=retention.unpaid_bookings_days,
+        payment_events_days=retention.payment_events_days,
+        usage_days=retention.usage_days,
+        audit_days=retention.audit_days,
+        sessions_days=retention.sessions_days,
     )
 
 
@@ -130,7 +153,11 @@ def booking_rules(config: Config) -> BookingRules:
     return BookingRules(
         hold_ms=bookings.hold_minutes * MINUTE_MS,
         open_holds=bookings.open_holds,
+        holds_per_day=bookings.holds_per_day,
+        cooldown_ms=bookings.cooldown_minutes * MINUTE_MS,
         horizon_weeks=bookings.horizon_weeks,
+        campaigns=config.campaigns.per_account,
+        pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
     )
 
@@ -202,6 +229,7 @@ def mail_limits(config: Config) -> MailLimits:
         send_seconds=send_seconds,
         lease_seconds=max(60.0, 3 * send_seconds),
         close_seconds=0.8 * config.actors.drain_seconds,
+        keep_days=config.retention.mails_days,
     )
 
 

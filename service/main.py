@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from actors.accounts.actor import AccountKeeper
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.sessions.actor import SessionKeeper
@@ -18,7 +19,7 @@ from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
 from service.config import Config
 from service.http.listen_address import ListenAddress, tls_context
-from service.limits import actor_limits, key_rules, session_rules
+from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
 from service.webauthn import WebAuthn
@@ -62,6 +63,14 @@ async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_i
         node=node_id,
         limits=actor_limits(config),
     )
+
+
+async def lone_account_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountKeeper:
+    """The account keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    clock, entropy, rules = SystemClock(), SystemEntropy(), account_rules(config)
+    limits = actor_limits(config)
+    return AccountKeeper(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
 
 
 async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:

@@ -14,9 +14,9 @@ from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
-from storage.journal import prune_journal
 from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Store, Target, connections_of, open_database
+from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
@@ -26,6 +26,7 @@ from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sharded import ShardedEvents
 from storage.postgres.sponsorship import PostgresSponsorship
@@ -106,8 +107,10 @@ async def open_storage(
             shards = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
+                accounts=PostgresAccounts(database),
                 announcements=Listener(database),
                 quota=PostgresQuota(database),
+                retention=PostgresRetention(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
@@ -164,7 +167,8 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         else:
             await _check_server(database, options, version)
             applied = await migrate(database, distributed=options.distributed)
-            await _prune_journals(database, options)
+            if options.distributed:
+                await _prune_shards(database)
         shards = await distribution.read_shards(database) if options.distributed else None
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
@@ -194,14 +198,12 @@ async def _check_server(database: Database, options: StorageOptions, version: in
         await distribution.check_engine(database)
 
 
-async def _prune_journals(database: Database, options: StorageOptions) -> None:
-    """Delete the batch ids of nodes that ended long ago. In shards this is skipped if a worker is down or holds locks."""
-    await prune_journal(database)
-    if options.distributed:
-        try:
-            await distribution.prune_journal(database)
-        except TransientStorageError as error:
-            log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
+async def _prune_shards(database: Database) -> None:
+    """Delete the batch ids of nodes that ended long ago. Skipped if a worker is down or holds locks."""
+    try:
+        await distribution.prune_journal(database)
+    except TransientStorageError as error:
+        log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:

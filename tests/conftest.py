@@ -114,12 +114,11 @@ def logging_left_alone() -> Iterator[None]:
 @pytest.fixture
 def own_logging() -> Iterator[None]:
     """Restore logging after a test that runs the program, or sets up logging, in the test process."""
-    root, hypercorn = logging.getLogger(), logging.getLogger("hypercorn")
-    handlers, levels = list(root.handlers), (root.level, hypercorn.level)
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
     yield
     root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    hypercorn.setLevel(levels[1])
+    root.setLevel(level)
     logging.captureWarnings(False)
 
 

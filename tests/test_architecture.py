@@ -134,7 +134,7 @@ def _loaded_by(*names: str) -> list[str]:
 def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None:
     rooms = {
         ("quart", "quart_trio", "werkzeug"): "service.web",
-        ("hypercorn", "httptools", "h2"): "service.http",
+        ("h2", "hpack", "httptools"): "service.http",
         ("prometheus_client",): "service.observability",
         ("stripe",): "service.payments",
         ("webauthn", "cryptography", "cbor2"): "service.webauthn",

@@ -54,7 +54,7 @@ STATUSES = {
     "listCampaigns": KEYED,
     "createCampaign": KEYED | {409},
     "getCampaign": KEYED | {404},
-    "editCampaign": KEYED | {404},
+    "editCampaign": KEYED | {404, 409},
     "submitCampaign": KEYED | {404, 409},
     "withdrawCampaign": KEYED | {404, 409},
     "pauseCampaign": KEYED | {404, 409},
@@ -86,6 +86,11 @@ STATUSES = {
     "listAccountKeys": KEYED,
     "createAccountKey": KEYED | {409},
     "revokeAccountKey": KEYED | {404},
+    "exportAccount": KEYED,
+    "deleteAccount": KEYED | {404, 409},
+    "getAccountDeletion": {200, 401, 429},
+    "confirmAccountDeletion": KEYED | {404, 409},
+    "undoAccountDeletion": KEYED | {404},
     "endAll": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
@@ -122,6 +127,9 @@ CODES_OF_403 = {
     "listPlacements": {"key_expired", "quota_exhausted"},
     "recordEvent": {"key_expired", "quota_exhausted"},
     "recordEvents": {"key_expired", "quota_exhausted"},
+    "deleteAccount": {"forbidden"},
+    "confirmAccountDeletion": {"forbidden"},
+    "undoAccountDeletion": {"forbidden"},
     "createAccountKey": {"forbidden"},
     "revokeAccountKey": {"forbidden"},
     "endAll": {"forbidden"},
@@ -144,6 +152,7 @@ PARAMETERS = {
     "getInventory": {"weekStart"},
     "getCalendar": {"weekStart", "weeks"},
     "listUsageDays": {"days"},
+    "exportAccount": PAGE,
     "getDeviceApproval": {"userCode"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
@@ -228,7 +237,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
     for status, response in described(operation)["responses"].items():
         names = response["headers"].keys()
         assert "X-Request-Id" in names
-        assert ("Retry-After" in names) == (status in ("429", "503"))
+        assert ("Retry-After" in names) == (status in ("429", "503") or "hold_limit" in response["description"])
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
@@ -308,6 +317,7 @@ def test_only_these_operations_take_a_body() -> None:
         "createBooking": True,
         "startBooking": True,
         "createAccountKey": False,
+        "confirmAccountDeletion": True,
         "endAll": False,
         "createScopedKey": True,
         "reviewCampaign": True,

@@ -1,4 +1,4 @@
-"""The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0058."""
+"""The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0063."""
 
 import json
 from dataclasses import replace

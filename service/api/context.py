@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from actors.accounts.actor import AccountKeeper
+from actors.accounts.sweeper import AccountEraser
 from actors.actor import Actor, ActorStatistics
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
@@ -54,6 +56,8 @@ class Services:
     ledger: BookingLedger
     sponsorship: SponsorshipStore
     sweeper: HoldAndRefundSweeper
+    accounts: AccountKeeper
+    eraser: AccountEraser
     events: EventRouter
     windows: WindowReader
     nodes: Heartbeat
@@ -68,7 +72,7 @@ class Services:
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         """All actors, in start order."""
-        people = (self.session_reader, self.devices, self.sessions, self.passkeys)
+        people = (self.session_reader, self.devices, self.sessions, self.passkeys, self.accounts)
         return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
 
     def actor_statistics(self) -> list[ActorStatistics]:

@@ -49,6 +49,7 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.CAMPAIGN_NOT_BOOKABLE: ErrorResponse(409),
     Code.PROFILE_REQUIRED: ErrorResponse(409),
     Code.HOLD_LIMIT: ErrorResponse(409),
+    Code.CAMPAIGN_LIMIT: ErrorResponse(409),
     Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
     Code.INVALID_STATE: ErrorResponse(409),
     Code.PAYLOAD_TOO_LARGE: ErrorResponse(413),
@@ -118,7 +119,7 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
 
 
 def headers_of(refused: Refused) -> list[tuple[str, str]]:
-    """Retry-After on 429 and 503, WWW-Authenticate on 401."""
+    """Retry-After on 429 and 503, and on 409 if the refusal is for a time; WWW-Authenticate on 401."""
     headers = []
     if refused.retry_after_seconds is not None:
         headers.append(("retry-after", str(refused.retry_after_seconds)))

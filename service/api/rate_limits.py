@@ -140,6 +140,8 @@ class Budgets:
                 return self.config.sessions.completions_per_hour
             case Budget.DEVICE_START:
                 return self.config.device.starts_per_hour
+            case Budget.EXPORT:
+                return self.config.account.exports_per_hour
             case Budget.EVENTS | Budget.DEVICE_POLL:
                 raise AssertionError("limited per minute")
 

@@ -45,6 +45,13 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands",
             "Remove all passkeys of an account whose owner has lost them; the emailed code alone signs in then.",
         ),
+        "export-account": Command(
+            "account_data:add_account_data_commands", "Print all that is stored about an account, as JSON lines."
+        ),
+        "delete-account": Command(
+            "account_data:add_account_data_commands",
+            "Delete an account after some days in which its owner can undo it.",
+        ),
         "list-slots": Command("slots:add_slot_commands", "List all slots."),
         "create-slot": Command("slots:add_slot_commands", "Create a slot; prints its id."),
         "edit-slot": Command("slots:add_slot_commands", "Change a slot; options that are not given stay."),

@@ -3,79 +3,28 @@
 An invalid request gets an error response, and the connection is closed.
 """
 
-import logging
-from email.utils import formatdate
-from urllib.parse import unquote
-
 import trio
 
-from actors.clock import Clock
-from service.http.asgi import BOUNDED, Handlers, Scope
-from service.http.limits import ServingLimits
-from service.http.request_cycle import Conditions, ReadBuffer, RequestResponseCycle
+from service.http.asgi import Handlers
+from service.http.exchange import Conditions, call, scope_of
+from service.http.limits import LAST_CALL_SECONDS
+from service.http.request_cycle import ReadBuffer, RequestResponseCycle
 from service.http.request_head import BadRequest, Head, find_head, head_of_unreadable, parse_head
 from service.http.transports import ConnectionLost, Transport, TransportTimeout
 
-log = logging.getLogger(__name__)
-
 HEAD_BYTES = 16 * 1024
 """Maximum size of one read while waiting for a head, and so of the pipelined requests held in memory."""
-
-LAST_CALL_SECONDS = 0.5
-"""Time for the first request on a connection that was accepted just before the server stopped."""
-
-EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
-
-
-class Engine:
-    """The state that all connections share: handlers, limits, and whether the server is stopping."""
-
-    def __init__(self, handlers: Handlers, limits: ServingLimits, clock: Clock) -> None:
-        self.handlers = handlers
-        self.conditions = Conditions(limits, handlers.render_error)
-        self._clock = clock
-        self._second = 0
-        self._connections: set[Connection] = set()
-        self.tick()
-
-    def tick(self) -> None:
-        """Update the Date header. Call it a few times a second."""
-        second = self._clock.now_ms() // 1000
-        if second != self._second:
-            self._second = second
-            self.conditions.date = b"date: " + formatdate(second, usegmt=True).encode() + b"\r\n"
-
-    def announce_stop(self) -> None:
-        """Close each connection after its next response. Idle ones may still send a request."""
-        self.conditions.stopping = True
-
-    def stop(self) -> None:
-        """Close idle connections now, and the others after their current response."""
-        self.conditions.stopping = True
-        for connection in self._connections:
-            connection.stop()
-
-    async def serve(self, transport: Transport) -> None:
-        """Serve one connection until it ends, then close it."""
-        connection = Connection(self, transport)
-        self._connections.add(connection)
-        try:
-            await connection.run()
-        finally:
-            self._connections.discard(connection)
-            await transport.aclose()
 
 
 class Connection:
     """One client's connection."""
 
-    def __init__(self, engine: Engine, transport: Transport) -> None:
-        self._engine = engine
-        self._conditions = engine.conditions
-        self._app = engine.handlers.app
+    def __init__(self, handlers: Handlers, conditions: Conditions, transport: Transport) -> None:
+        self._handlers = handlers
+        self._conditions = conditions
         self._transport = transport
         self._incoming = ReadBuffer(transport)
-        self._head_seconds = engine.conditions.limits.head_seconds
+        self._head_seconds = conditions.limits.head_seconds
         self._idle = True
 
     def stop(self) -> None:
@@ -148,36 +97,14 @@ class Connection:
     async def _answer(self, head: Head) -> bool:
         """Call the application. Returns whether the connection may carry another request."""
         cycle = RequestResponseCycle(self._incoming, self._conditions, head)
-        try:
-            await self._app(self._scope(head), cycle.receive, cycle.send)
-        except* Exception:
-            log.exception("the application failed")
+        await call(self._handlers.app, scope_of(head, self._transport), cycle)
         return await cycle.finish()
-
-    def _scope(self, head: Head) -> Scope:
-        transport, path = self._transport, head.path.decode()
-        return {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": head.version,
-            "scheme": transport.scheme,
-            "method": head.method,
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": head.path,
-            "query_string": head.query,
-            "root_path": "",
-            "headers": head.headers,
-            "client": transport.client,
-            "server": transport.server,
-            "state": {},
-            "extensions": EXTENSIONS,
-        }
 
     async def _refuse(self, refusal: BadRequest) -> None:
         """Answer a request that the application never sees."""
         head = head_of_unreadable(self._incoming.buffer)
         cycle = RequestResponseCycle(self._incoming, self._conditions, head)
-        scope = self._scope(head)
+        scope = scope_of(head, self._transport)
         scope["refusal"] = (refusal.status, refusal.message)
-        await self._engine.handlers.rejected(scope, cycle.receive, cycle.send)
+        await self._handlers.rejected(scope, cycle.receive, cycle.send)
         await cycle.finish()

@@ -10,6 +10,9 @@ MINIMUM_RATE = 16 * 1024
 MINIMUM_BODY_RATE = 1024
 """Minimum bytes per second at which a client must send a body, after the first `stall_seconds`."""
 
+LAST_CALL_SECONDS = 0.5
+"""Time for the first request on a connection that was accepted just before the server stopped."""
+
 LAST_MOMENT_SECONDS = 0.5
 """Time for connections to end after they were cut off."""
 

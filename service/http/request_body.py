@@ -1,9 +1,10 @@
-"""Finds the end of an HTTP/1.1 request body (RFC 9112, section 6). Pure.
+"""Finds the end of an HTTP/1.1 request body (RFC 9112, section 6), and checks trailers of both versions. Pure.
 
 Strict, because a proxy and a server that disagree about the end see different requests in the same bytes.
 """
 
 import re
+from collections.abc import Sequence
 from copy import copy
 
 LONGEST_CHUNK_LINE = 256
@@ -139,6 +140,15 @@ class ChunkedReader:
         self._extras += extras
         if self._extras > LONGEST_EXTRAS:
             raise BadBody("The body has more than 8 KiB of chunk extensions and trailers.")
+
+
+def check_trailers(fields: Sequence[tuple[bytes, bytes]]) -> None:
+    """Check the trailers of an HTTP/2 request. Raises `BadBody`."""
+    lines = [b"%b:%b" % (name, value) for name, value in fields]
+    if sum(map(len, lines)) > LONGEST_EXTRAS:
+        raise BadBody("The body has more than 8 KiB of trailers.")
+    if not all(map(_TRAILER.fullmatch, lines)) or any(name != name.lower() for name, _ in fields):
+        raise BadBody("A trailer is not a valid header field.")
 
 
 Body = ContentLengthReader | ChunkedReader

@@ -1,10 +1,15 @@
-"""Parses the head of an HTTP/1.1 request. Pure.
+"""Parses the head of a request. Pure.
 
 A strict pattern first rejects ambiguous heads: bare CR or LF, folded lines, misplaced blanks, other versions. llhttp
 parses the rest. Headers that determine the body are then checked against RFC 9112.
+
+The fields of an HTTP/2 request are written as the HTTP/1.1 head that they stand for, and parsed as such. So both versions
+accept the same methods, paths, hosts and headers.
 """
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 
 import httptools
@@ -41,6 +46,10 @@ _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?]*)(.*)")
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _NAMED = re.compile(rb"(" + _METHOD + rb") (/[!\"$->@-~]*)[ ?]")
 
+_PSEUDO = frozenset((b":method", b":scheme", b":authority", b":path"))
+_OF_CONNECTION = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
+"""Headers that HTTP/2 does not have (RFC 9113, section 8.2.2)."""
+
 _SLASH = ord("/")
 _SPECIAL = frozenset((b"host", b"connection", b"content-length", b"transfer-encoding", b"expect"))
 
@@ -73,7 +82,7 @@ class Head:
     def __init__(self, method: str, version: str) -> None:
         self.method = method
         self.version = version
-        """`1.0` or `1.1`."""
+        """`1.0`, `1.1` or `2`."""
         self.target = b""
         self.path = b""
         """Still percent-encoded, without the query."""
@@ -108,7 +117,7 @@ def find_head(data: bytes, scanned: int = 0) -> int:
     if len(data) > LONGEST_LINE and data.find(b"\r\n", 0, LONGEST_LINE + 2) < 0:
         raise BadRequest(414, "The request line is longer than 8 KiB.")
     if end >= 0 or len(data) >= LONGEST_HEAD:
-        raise BadRequest(431, "The request's head is longer than 16 KiB.")
+        raise _too_long()
     if _BROKEN_LINE.search(data, max(0, scanned - 1)):
         raise BadRequest(400, "A line of the request's head does not end in CR LF.")
     return 0
@@ -147,12 +156,59 @@ def parse_head(data: bytes) -> Head:
     return head
 
 
+def parse_fields(fields: Iterable[tuple[bytes, bytes]], *, whole: bool) -> Head:
+    """Parse the fields of an HTTP/2 request (RFC 9113, section 8.3). `whole`: it has no body. Raises `BadRequest`."""
+    pseudo: dict[bytes, bytes] = {}
+    pairs: list[tuple[bytes, bytes]] = []
+    cookies: list[bytes] = []
+    for name, value in fields:
+        if name[:1] == b":":
+            if name in pseudo or name not in _PSEUDO or pairs or cookies:
+                raise BadRequest(400, "A pseudo-header field is unknown, repeated or misplaced.")
+            pseudo[name] = value
+        elif name in _OF_CONNECTION or (name == b"te" and value != b"trailers"):
+            raise BadRequest(400, "HTTP/2 has no header fields of connections.")
+        elif name == b"cookie":
+            cookies.append(value)  # may be split (RFC 9113, section 8.2.3)
+        else:
+            pairs.append((name, value))
+    if cookies:
+        pairs.append((b"cookie", b"; ".join(cookies)))
+    authority, path = pseudo.get(b":authority"), pseudo.get(b":path", b"")
+    if authority is not None:
+        # A Host header that says the same is redundant. Another one is rejected, because there are then two.
+        with suppress(ValueError):
+            pairs.remove((b"host", authority))
+        pairs.insert(0, (b"host", authority))
+    if path[:1] != b"/" and path != b"*":
+        raise BadRequest(400, "The pseudo-header field :path is missing or does not begin with a slash.")
+    if pseudo.get(b":scheme") not in (b"https", b"http"):
+        raise BadRequest(400, "The pseudo-header field :scheme is missing or is neither 'https' nor 'http'.")
+    lines = [b"%b %b HTTP/1.1" % (pseudo.get(b":method", b""), path), *map(b"%b: %b".__mod__, pairs)]
+    data = b"\r\n".join(lines) + b"\r\n\r\n"
+    if len(data) > LONGEST_HEAD:
+        raise _too_long()
+    head = parse_head(data)
+    if head.headers != pairs:
+        # A name in capitals, blanks around a value, or a line break that would begin another field.
+        raise BadRequest(400, "A header field is not well formed.")
+    if whole and head.body is not None:
+        raise BadRequest(400, "The request has a Content-Length and no body.")
+    head.version = "2"
+    head.expects_continue = not whole and any(name == b"expect" for name, _ in head.special)
+    return head
+
+
 def head_of_unreadable(data: bytes) -> Head:
     """Method and path of an invalid head as far as they can be read, for the log and the error response."""
     match = _NAMED.match(data, 0, LONGEST_LINE)
     head = Head(match[1].decode() if match else "-", "1.1")
     head.path = match[2] if match else b"-"
     return head
+
+
+def _too_long() -> BadRequest:
+    return BadRequest(431, "The request's head is longer than 16 KiB.")
 
 
 def _rejection_of(data: bytes) -> BadRequest:

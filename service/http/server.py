@@ -12,8 +12,7 @@ import trio
 from actors.clock import Clock
 from service.http.asgi import Handlers
 from service.http.connections import Connections
-from service.http.http1 import Engine
-from service.http.http2 import Http2
+from service.http.engine import Engine
 from service.http.limits import LAST_MOMENT_SECONDS, ServingLimits
 from service.http.transports import Address, SocketTransport, StreamTransport
 
@@ -56,11 +55,11 @@ class Server:
         Calls `ready` when connections are accepted.
         """
         connections = Connections(self._limits)
-        engine, http2 = Engine(handlers, self._limits, self._clock), Http2(handlers.app, self._limits)
+        engine = Engine(handlers, self._limits, self._clock)
         async with trio.open_nursery() as open_connections:
             open_connections.start_soon(maintain, engine, connections)
             pairs = [
-                (listener, _ConnectionHandler(engine, http2, self._limits, connections, tls))
+                (listener, _ConnectionHandler(engine, self._limits, connections, tls))
                 for listener, tls in self._listeners
             ]
             async with trio.open_nursery() as accepting:
@@ -75,16 +74,15 @@ class Server:
                 _accept_queued(handle, listener, open_connections, self._limits.backlog)
             for _ in range(SETTLE_PASSES):
                 await trio.lowlevel.checkpoint()
-            await self._drain(engine, http2, connections)
+            await self._drain(engine, connections)
             open_connections.cancel_scope.cancel()
 
-    async def _drain(self, engine: Engine, http2: Http2, connections: Connections) -> None:
+    async def _drain(self, engine: Engine, connections: Connections) -> None:
         due = trio.current_time() + self._limits.graceful_seconds
         if self._limits.lame_duck_seconds:
             with trio.move_on_at(min(due, trio.current_time() + self._limits.lame_duck_seconds)):
                 await connections.wait_empty()
         engine.stop()
-        await http2.stop()
         with trio.move_on_at(due):
             await connections.wait_empty()
         if len(connections):
@@ -143,13 +141,11 @@ class _ConnectionHandler:
     def __init__(
         self,
         engine: Engine,
-        http2: Http2,
         limits: ServingLimits,
         connections: Connections,
         tls: ssl.SSLContext | None,
     ) -> None:
         self._engine = engine
-        self._http2 = http2
         self._limits = limits
         self._connections = connections
         self._tls = tls
@@ -192,7 +188,7 @@ class _ConnectionHandler:
             except (trio.BrokenResourceError, trio.TooSlowError):
                 return
             if secured.selected_alpn_protocol() == "h2":
-                await self._http2.serve(transport)
+                await self._engine.serve_http2(transport)
             else:
                 await self._engine.serve(transport)
 

@@ -251,8 +251,12 @@ class StreamTransport:
     def expire(self) -> None:
         self._receiving.cancel()
 
+    def expire_at(self, due: float) -> None:
+        """Let a waiting `receive` raise `TransportTimeout` at `due` instead."""
+        self._receiving.deadline = due
+
     async def finish(self) -> None:
-        if isinstance(self._stream, trio.abc.HalfCloseableStream) and not self._closed:
+        if not self._closed and isinstance(self._stream, trio.abc.HalfCloseableStream):
             try:
                 await self._stream.send_eof()
             except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -266,3 +270,6 @@ class StreamTransport:
     async def aclose(self) -> None:
         with trio.CancelScope(shield=True, deadline=trio.current_time() + (0 if self._closed else CLOSE_SECONDS)):
             await self._stream.aclose()
+        # Objects of the application that refer to each other may keep this one, but not the buffers of TLS.
+        self._closed = True
+        del self._stream

@@ -45,7 +45,6 @@ def set_up(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    logging.getLogger("hypercorn").setLevel(logging.WARNING)
     logging.captureWarnings(True)
 
 

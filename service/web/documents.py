@@ -1,4 +1,7 @@
-"""The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon."""
+"""The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon.
+
+They have no rate limit, because each costs less than a page that is refused: the large ones are rendered once.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -31,16 +34,20 @@ def document_views(
             abort(404)  # operators have a listener of their own
         return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
+    reference: list[bytes] = []
+
     async def docs() -> Response:
-        html = await render_template(
-            "docs.html",
-            chapters=chapters(described.document),
-            base_url=services.base_url,
-            cookie=cookie_name(services.base_url),
-            unknown=True,
-            here="/docs",
-        )
-        return Response(html, content_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
+        if not reference:
+            html = await render_template(
+                "docs.html",
+                chapters=chapters(described.document),
+                base_url=services.base_url,
+                cookie=cookie_name(services.base_url),
+                unknown=True,
+                here="/docs",
+            )
+            reference.append(html.encode())
+        return Response(reference[0], content_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
 
     async def favicon() -> Response:
         return Response(b"", 301, {"location": "/static/icon.svg"}, content_type="image/svg+xml")

@@ -1,9 +1,10 @@
 """Error responses that the HTTP engine sends for requests that reach no operation or fail on the way."""
 
 import json
+from http import HTTPStatus
 
 from actors.values import Code, Refused
-from service.api.errors import Family, body_of
+from service.api.errors import Family, body_of, headers_of, unavailable
 from service.api.messages import note, trace
 from service.http.asgi import App, Handlers, Headers, Message, Receive, Scope, Send
 from service.web.middleware import API_POLICY, SECURITY_HEADERS
@@ -35,7 +36,12 @@ def handlers(app: App, rejected: App = reject) -> Handlers:
 
 def _rendered(status: int, message: str) -> tuple[Headers, bytes]:
     """All malformed requests share one error code; the status is more specific."""
-    code = Code.INTERNAL_ERROR if status >= 500 and status != 505 else Code.INVALID_REQUEST
-    note(refusal=str(code))
-    body = json.dumps(body_of(Refused(code, message), Family.CATALOG)).encode()
-    return [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())], body
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        refused = unavailable(message)
+    else:
+        failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.HTTP_VERSION_NOT_SUPPORTED
+        refused = Refused(Code.INTERNAL_ERROR if failed else Code.INVALID_REQUEST, message)
+    note(refusal=str(refused.code))
+    body = json.dumps(body_of(refused, Family.CATALOG)).encode()
+    extra = [(name.encode(), value.encode()) for name, value in headers_of(refused)]
+    return [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *extra], body

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import trio
 
-from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Slot, Sponsor
+from actors.accounts.messages import Deletion
+from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
@@ -42,6 +43,8 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
+    # By tenant.
+    account_deletions: dict[str, Deletion] = field(default_factory=dict)
     messages: dict[str, OutboxMessage] = field(default_factory=dict)
     # Delivery state of the messages that were leased or marked, by message id.
     outbox: dict[str, QueuedMessage] = field(default_factory=dict)
@@ -69,8 +72,9 @@ class Memory:
     slot_weeks: dict[tuple[str, int], str] = field(default_factory=dict)
     # By tenant, operation and key.
     booking_keys: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
-    # The booking of a handled event.
-    payment_events: dict[str, str] = field(default_factory=dict)
+    # The booking of a handled event, and when it was handled.
+    payment_events: dict[str, tuple[str, int]] = field(default_factory=dict)
+    payment_reports: dict[str, PaymentReport] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.

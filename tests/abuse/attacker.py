@@ -34,6 +34,7 @@ ATTACKS = {
         http2.settings_flood,
         http2.rapid_reset,
         search.search_hog,
+        http2.unread_http2,
     )
 }
 OPEN_FILES = 4_000

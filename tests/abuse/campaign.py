@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import trio
 
 from tests.abuse.attacker import ATTACKS, Attacker
+from tests.abuse.http2 import UNREAD_CONNECTIONS
 from tests.abuse.node import HOST, Watched
 from tests.abuse.probe import Errand, Report, start
 from tests.abuse.volley import DEADLINE_SECONDS, Tally, Volley
@@ -30,6 +31,10 @@ FILES_SECONDS = 15.0
 """A node closes all connections of silent attackers within these seconds."""
 MEMORY_MIB = 48.0
 """Memory that a node may keep after an attack. The allocator returns only whole arenas, and never all of them."""
+UNREAD_MIB = 30.0
+"""The same for clients that read no response. Their requests are all alike, and so is what they leave behind."""
+HELD_MIB = 2.0
+"""Memory that a node may hold for one HTTP/2 connection, while its client reads nothing."""
 CORE_SHARE = {"ping flood": 0.35, "settings flood": 0.35, "rapid reset": 0.35}
 """The share of a core that a flood of HTTP/2 frames without requests may cost."""
 NEEDED: Mapping[str, Mapping[str, int]] = {
@@ -46,6 +51,7 @@ NEEDED: Mapping[str, Mapping[str, int]] = {
     "settings flood": {"agreed on h2": 8, "frames": 8_000},
     "rapid reset": {"agreed on h2": 8, "frames": 8_000},
     "search hog": {"requests": 20, "status 429": 1},
+    "unread http2": {"agreed on h2": 100, "requests": 100 * 32},
 }
 """The least work of an attack that proves something."""
 FORBIDDEN = ("spoke HTTP/2", "held for 15 s")
@@ -98,6 +104,9 @@ class Outcome:
             f"        files {files[0]} -> {files[1]} after {self.files_seconds:.1f} s, "
             f"memory {memory[0]:.0f}, at most {memory[1]:.0f}, after {memory[2]:.0f} MiB",
         ]
+        if self.counts.get("bytes"):
+            held = (memory[1] - memory[0]) * 1024 * 1024
+            lines.append(f"        at most {held / self.counts['bytes']:.0f} bytes held for each byte sent")
         return "\n".join(lines)
 
 
@@ -252,8 +261,12 @@ def _of_the_node(outcome: Outcome, names: Sequence[str]) -> list[str]:
         faults.append(f"the attack cost {outcome.core_share:.2f} of a core, above {bound:.2f}")
     if outcome.files_seconds > FILES_SECONDS:
         faults.append(f"files were not back to {outcome.files[0]} within {FILES_SECONDS:.0f} s: {outcome.files[1]}")
-    if outcome.memory_mib[2] > outcome.memory_mib[0] + MEMORY_MIB:
-        faults.append(f"memory stayed {outcome.memory_mib[2] - outcome.memory_mib[0]:.0f} MiB above what it was")
+    before, most, after = outcome.memory_mib
+    unread = outcome.name == "unread http2"
+    if after > before + (UNREAD_MIB if unread else MEMORY_MIB):
+        faults.append(f"memory stayed {after - before:.0f} MiB above what it was")
+    if unread and most > before + UNREAD_CONNECTIONS * HELD_MIB:
+        faults.append(f"memory rose by {most - before:.0f} MiB for {UNREAD_CONNECTIONS} connections")
     return faults
 
 

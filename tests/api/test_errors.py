@@ -41,6 +41,7 @@ EXPECTED = {
     "campaign_not_bookable": (409, None),
     "profile_required": (409, None),
     "hold_limit": (409, None),
+    "campaign_limit": (409, None),
     "idempotency_conflict": (409, None),
     "invalid_state": (409, None),
     "payload_too_large": (413, None),
@@ -177,6 +178,14 @@ async def _hold_limit(world: World) -> Response:
     return await _book(person, campaign)
 
 
+async def _campaign_limit(world: World) -> Response:
+    person, content = sponsor(world), {"cta": "Go", "targetUrl": "https://example.com/", "logoText": "A"}
+    body = content | {"name": "Autumn", "headline": "A headline", "body": "A body"}
+    for _ in range(world.config.campaigns.pending_per_account):
+        assert (await person.post(f"{API}/campaigns", body)).status == 200
+    return await person.post(f"{API}/campaigns", body)
+
+
 async def _idempotency_conflict(world: World) -> Response:
     person, campaign = await _ready(world)
     await _book(person, campaign, idempotencyKey=uuid(7))
@@ -264,6 +273,7 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "campaign_not_bookable": _campaign_not_bookable,
     "profile_required": _profile_required,
     "hold_limit": _hold_limit,
+    "campaign_limit": _campaign_limit,
     "idempotency_conflict": _idempotency_conflict,
     "invalid_state": _invalid_state,
     "payload_too_large": _payload_too_large,

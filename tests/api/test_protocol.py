@@ -36,6 +36,9 @@ PATHS = {
     "/api/v1/account/usage/days": "GET, HEAD",
     "/api/v1/account/keys": "GET, HEAD, POST",
     "/api/v1/account/keys/key_1": "DELETE",
+    "/api/v1/account": "DELETE",
+    "/api/v1/account/deletion": "DELETE, GET, HEAD, POST",
+    "/api/v1/account/export": "GET, HEAD",
     "/api/v1/account/end-all": "POST",
     "/api/v1/usecases": "GET, HEAD, OPTIONS",
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
@@ -87,7 +90,7 @@ ABSENT = (
 )
 """Paths that do not exist."""
 
-FOR_PEOPLE = ("/api/v1/auth/sessions", "/api/v1/account/passkeys")
+FOR_PEOPLE = ("/api/v1/auth/sessions", "/api/v1/account/passkeys", "/api/v1/account/deletion")
 """Paths that need a session."""
 
 IN_SESSIONS = ("/api/v1/auth/device/approval",)

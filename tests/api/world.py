@@ -36,6 +36,7 @@ from service.server_secret import Secrets
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
+from storage.memory.accounts import MemoryAccounts
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
@@ -44,6 +45,7 @@ from storage.memory.ledger import MemoryLedger
 from storage.memory.mail import MemoryOutbox
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
+from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
 from tests.api.asgi import Client
@@ -319,6 +321,8 @@ async def open_world(
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
         nodes=MemoryNodes(node_memory),
+        accounts=MemoryAccounts(memory),
+        retention=MemoryRetention(memory),
     )
     node = assemble(config, stores, Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox))
     services, metrics, limits = node.services, node.metrics, Limits.of(config)

@@ -59,6 +59,7 @@ LOOKS = (
     Look("device", "/device"),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue", coloured=True),
     Look("dashboard", "/dashboard", coloured=True),
+    Look("account-delete", "/account/delete", coloured=True),
     Look("sponsor", "/sponsor", coloured=True),
     Look("sponsor-profile", "/sponsor/profile"),
     Look("sponsor-inventory", "/sponsor/inventory", coloured=True),

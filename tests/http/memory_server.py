@@ -1,6 +1,6 @@
 """The HTTP engine over streams in memory, and a client that sees every byte."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +9,7 @@ from trio.testing import memory_stream_pair
 
 from actors.clock import TrioClock
 from service.http.asgi import App, Receive, Scope, Send
-from service.http.http1 import Engine
+from service.http.engine import Engine
 from service.http.limits import ServingLimits
 from service.http.transports import StreamTransport
 from service.observability.metrics import Metrics
@@ -17,6 +17,7 @@ from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import handlers, reject
 from service.web.middleware import RequestMiddleware
 from tests.fakes import IDLE, SeededEntropy
+from tests.http.http2_client import Http2Client
 
 NOON_MS = 20_775 * 86_400_000 + 43_200_000
 """18 November 2026, 12:00 UTC."""
@@ -175,12 +176,21 @@ class MemoryServer:
         ours, theirs = self._pair()
         limits = self.engine.conditions.limits
         transport = StreamTransport(theirs, CLIENT, SERVER, limits.stall_seconds, scheme="http")
-        self._nursery.start_soon(self._serve, transport)
+        self._nursery.start_soon(self._serve, transport, self.engine.serve)
         return Client(ours)
 
-    async def _serve(self, transport: StreamTransport) -> None:
+    async def connect_http2(self) -> Http2Client:
+        """A connection that has chosen HTTP/2."""
+        ours, theirs = self._pair()
+        transport = StreamTransport(theirs, CLIENT, SERVER, self.engine.conditions.limits.stall_seconds)
+        self._nursery.start_soon(self._serve, transport, self.engine.serve_http2)
+        client = Http2Client(ours)
+        await client.begin()
+        return client
+
+    async def _serve(self, transport: StreamTransport, serve: Callable[[StreamTransport], Awaitable[None]]) -> None:
         self.serving += 1
-        await self.engine.serve(transport)
+        await serve(transport)
         self.serving -= 1
 
 

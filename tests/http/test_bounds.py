@@ -12,7 +12,7 @@ from trio.testing import lockstep_stream_pair, wait_all_tasks_blocked
 
 from service.http.asgi import App, Receive, Scope, Send
 from service.http.connections import Connections
-from service.http.http1 import Engine
+from service.http.engine import Engine
 from service.http.limits import LINGER_BYTES, LINGER_SECONDS, MINIMUM_BODY_RATE, MINIMUM_RATE
 from service.http.server import TICK_SECONDS, maintain
 from service.http.transports import ConnectionLost, SocketTransport

@@ -16,7 +16,7 @@ from trio.testing import memory_stream_pair
 from actors.clock import TrioClock
 from actors.values import Tier
 from service.http.asgi import App
-from service.http.http1 import Engine
+from service.http.engine import Engine
 from service.http.transports import StreamTransport
 from service.web.error_responses import handlers, reject
 from service.web.middleware import RequestMiddleware

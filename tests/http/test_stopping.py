@@ -11,8 +11,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from service.http.asgi import App, Receive, Scope, Send
-from service.http.http1 import LAST_CALL_SECONDS, Engine
-from service.http.limits import LAST_MOMENT_SECONDS
+from service.http.engine import Engine
+from service.http.limits import LAST_CALL_SECONDS, LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import TICK_SECONDS, Server

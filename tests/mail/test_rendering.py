@@ -149,3 +149,15 @@ def test_a_sender_is_an_address_with_or_without_a_name(text: str) -> None:
 def test_any_other_sender_is_a_clear_error_at_start(text: str) -> None:
     with pytest.raises(ValueError, match=r"mail\.sender must be"):
         MailRenderer(text, "https://catalog.example", lambda nonce: CODE, link_of)
+
+
+def test_mails_about_a_deletion_say_what_happens_and_how_to_undo_it() -> None:
+    code = WRITER.write(queued(template="deletion_code"))
+    assert f"\n{CODE}\n" in code.text
+    assert CODE not in code.subject
+    scheduled = WRITER.write(replace(queued(template="deletion_scheduled"), facts='{"day": "1 May 2027, 12:00 UTC"}'))
+    assert "will be deleted on 1 May 2027, 12:00 UTC, at" in scheduled.text
+    assert "https://catalog.example/account/delete" in scheduled.text
+    for template in ("deletion_undone", "account_deleted"):
+        told = WRITER.write(queued(template=template))
+        assert CODE not in told.text + told.subject

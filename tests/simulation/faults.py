@@ -63,6 +63,10 @@ BASE_RATES: Mapping[str, float] = {
     "refund_declined_later": 0.40,
     "refund_failed": 0.10,
     "refunded_by_hand": 0.08,
+    "checkout_anew": 0.10,
+    "disputed": 0.30,
+    "dispute_stays_open": 0.10,
+    "payment_named_again": 0.15,
     "event_late": 0.25,
     "event_repeated": 0.25,
     # At the post office, for each mail.

@@ -548,6 +548,7 @@ async def test_a_booking_that_went_wrong_says_so_in_words(world: World) -> None:
         "paid_twice",
         "refund_declined",
         "refund_failed",
+        "dispute_lost",
     )
     for issue in issues:
         world.memory.bookings[row.id] = type(row)(**values | {"payment_issue": issue})

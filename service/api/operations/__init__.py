@@ -2,6 +2,7 @@
 
 from service.api.operation import Operation
 from service.api.operations.account import ROWS as ACCOUNT
+from service.api.operations.account_data import ROWS as ACCOUNT_DATA
 from service.api.operations.accounts import ROWS as ACCOUNTS
 from service.api.operations.admin import ROWS as ADMIN
 from service.api.operations.bookings import ROWS as BOOKINGS
@@ -27,6 +28,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *PASSKEYS,
     *USAGE,
     *ACCOUNT,
+    *ACCOUNT_DATA,
     *CATALOG,
     *PLACEMENTS,
     *EVENTS,

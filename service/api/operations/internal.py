@@ -152,7 +152,7 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
         paidAt=booking.paid_ms,
         refundedCents=booking.refunded_cents,
         paymentId=booking.payment_id,
-        paymentIssue=booking.payment_issue,
+        paymentIssue=booking.issue,
         changed=changed,
     )
     return Answer.of(purchase)

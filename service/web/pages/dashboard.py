@@ -34,6 +34,7 @@ async def dashboard(request: PageRequest) -> Template:
     days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
     keys = (await request.ask("listAccountKeys")).or_refused()["items"]
     sessions = (await request.ask("listSessions")).or_refused()["items"]
+    deletion = (await request.ask("getAccountDeletion")).or_refused()
     return Template(
         "dashboard.html",
         {
@@ -52,6 +53,7 @@ async def dashboard(request: PageRequest) -> Template:
             "administers": request.caller.admin,
             "sessions": sessions,
             **await passkeys.shown(request),
+            "deletes_at": deletion.get("deletesAt"),
         },
     )
 

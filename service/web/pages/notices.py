@@ -29,6 +29,8 @@ NOTICES: Mapping[str, str] = {
     "key_revoked": "The key is revoked. Requests that use it are refused from now on.",
     "all_ended": "All keys and all other sessions of your account are ended.",
     "session_ended": "The session is ended. That browser has to sign in again.",
+    "deletion_scheduled": "The deletion is confirmed. You can undo it until it begins.",
+    "deletion_undone": "The account is kept.",
     "campaign_approved": "The campaign is approved. It is shown in the weeks that are paid for.",
     "campaign_rejected": "The campaign is rejected. The sponsor can read your note.",
     "campaign_paused": "The campaign is paused. It is not shown until it is resumed.",

@@ -1,5 +1,6 @@
 """The table of pages. Every page in it is routed, guarded and tested."""
 
+from service.web.pages.account_data import PAGES as ACCOUNT_DATA
 from service.web.pages.administration import PAGES as ADMINISTRATION
 from service.web.pages.bookings import PAGES as BOOKINGS
 from service.web.pages.calendar import PAGES as CALENDAR
@@ -29,6 +30,7 @@ PAGES: tuple[Page, ...] = (
     *PASSKEYS,
     *DEVICE,
     *DASHBOARD,
+    *ACCOUNT_DATA,
     *SPONSOR,
     *CALENDAR,
     *CAMPAIGNS,

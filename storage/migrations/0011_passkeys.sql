@@ -31,6 +31,7 @@ create table pending_sign_ins (
     created_ms bigint not null,
     expires_ms bigint not null
 );
+create index pending_sign_ins_of_account on pending_sign_ins (email);
 create index pending_sign_ins_by_end on pending_sign_ins (expires_ms);
 comment on table pending_sign_ins is 'Sign-ins with the right code that wait for a passkey. They are no sessions and open nothing.';
 
